@@ -3,7 +3,7 @@
 import random
 from typing import Any, Protocol
 
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.drain import DrainStep
 
 
 class Cluster(Protocol):

@@ -9,7 +9,7 @@ import msgspec
 
 from docs.generator.table import code, table
 from reconciler.policy.fields import document_kinds, walk
-from reconciler.policy.platform_flags import PlaceNeededError
+from reconciler.policy.platform_parts import PlaceNeededError
 from reconciler.rendering.imported.conversion import Conversion
 from reconciler.rendering.imported.flag_reasons import RELEASE
 from reconciler.rendering.imported.settings import Setting

@@ -1,5 +1,7 @@
 """The World: one view of a cluster, complete and immutable, in the form that decisions read."""
 
+import hashlib
+
 import msgspec
 
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
@@ -8,7 +10,7 @@ from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
-from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 
@@ -76,3 +78,43 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     rivals: tuple[str, ...] = ()
     ended_policies: tuple[str, ...] = ()
     digest: str = ""
+
+
+# A fingerprint of what a World says about its cluster.
+
+_encoder = msgspec.json.Encoder(order="sorted")
+_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "rivals", "ended_policies"})
+_COLUMNS = (
+    "namespace",
+    "name",
+    "uid",
+    "shape",
+    "traits",
+    "node",
+    "nominated",
+    "phase",
+    "flags",
+    "created_seconds",
+    "deletion_seconds",
+    "unschedulable_seconds",
+)
+
+
+def world_digest(world: World) -> str:
+    """`sha256:` and 64 hex digits over everything but the instant of capture: equal when nothing in the cluster moved."""
+    digest = hashlib.sha256()
+    for field in world.__struct_fields__:
+        if field not in _LEFT_OUT:
+            digest.update(field.encode() + b"\0" + _encoder.encode(getattr(world, field)) + b"\n")
+    for name, column in _pod_columns(world.pods):
+        digest.update(b"pods." + name.encode() + b"\0" + _encoder.encode(column) + b"\n")
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _pod_columns(table: PodTable) -> list[tuple[str, list[str] | list[int] | list[tuple[int, str]]]]:
+    # As lists of numbers: the bytes of an array depend on the machine.
+    columns: list[tuple[str, list[str] | list[int] | list[tuple[int, str]]]] = [
+        (name, list(getattr(table, name))) for name in _COLUMNS
+    ]
+    columns.append(("unknown_node", sorted(table.unknown_node.items())))
+    return columns

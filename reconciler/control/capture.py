@@ -8,13 +8,12 @@ from msgspec import Raw
 from reconciler.cluster.platform_reading import envelopes, is_target, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.listing import Listing, Object, name_of
-from reconciler.cluster.snapshots.redaction import Pseudonyms, redacted
+from reconciler.cluster.snapshots.redaction import Listing, Object, Pseudonyms, name_of, redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.wire.meta import api_group
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
-from reconciler.kube.connection.server_version import server_version
+from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.watching.collection import (
     WORKLOAD,
     Collection,

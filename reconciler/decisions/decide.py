@@ -6,25 +6,22 @@ from itertools import groupby
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.gangs import gangs, given_up, second_chances, without
-from reconciler.decisions.demand.nominated import place_nominated
+from reconciler.decisions.demand.gangs import gangs, given_up, place_nominated, second_chances, without
 from reconciler.decisions.demand.pending import Queue, Served, pending_demand
 from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.headroom import keep_headroom
-from reconciler.decisions.growth.requests import cancel_requests
+from reconciler.decisions.growth.requests import cancel_requests, keep_headroom
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
 from reconciler.decisions.outcome.foreseen import Foreseen, foreseen
-from reconciler.decisions.outcome.lines import conflict_reasons, cost, group_lines, node_lines, pod_lines
-from reconciler.decisions.outcome.problems import plan_problems
+from reconciler.decisions.outcome.lines import conflict_reasons, cost, group_lines, node_lines, plan_problems, pod_lines
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import halts
 from reconciler.decisions.removal.candidates import look_at_nodes
 from reconciler.decisions.removal.consolidation import consolidate, takeovers
-from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.scale_down import Removals
 from reconciler.decisions.situation.backoff import denials_of
 from reconciler.decisions.view import View

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import FORMAT_VERSION, Action, ActionKind, GroupLine, Plan
 from reconciler.plan.reason import Because, Reason

@@ -7,7 +7,7 @@ documentation of its Cluster API provider recommends per platform; zones, region
 from collections.abc import Mapping
 from functools import cache
 
-from reconciler.policy.platform_keys import Preset, platform_keys
+from reconciler.policy.platform_parts import Preset, platform_keys
 
 # Of clouds whose machines others keep: Cluster API's providers, for one.
 _ELSEWHERE = (

@@ -1,15 +1,211 @@
 """Two versions of a policy side by side, in words, with the places of both."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any
 
 import msgspec
 from deepdiff import DeepDiff
 
 from reconciler.policy.checks.levels import tier_index
-from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, PolicySet
-from reconciler.policy.reach import reached_groups
-from reconciler.policy.text.nodes import Place
-from reconciler.policy.written import Path, WrittenDocument
+from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, PolicySet
+from reconciler.policy.field import Field, Kind
+from reconciler.policy.fields import document_kind
+from reconciler.policy.levels import (
+    ARCHITECTURE,
+    LEVEL_FIELDS,
+    MergeRule,
+    attributes_of,
+    effective_mode,
+    group_value,
+    merged_labels,
+)
+from reconciler.policy.yaml_nodes import Place
+from reconciler.values.duration import duration_text
+from reconciler.values.instant import instant_text
+from reconciler.values.quantity import quantity_text
+
+# Documents as they would be written: nested YAML keys over texts, each with the key of its place.
+#
+# The reverse of reading, by the same field model; for comparing and for showing values to people.
+
+Written = dict[str, Any]
+"""YAML keys -> texts, or such again. Items of lists stand below `[name]`, so that one that moves is still the same."""
+
+Path = tuple[str, ...]
+
+_TELLING = ("name", "key", "schedule", "reasons")
+_MAPS = (Kind.LABEL_MAP, Kind.STRING_MAP)
+
+
+class WrittenDocument:
+    """One document: `values` as written, `place_keys` from the path of a value to its key in `places`."""
+
+    def __init__(self, document: NodeGroup | NodeGroupPolicy) -> None:
+        kind = document_kind(type(document).__name__)
+        if kind is None:
+            raise TypeError(f"{type(document).__name__} is no kind of document")
+        self.place_keys: dict[Path, str] = {}
+        self.values = self._object(kind.root, document, (), "")
+
+    def _object(self, field: Field, struct: object, path: Path, key: str) -> Written:
+        found: Written = {}
+        for child in field.children:
+            if child.kind is Kind.OPAQUE or not _applies(child, struct):
+                continue
+            child_path, child_key = (*path, child.yaml_key), f"{key}.{child.yaml_key}" if key else child.yaml_key
+            if child.attribute:
+                value = getattr(struct, child.attribute)
+                percent = getattr(struct, "percent", None) if child.kind is Kind.INTEGER_OR_PERCENT else None
+                if percent is not None:
+                    value = f"{percent}%"
+            else:
+                value = struct if child.children else None
+            shown = self._value(child, value, child_path, child_key)
+            if shown not in (None, {}, [], ""):
+                found[child.yaml_key] = shown
+                self.place_keys[child_path] = child_key
+        return found
+
+    def _value(self, field: Field, value: Any, path: Path, key: str) -> Any:  # noqa: ANN401 - nested, by the field model
+        if field.kind in (Kind.OBJECT, Kind.SELECTOR):
+            return {} if value is None else self._object(field, value, path, key)
+        if value is None:
+            return field.enum[0] if field.kind is Kind.DURATION and field.enum else None
+        if field.kind in (Kind.LIST, Kind.TAINT_LIST):
+            return self._list(field, value, path, key)
+        if field.kind in _MAPS:
+            return self._map(((name, text) for name, text in value), path, key)
+        if field.kind is Kind.RESOURCE_MAP:
+            return self._map(((name, quantity_text(name, amount)) for name, amount in value), path, key)
+        return scalar_text(field, value)
+
+    def _map(self, pairs: Iterable[tuple[str, str]], path: Path, key: str) -> Written:
+        found = dict(pairs)
+        self.place_keys.update({(*path, name): f"{key}.{name}" for name in found})
+        return found
+
+    def _list(self, field: Field, values: tuple[Any, ...], path: Path, key: str) -> Any:  # noqa: ANN401
+        item = field.item
+        if item is None:
+            raise ValueError(f"{field.path} is a list of nothing")
+        if not values and field.yaml_key == "taints":
+            return "[]"  # unlike a missing key it says that there are none
+        if not item.children:
+            return f"[{', '.join(scalar_text(item, value) for value in values)}]" if values else None
+        items = [self._item(item, value, (), "") for value in values]
+        labels = _labels(items)
+        return {
+            label: self._item(item, value, (*path, label), f"{key}[{index}]")
+            for index, (label, value) in enumerate(zip(labels, values, strict=True))
+        }
+
+    def _item(self, item: Field, value: object, path: Path, key: str) -> Written:
+        if path:
+            self.place_keys[path] = key
+        return self._object(item, value, path, key)
+
+
+def _applies(field: Field, struct: object) -> bool:
+    """Whether one of several exclusive children is the one that is there."""
+    return all(getattr(struct, name) == constant for name, constant in field.constants[:1])
+
+
+def _labels(items: Sequence[Written]) -> list[str]:
+    """What items of a list are called: by name, else by what tells them apart, else by number; never two alike."""
+    labels: list[str] = []
+    for index, item in enumerate(items):
+        telling = next((str(item[key]).strip("[]") for key in _TELLING if item.get(key)), str(index))
+        label, number = f"[{telling}]", 1
+        while label in labels:
+            number += 1
+            label = f"[{telling} #{number}]"
+        labels.append(label)
+    return labels
+
+
+def scalar_text(field: Field, value: Any) -> str:  # noqa: ANN401 - as the struct holds it
+    """One value as YAML would show it."""
+    if field.kind is Kind.DURATION:
+        return duration_text(value)
+    if field.kind is Kind.INSTANT:
+        return instant_text(value)
+    return str(value)
+
+
+# Which groups a changed default reaches: those that would have another effective value if this one value had not changed.
+#
+# Judged by effect: the new policy is compared with itself, with the old value put back in that one place. A default that a
+# nearer level overrides reaches nobody; one that is added to those of nearer levels (startup taints, labels) reaches them all.
+
+
+def reached_groups(before: PolicySet, after: PolicySet, tier: str | None, path: str, now_seconds: int) -> tuple[str, ...]:
+    """Names of the groups of `after` that the change of one default reaches, in their order.
+
+    The default stands at `path` (`scaleDown.unneededTime`, `windows[0 7 * * *].size.min`) of the tier of that name, or of the
+    policy's defaults (None). `now_seconds` (Unix time) says which holds have ended. Targets' own values are not known here.
+    """
+    field = _field_of(path)
+    old, new = _defaults(before.policy, tier), _defaults(after.policy, tier)
+    if old is None or new is None:
+        return ()
+    put_back = _with_value(new, attributes_of(field), old)
+    reached = []
+    for group in after.groups:
+        index = tier_index(group, after.policy)
+        own_tier = None if index is None else after.policy.tiers[index]
+        levels: list[GroupFields] = [group]
+        earlier: list[GroupFields] = [group]
+        if own_tier is not None:
+            levels.append(own_tier.defaults)
+            earlier.append(put_back if own_tier.name == tier else own_tier.defaults)
+        levels.append(after.policy.defaults)
+        earlier.append(put_back if tier is None else after.policy.defaults)
+        if _effective(field, levels, after.policy, now_seconds) != _effective(field, earlier, after.policy, now_seconds):
+            reached.append(group.name)
+    return tuple(reached)
+
+
+def _field_of(path: str) -> str:
+    """The field that a path lies in, as levels are merged: `headroom` of `headroom.nodes`, and a scalar itself."""
+    plain = path.partition("[")[0]
+    return next((field for field in LEVEL_FIELDS if f"{plain}.".startswith(f"{field}.")), plain)
+
+
+def _defaults(policy: NodeGroupPolicy, tier: str | None) -> GroupFields | None:
+    if tier is None:
+        return policy.defaults
+    return next((one.defaults for one in policy.tiers if one.name == tier), None)
+
+
+def _effective(field: str, levels: Sequence[GroupFields], policy: NodeGroupPolicy, now_seconds: int) -> object:
+    """What the levels together say; equal for equal effects."""
+    if field == "template.labels":
+        return merged_labels(levels)
+    if field == ARCHITECTURE.path:
+        return [value for _, value in ARCHITECTURE.counting(levels, now_seconds)], merged_labels(levels)
+    if field in LEVEL_FIELDS:
+        rule = LEVEL_FIELDS[field]
+        values = [value for _, value in rule.counting(levels, now_seconds)]
+        return frozenset(item for value in values for item in value) if rule.rule is MergeRule.UNION else values
+    if field == "mode":
+        return effective_mode(next((level.mode for level in levels if level.mode is not None), None), policy.mode)
+    value = group_value(field)
+    return next((found for level in levels if (found := value.read(level)) is not None), value.built_in)
+
+
+def _with_value(level: GroupFields, attributes: Sequence[str], source: GroupFields) -> GroupFields:
+    """The level with one value of another one."""
+    owners: list[msgspec.Struct] = [level]
+    for name in attributes[:-1]:
+        owners.append(getattr(owners[-1], name))
+    part: object = reduce(getattr, attributes, source)
+    for owner, name in zip(reversed(owners), reversed(attributes), strict=True):
+        part = msgspec.structs.replace(owner, **{name: part})
+    if not isinstance(part, GroupFields):
+        raise TypeError(f"{'.'.join(attributes)} is no field of a group")
+    return part
+
 
 _WHOLE = ("windows", "headroom", "hold")  # of these the strongest level counts as a whole, not key by key
 

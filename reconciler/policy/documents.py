@@ -11,8 +11,8 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.policy.group_namespaces import GroupApproval, GroupNamespace, Pace, RefusedGroup
-from reconciler.policy.text.nodes import Place
 from reconciler.policy.values.label_selector import Selector
+from reconciler.policy.yaml_nodes import Place
 
 API_GROUP = "reconciler.dev"
 API_VERSION = "reconciler.dev/v1alpha1"

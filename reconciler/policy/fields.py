@@ -13,8 +13,7 @@ import msgspec
 
 from reconciler.policy import documents
 from reconciler.policy.field import Equivalents, Field, Kind, Written, rooted, walk
-from reconciler.policy.field_tables.node_group import NODE_GROUP
-from reconciler.policy.field_tables.node_group_policy import NODE_GROUP_POLICY
+from reconciler.policy.field_tables.node_group_policy import NODE_GROUP, NODE_GROUP_POLICY
 from reconciler.values.duration import duration_text
 
 # What applies when a key is left out, as the reference shows it: taken from the type that the field feeds.

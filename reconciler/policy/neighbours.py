@@ -12,7 +12,7 @@ from reconciler.policy.documents import API_GROUP, PolicySet
 from reconciler.policy.problems.findings import Findings, Problem
 from reconciler.policy.reading.draft import may_hold_ours
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from reconciler.values.shown_text import shown
 
 Named = tuple[str, str, str]

@@ -9,12 +9,12 @@ from reconciler.policy.checks import check_drafts
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.fields import DocumentKind, document_kinds
 from reconciler.policy.neighbours import Beside, InForce, Named, Neighbour, UnreadFile
-from reconciler.policy.platform_keys import platform_keys
+from reconciler.policy.platform_parts import platform_keys
 from reconciler.policy.problems.findings import Findings, Problem, Source
 from reconciler.policy.reading.document import Reading, Values
 from reconciler.policy.reading.draft import Draft, Drafts, Identity, classify, may_hold_ours
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
-from reconciler.policy.text.nodes import Node, Place
+from reconciler.policy.yaml_nodes import Node, Place
 
 # What a tree of policy texts holds, once it was read.
 

@@ -6,13 +6,14 @@ from decimal import Decimal
 
 import msgspec
 
-from reconciler.plan.comparison import Pair, PlanComparison
+from reconciler.plan.comparison import Impact, Pair, PlanComparison
 from reconciler.plan.money import HOURS_PER_MONTH, money_text
-from reconciler.plan.plan import Action, ActionKind, GroupLine, NodeLine, PlanProblem, PodLine
+from reconciler.plan.plan import Action, ActionKind, GroupLine, NodeLine, OwnerState, Plan, PlanProblem, PodLine
+from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.alike_actions import alike_actions, lot_words, single_actions
-from reconciler.rendering.fold import Fold
+from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.group_notes import further_reasons, size_bounds
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import (
@@ -22,10 +23,137 @@ from reconciler.rendering.wording import (
     action_mark,
     action_words,
     count,
+    header_words,
     outcome_words,
     owner_words,
     state_words,
 )
+from reconciler.values.duration import duration_text
+from reconciler.values.whole_number import whole_number
+
+# What a reviewer must know of a policy change before all else: that it starts to write, takes over, lifts or loosens.
+
+_ENFORCE = "Enforce"
+
+
+def consequences(preview: Preview) -> tuple[str, ...]:
+    """Sentences, the gravest first; none for a change that only tightens, and none where there is nothing to compare with."""
+    if preview.comparison is None:
+        return ()
+    changes = preview.changes
+    found = [
+        *_writes(changes, preview.plan),
+        *_takes_over(changes, preview.plan),
+        *_lifted(changes),
+        *_wider(changes),
+        *_budgets(changes),
+        *_approvals(changes),
+        *_evictions(changes),
+    ]
+    if told := rest_words(preview.plan):
+        found.append(told)
+    return tuple(found)
+
+
+def rest_words(plan: Plan) -> str:
+    """`No action now; at rest 445 nodes fewer (1523 -> 1078)`; empty where the loop comes to rest at what it does now."""
+    desired = sum(group.desired for group in plan.groups)
+    rest = sum(group.desired if group.settled is None else group.settled for group in plan.groups)
+    if rest == desired:
+        return ""
+    more = f"{count(abs(rest - desired), 'node')} {'fewer' if rest < desired else 'more'} ({desired} -> {rest})"
+    return f"{'' if plan.actions else 'No action now; '}{'At' if plan.actions else 'at'} rest {more}."
+
+
+def _writes(changes: Sequence[PolicyChange], plan: Plan) -> Iterator[str]:
+    started = [change for change in changes if change.path == "mode" and change.after == _ENFORCE]
+    if not started:
+        return
+    whole = any(change.kind == "NodeGroupPolicy" for change in started)
+    names = listed(tuple(change.name for change in started if change.kind != "NodeGroupPolicy"), NAMES_SHOWN)
+    where = "" if whole else f" to {names}"
+    if not plan.actions:
+        yield f"This starts writing{where}: mode Observe -> Enforce. No action follows now."
+    else:
+        yield f"This starts writing{where}: mode Observe -> Enforce. {count(len(plan.actions), 'action')} now: {plan.summary}"
+
+
+def _takes_over(changes: Sequence[PolicyChange], plan: Plan) -> Iterator[str]:
+    given = [change for change in changes if _first(change.path) == "adoptFrom" and change.after is not None]
+    if not given:
+        return
+    adopted = tuple(group.name for group in plan.groups if not group.held and group.owner.state is OwnerState.ADOPTABLE)
+    who = ", ".join(dict.fromkeys(change.after or "" for change in given))
+    yield (
+        f"This takes over replicas that others declare (adoptFrom {who}): "
+        + (f"{count(len(adopted), 'group')}, {listed(adopted, NAMES_SHOWN)}." if adopted else "no group now.")
+    )
+
+
+def _lifted(changes: Sequence[PolicyChange]) -> Iterator[str]:
+    lifted = tuple(change.name for change in changes if change.path == "hold" and change.after is None)
+    if lifted:
+        yield f"This lifts the hold of {listed(lifted, NAMES_SHOWN)}: its replicas are decided again."
+
+
+def _wider(changes: Sequence[PolicyChange]) -> Iterator[str]:
+    wider = []
+    for change in changes:
+        key = change.path.rsplit(".", 1)[-1]
+        low, high = _number(change.before), _number(change.after)
+        grows = key in ("max", "nodes") or ".max." in change.path
+        falls = key == "min" or ".min." in change.path
+        bound = _first(change.path) in ("size", "limits") or ".size." in change.path
+        if not bound or (change.before is None and not falls):
+            continue
+        gone = change.after is None
+        raised = low is not None and high is not None and ((grows and high > low) or (falls and high < low))
+        if gone or raised:
+            wider.append(f"{change.name} {change.path} {change.before} -> {'none' if gone else change.after}")
+    if wider:
+        yield f"This widens bounds: {listed(tuple(wider), NAMES_SHOWN)}."
+
+
+def _budgets(changes: Sequence[PolicyChange]) -> Iterator[str]:
+    looser = []
+    for change in changes:
+        if _first(change.path) != "budgets" or change.before is None:
+            continue
+        before, after = _number(change.before), _number(change.after)
+        same_unit = change.before.endswith("%") == (change.after or "").endswith("%")
+        if change.after is None or not same_unit or (before is not None and after is not None and after > before):
+            looser.append(f"{change.path} {change.before} -> {change.after or 'none'}")
+    if looser:
+        yield f"This lets more nodes leave at a time: {listed(tuple(looser), NAMES_SHOWN)}."
+
+
+def _approvals(changes: Sequence[PolicyChange]) -> Iterator[str]:
+    for change in changes:
+        before, after = _number(change.before), _number(change.after)
+        if change.path == "pace.requireApprovalAbove" and before is not None and (after is None or after > before):
+            raised = f"{before} -> {'none' if after is None else after}"
+            yield f"This lets more nodes leave without an approval: {change.path} {raised}."
+
+
+def _evictions(changes: Sequence[PolicyChange]) -> Iterator[str]:
+    for change in changes:
+        if change.path == "drain.blockedNamespaces":
+            opened = tuple(sorted(_names(change.before) - _names(change.after)))
+            if opened:
+                yield f"This lets pods be evicted in {listed(opened, NAMES_SHOWN)}."
+
+
+def _names(text: str | None) -> set[str]:
+    return {name for name in (text or "").strip("[]").split(", ") if name}
+
+
+def _first(path: str) -> str:
+    return path.split(".", 1)[0].split("[", 1)[0]
+
+
+def _number(text: str | None) -> int | None:
+    return whole_number((text or "").rstrip("%"))
+
 
 _FIRST = ("Policy", "Groups", "Cost")
 _REASONS_SHOWN = 2
@@ -84,7 +212,7 @@ def _group(pair: Pair[GroupLine]) -> Difference:
         for name, before, after in (
             ("now", str(old.current), str(new.current)),
             ("desired", str(old.desired), str(new.desired)),
-            ("settled", _number(old.settled), _number(new.settled)),
+            ("settled", _differences_number(old.settled), _differences_number(new.settled)),
             ("range", f"{old.min}..{old.max}", f"{new.min}..{new.max}"),
             ("tier", old.tier or "none", new.tier or "none"),
             ("owner", owner_words(old), owner_words(new)),
@@ -264,5 +392,167 @@ def _from_to(before: str, after: str) -> str:
     return f"{before} -> {after}" if before != after else f"{after}, for other reasons than before"
 
 
-def _number(value: int | None) -> str:
+def _differences_number(value: int | None) -> str:
     return "unknown" if value is None else str(value)
+
+
+# What a policy change does to nodes and pods on the way to rest, as marked sentences by section.
+
+
+def impact_sections(
+    before: Impact, after: Impact, nodes: Sequence[NodeLine], groups: Sequence[GroupLine], fold: Fold
+) -> tuple[Section, ...]:
+    """Sections that are not empty: evictions, nodes that come and go, pods that get or lose a place at rest."""
+    found = (
+        Section("Evictions", tuple(_impact_evictions(before, after))),
+        Section("Nodes that come and go until it rests", tuple(_impact_nodes(before, after, nodes, groups, fold))),
+        Section("Pods at rest", tuple(_impact_pods(before, after, fold))),
+    )
+    return tuple(section for section in found if section.differences)
+
+
+def _impact_evictions(before: Impact, after: Impact) -> Iterator[Difference]:
+    for name, old, new in (
+        ("now", before.evicted_now, after.evicted_now),
+        ("until it rests", before.evicted_settled, after.evicted_settled),
+    ):
+        if old == new:
+            continue
+        mark = SHRINKS if len(new) > len(old) else GROWS if len(new) < len(old) else HELD
+        told = f"{name}: {len(old)} -> {count(len(new), 'eviction')}"
+        more, fewer = _left_over(new, old), _left_over(old, new)
+        parts = [f"{word} {_labelled(pods)}" for word, pods in (("moved:", more), ("no longer:", fewer)) if pods]
+        yield Difference(mark, "; ".join([told, *parts]))
+
+
+def _impact_nodes(
+    before: Impact, after: Impact, nodes: Sequence[NodeLine], groups: Sequence[GroupLine], fold: Fold
+) -> Iterator[Difference]:
+    group_of = {line.node: line.group or "no group" for line in nodes}
+    stay, leave = set(before.nodes_gone) - set(after.nodes_gone), set(after.nodes_gone) - set(before.nodes_gone)
+    for mark, names, verb, past in ((SHRINKS, leave, "leave", "stayed"), (GROWS, stay, "stay", "left")):
+        by_group: dict[str, list[str]] = {}
+        for name in sorted(names):
+            by_group.setdefault(group_of.get(name, "no group"), []).append(name)
+        if fold.shown(len(by_group), fold.lots) < len(by_group):
+            members = sorted(names)
+            most = sorted(by_group.items(), key=lambda entry: (-len(entry[1]), entry[0]))[: fold.names]
+            told = ", ".join(f"{group} {len(those)}" for group, those in most)
+            shown = f"{told} and {len(by_group) - len(most)} more"
+            yield Difference(mark, f"{count(len(members), 'node')} of {len(by_group)} groups {verb} that {past} before: {shown}")
+            continue
+        for group, members in sorted(by_group.items()):
+            verbs = verb + "s" if len(members) == 1 else verb
+            shown = listed(tuple(members), fold.names)
+            yield Difference(mark, f"{group}: {count(len(members), 'node')} {verbs} that {past} before: {shown}")
+    order = [line.name for line in groups]
+    for group in [*order, *sorted({*before.nodes_joined, *after.nodes_joined} - {*order})]:
+        old, new = before.nodes_joined.get(group, 0), after.nodes_joined.get(group, 0)
+        if old != new:
+            yield Difference(GROWS if new > old else SHRINKS, f"{group}: new nodes {old} -> {new}")
+
+
+def _impact_pods(before: Impact, after: Impact, fold: Fold) -> Iterator[Difference]:
+    for mark, pods, words in (
+        (SHRINKS, _left_over(after.waiting, before.waiting), "no place at rest any more"),
+        (GROWS, _left_over(before.waiting, after.waiting), "a place at rest"),
+    ):
+        lots = _lots(pods)
+        shown = fold.shown(len(lots), fold.lots)
+        if shown < len(lots):
+            lots.sort(key=lambda lot: -lot[1])
+            rest = sum(number for _, number in lots[shown:])
+            yield Difference(mark, f"{count(rest, 'pod')} of {len(lots) - shown} further kinds with {words}")
+        for label, number in lots[:shown]:
+            told = f"{label}: {count(number, 'pod')} with {words}" if number > 1 else f"{label}: {words}"
+            yield Difference(mark, told)
+
+
+def _left_over(pods: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Those of `pods` that `others` does not have, or not as often."""
+    left = list(pods)
+    known: dict[str, int] = {}
+    for pod in others:
+        known[pod] = known.get(pod, 0) + 1
+    found = []
+    for pod in left:
+        if known.get(pod):
+            known[pod] -= 1
+        else:
+            found.append(pod)
+    return found
+
+
+def _lots(pods: Sequence[str]) -> list[tuple[str, int]]:
+    lots: dict[str, list[str]] = {}
+    for pod in pods:
+        lots.setdefault(owner_label(pod), []).append(pod)
+    return [(label if len(names) > 1 else names[0], len(names)) for label, names in sorted(lots.items())]
+
+
+def _labelled(pods: Sequence[str]) -> str:
+    lots = tuple(f"{label} ({number})" if number > 1 else label for label, number in _lots(pods))
+    return listed(lots, NAMES_SHOWN)
+
+
+# The words of a preview that are the same on a terminal and in a pull request.
+
+NOT_COMPARED = "Nothing to compare with"
+OLD_SECONDS = 24 * 3600
+"""From this age on a snapshot is warned of."""
+_DIGEST_SHOWN = len("sha256:") + 16
+
+
+def head_words(preview: Preview) -> tuple[tuple[str, str], ...]:
+    """Names and values for the head: cluster, policy, mode, now."""
+    return tuple((name, value) for name, value in header_words(preview.plan) if name != "revision")
+
+
+def side_words(side: PreviewSide) -> str:
+    """`main at 3f2a01c9be77, where the branches went apart`."""
+    told = side.source
+    if side.revision is not None and side.revision != side.source:
+        told += f" at {side.revision[:12]}"
+    return told + (", where the branches went apart" if side.merge_base else "")
+
+
+def snapshot_words(preview: Preview) -> str:
+    """`snapshot/ at 3f2a01c9be77, sha256:9b1c…, captured 2026-11-20T18:00:00Z, 26h before this run`; empty for a live cluster."""
+    seen = preview.snapshot
+    if seen is None:
+        return ""
+    place = seen.source if seen.revision is None else f"{seen.source} at {seen.revision[:12]}"
+    captured = f"captured {seen.captured_at}" if seen.captured_at else "nothing says when it was captured"
+    age = "" if seen.age_seconds is None else f", {duration_text(seen.age_seconds)} before this run"
+    return f"{place}, {seen.digest[:_DIGEST_SHOWN]}, {captured}{age}"
+
+
+def snapshot_warnings(preview: Preview) -> tuple[str, ...]:
+    """What a reviewer has to know of the snapshot before anything else."""
+    seen = preview.snapshot
+    if seen is None:
+        return ()
+    told = []
+    if seen.changed:
+        told.append(
+            f"This change also brings another snapshot of the cluster ({seen.source}), which does not count: below is what the "
+            "policy does to the cluster as the base has it. Look at why a change of policy touches the snapshot."
+        )
+    if seen.age_seconds is not None and seen.age_seconds > OLD_SECONDS:
+        told.append(f"The snapshot is {duration_text(seen.age_seconds)} old: the cluster may be another one by now.")
+    return tuple(told)
+
+
+def further_sections(preview: Preview, fold: Fold) -> tuple[Section, ...]:
+    """What the change does to nodes and pods."""
+    return impact_sections(preview.impact_before, preview.impact_after, preview.plan.nodes, preview.plan.groups, fold)
+
+
+def untouched_words(preview: Preview) -> str:
+    """`4 groups untouched`; empty without any."""
+    return f"{count(len(preview.untouched), 'group')} untouched" if preview.untouched else ""
+
+
+def warnings_words(preview: Preview) -> tuple[str, ...]:
+    """Problems of the head's files that are no errors, a sentence each."""
+    return tuple(f"{problem.place}: {problem.message} [{problem.code}]" for problem in preview.warnings)

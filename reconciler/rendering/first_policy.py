@@ -12,9 +12,8 @@ from reconciler.decisions.platform_rules import doubles, rules_of, strangers
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import API_VERSION
-from reconciler.rendering.group_names import group_names
+from reconciler.rendering.group_names import commented_out, group_names, usable
 from reconciler.rendering.policy_yaml import Value, comment, flow
-from reconciler.rendering.usable_groups import commented_out, usable
 
 _NO_NAME = re.compile(r"[^a-z0-9.-]+")
 _LONGEST_NAME = 50

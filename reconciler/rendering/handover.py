@@ -1,6 +1,6 @@
 """How the size of a target changes hands, as lines for people."""
 
-from reconciler.decisions.platform_handover import Handover
+from reconciler.decisions.platform_rules import Handover
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.layout import paragraph
 

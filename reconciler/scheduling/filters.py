@@ -1,19 +1,19 @@
 """All filter plugins over one state: what each says of a node, and which nodes none of them excludes."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
+from reconciler.cluster.values.resources import PODS
+from reconciler.cluster.workloads.device_class import IMPLICIT_PREFIX
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.device_resources import DeviceResources
+from reconciler.scheduling.columns import NOWHERE_COLUMN, amount_text
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.index_set import IndexSet
-from reconciler.scheduling.nodes import NodeTable, marked, union
+from reconciler.scheduling.nodes import NodeTable, Release, marked, union
 from reconciler.scheduling.predicates.eligibility import Eligibility
-from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
-from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import Ghosts
 from reconciler.scheduling.topology.rationing import DomainLimit, OnlyOne
@@ -21,6 +21,90 @@ from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.topology_rules import Topology, TopologyRules
 from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volume_filter import VolumeFilters
+
+# NodeResourcesFit: what the pod requests must be free in full.
+
+_MOST_NAMED = 10
+
+
+def resources_rejection(
+    names: Sequence[str],
+    columns: "array[int]",
+    amounts: "array[int]",
+    free: "array[int]",
+    room: "array[int]",
+    unknown: Sequence[tuple[str, int]] = (),
+) -> Rejection | None:
+    """What NodeResourcesFit says, naming every resource that is short, and of those that no node has the first few.
+
+    `columns` and `amounts` are the requests above zero; `free` and `room` (allocatable) are rows of the node. `unknown` are
+    requests without a column of their own.
+    Source: plugin NodeResourcesFit, `fitsRequest`, 1.36: one more pod than the node takes is too many; every other
+    resource counts only when the pod requests some of it, so that a node whose cpu is overcommitted still takes a pod
+    that requests none; a resource that the node does not list is 0 there.
+    """
+    short = [
+        _text(names[column], amount, free[column], room[column])
+        for column, amount in zip(columns, amounts, strict=True)
+        if amount > free[column] and column != NOWHERE_COLUMN
+    ]
+    short.extend(_text(name, amount, 0, 0) for name, amount in unknown[:_MOST_NAMED])
+    if len(unknown) > _MOST_NAMED:
+        short.append(f"{len(unknown) - _MOST_NAMED} other resources that no node has")
+    return Rejection("NodeResourcesFit", " and ".join(short)) if short else None
+
+
+def _text(name: str, amount: int, free: int, room: int) -> str:
+    unit = "pod" if name == PODS else name
+    return f"needs {amount_text(name, amount, up=True)} {unit}; {amount_text(name, free)} of {amount_text(name, room)} free"
+
+
+# Extended resources that dynamic resource allocation serves: what is known of them, and what is not modelled.
+
+_PLAIN_DOMAIN = "kubernetes.io/"
+
+
+class DeviceResources:
+    """Which pods ask for what a DeviceClass serves.
+
+    Source: plugins NodeResourcesFit (`shouldDelegateResourceToDRA`) and DynamicResources (`filterExtendedResources`), 1.36:
+    an extended resource that a class serves and that a node does not list in its allocatable is left to the devices of
+    the node's ResourceSlices, which are not captured. A node that lists it serves it as ever.
+    """
+
+    def __init__(self, world: World, release: Release, nodes: NodeTable, shapes: ShapeTable) -> None:
+        self._nodes = nodes
+        self._shapes = shapes
+        self._served: frozenset[str] = frozenset()
+        if release.device_classes:
+            names = ((item.extended_resource, item.implicit_resource) for item in world.device_classes)
+            self._served = frozenset(name for pair in names for name in pair if name)
+        listed = {name for shape in world.node_shapes for name, _ in shape.allocatable.extended} if self._served else set()
+        self._nowhere_listed = self._served - listed
+
+    def touch(self, shape: int) -> bool:
+        """Does a pod of the shape ask for anything that a class serves?"""
+        return any(name in self._served for name, _ in self._requests(shape))
+
+    def unknown_everywhere(self, shape: int) -> bool:
+        """Does it ask for something that a class serves and no node of the cluster lists? Nobody can say then where it runs."""
+        return any(name in self._nowhere_listed for name, _ in self._requests(shape))
+
+    def unknown_on(self, shape: int, node: int) -> str:
+        """The first extended resource that the node does not list, where `touch` holds; empty when it lists them all."""
+        room = self._nodes.shapes[self._nodes.shape[node]].allocatable
+        return next((name for name, _ in self._requests(shape) if _is_extended(name) and not room.get(name)), "")
+
+    def _requests(self, shape: int) -> tuple[tuple[str, int], ...]:
+        return self._shapes.shapes[shape].requests.extended
+
+
+def _is_extended(name: str) -> bool:
+    """Source: `IsDRAExtendedResourceName`: a name of some domain that is not Kubernetes' own, or a class by its own name."""
+    if name.startswith(IMPLICIT_PREFIX):
+        return True
+    return "/" in name and _PLAIN_DOMAIN not in name and not name.startswith("requests.")
+
 
 NOT_MODELLED = "NotModelled"
 _NO_BOUND = 1 << 31

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
-from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.scheduling.label_match import Labels
 from reconciler.scheduling.verdict import Rejection
 from reconciler.values.label_selector import Requirement, requirement_text, satisfies

@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import PodShape, SpreadConstraint
-from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.bindings import FEW_SHAPES, Bindings
 from reconciler.scheduling.index_set import EMPTY, IndexSet
 from reconciler.scheduling.new_nodes import NO_HOST, HostSpread
 from reconciler.scheduling.nodes import NodeTable
@@ -18,7 +18,6 @@ from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelC
 from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap, NodeKeys
 from reconciler.scheduling.topology.relation import A_TERM, Repulsion, united
 from reconciler.scheduling.topology.selection import ShapeSelection
-from reconciler.scheduling.watchers import FEW_SHAPES
 
 # A topology key, all keys that a node must have, the index of the demand that it must meet, whether taints belong to it.
 _MapKey = tuple[str, tuple[str, ...], int, bool]

@@ -1,22 +1,208 @@
 """The settled column: where the loop would come to rest if demand stayed as it is and nothing took time."""
 
+from collections import Counter
+from collections.abc import Callable, Mapping
+
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_ahead
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_ahead, decide_counted, settle
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.outcome.foreseen import Foreseen
 from reconciler.decisions.reasons.sizes import Headroom
+from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import Impact, evicted_now
 from reconciler.plan.digest import with_digest
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
 from reconciler.policy.group_namespaces import Pace
-from reconciler.simulation.ahead.course import follow
-from reconciler.simulation.play import play
-from reconciler.simulation.standing import MAX_LOOPS, Standing
+from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.writes import SimulatedWrites
+from reconciler.simulation.execution import BudgetKey, execute, one_by_one
+from reconciler.simulation.step_ahead import is_plain, step
+from reconciler.simulation.timers import next_timer_seconds
 from reconciler.values.instant import parse_instant
 from reconciler.values.money import parse_money, price_text
+
+# How far a look ahead has come.
+
+MAX_LOOPS = 60
+STEP_SECONDS = 10
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """`plan` is the last one that was made, at `now_seconds` on `world`, and `memory` what it remembers; `loops` counts plans.
+    `evicted` has the key of a pod for every eviction so far, `joined` how many nodes joined, by group name. `waiting` are keys of
+    pods that have no node. `rests`: further plans would read the same and be as empty."""
+
+    world: World
+    memory: Memory
+    now_seconds: int
+    plan: Plan
+    loops: int = 1
+    evicted: tuple[str, ...] = ()
+    joined: Mapping[str, int] = {}
+    waiting: tuple[str, ...] = ()
+    rests: bool = False
+
+
+# From decision to decision by what each foresees, as far as that tells everything.
+
+
+def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Work, work_budget: int) -> Standing:
+    """Carry out what the last decision foresees, decide anew, and so on until nothing is foreseen and no timer runs (then it
+    `rests`), something else happens, or `work` runs out. After a step time goes on to where no timer runs that it started."""
+    if not is_plain(at.world):
+        return at
+    while foreseen is not None and at.loops < MAX_LOOPS:
+        then, due = _next(at, foreseen, policy.policy)
+        if then is None or _gives_way(then.world):
+            return at
+        if due is None:
+            return _told(at, rests=True)
+        if not work.spend(len(then.world.nodes) + len(then.world.pods)):
+            break
+        one = Work(min(work_budget, work.budget - work.spent))
+        decision = decide_ahead(one_by_one(then.world, _budgets_of(then.world)), policy, then.memory, due, one)
+        foreseen = decision.foreseen
+        at = msgspec.structs.replace(then, memory=decision.memory, now_seconds=due, plan=decision.plan, loops=at.loops + 1)
+        if not work.spend(one.spent) or one.exhausted:
+            work.spend(work.budget)
+            break
+    return _told(at)
+
+
+def _told(at: Standing, *, rests: bool = False) -> Standing:
+    pods = at.world.pods
+    waiting = map(pods.key, pods.pending()) if pods.node.count(-1) else ()
+    return msgspec.structs.replace(at, rests=rests, waiting=tuple(waiting))
+
+
+def _next(at: Standing, foreseen: Foreseen, policy: NodeGroupPolicy) -> tuple[Standing | None, int | None]:
+    """Where the next decision begins, and when; None in place of either: a step cannot be taken, and there is nothing to wait
+    for."""
+    if not foreseen.groups and not foreseen.placed:
+        timer = next_timer_seconds(at.plan, at.memory, policy, at.now_seconds)
+        # The very first plan was made under bounds that are lifted from here on.
+        return at, at.now_seconds + STEP_SECONDS if timer is None and at.loops == 1 else timer
+    instant = max(at.now_seconds, foreseen.last_seconds)
+    taken = step(at.world, foreseen, at.memory, instant)
+    if taken is None:
+        return None, None
+    memory, pace = taken.memory, policy.pace
+    ends = (
+        memory.last_added_seconds and memory.last_added_seconds + pace.delay_after_add_seconds,
+        memory.last_removed_seconds and memory.last_removed_seconds + pace.delay_after_delete_seconds,
+    )
+    after = msgspec.structs.replace(
+        at,
+        world=taken.world,
+        memory=memory,
+        evicted=(*at.evicted, *taken.evicted),
+        joined=Counter(at.joined) + Counter(taken.joined),
+    )
+    return after, max(instant + STEP_SECONDS, *ends)
+
+
+def _gives_way(world: World) -> bool:
+    """Whether a pod that waits is above one that runs, so that kube-scheduler may preempt."""
+    if not world.pods.node.count(-1):
+        return False
+    waiting = {world.pods.shape[row] for row in world.pods.pending()}
+    priorities = [shape.priority for shape in world.pod_shapes]
+    lowest = min(priorities[shape] for shape in set(world.pods.shape))
+    return any(priorities[shape] > lowest for shape in waiting)
+
+
+def _budgets_of(world: World) -> Callable[[int], list[BudgetKey]]:
+    ledger = DisruptionLedger(world)
+    return lambda shape: [(world.budgets[index].namespace, world.budgets[index].name) for index in ledger.budgets_of(shape)]
+
+
+# The look ahead on an embedded cluster, where machines, drains, evictions and the scheduler are played.
+
+EMPTY_PLANS = 3
+
+
+def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Standing:
+    """Carry the plan out on an embedded cluster, decide again, and so on, until it rests or 60 plans were made.
+
+    Machines join and pods end at once, evicted pods with an owner come back pending and healthy and go where kube-scheduler would
+    bind them, budgets of pods are recomputed. After an empty plan time jumps to the next timer (a node becomes removable, a
+    back-off or a cool-down ends); an empty plan with no timer running and nothing under way is the rest: further plans would read
+    the same and be as empty, so they are not computed. While a drain is still under way without progress, three empty plans end
+    the waiting.
+    """
+    cluster = SimulatedCluster(at.world, policy, at.now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
+    _finish_starting(cluster, at.world, policy, at.now_seconds)
+    writes = SimulatedWrites(cluster)
+    current, memory, loops, resting = at.plan, at.memory, at.loops, 0
+    while True:
+        if current.actions:
+            resting = 0
+            memory = settle(memory, execute(current, cluster, writes))
+            due: int | None = cluster.now_seconds + STEP_SECONDS
+        else:
+            cluster.advance_to(cluster.now_seconds)
+            due = next_timer_seconds(current, memory, policy.policy, cluster.now_seconds)
+            if due is None:
+                resting += 1
+                # The very first plan was made before upcoming machines had joined.
+                due = cluster.now_seconds + STEP_SECONDS if loops == 1 else cluster.agenda.next_seconds
+        if due is None or resting == EMPTY_PLANS or loops == MAX_LOOPS:
+            break
+        cluster.advance_to(due)
+        if not work.spend(len(cluster.objects.nodes) + len(cluster.objects.pods)):
+            break
+        one = Work(min(work_budget, work.budget - work.spent))
+        simulated = one_by_one(cluster.world(), cluster.disruption.budgets_of)
+        current, memory = decide_counted(simulated, policy, memory, cluster.now_seconds, one)
+        loops += 1
+        if not work.spend(one.spent) or one.exhausted:
+            work.spend(work.budget)
+            break
+    return _ended(at, current, cluster, loops)
+
+
+def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet, now_seconds: int) -> None:
+    """Nodes that are still starting have started: Ready, with their devices, without start-up taints."""
+    groups = {group.target: group for group in effective_groups(world, policy, now_seconds)}
+    for node in list(cluster.objects.nodes.values()):
+        group = groups.get(node.target) if node.target is not None else None
+        if group is None or group.template is None:
+            continue
+        if now_seconds - node.value.created_seconds < group.max_node_startup_time_seconds:
+            cluster.finish_start(node, group.template, group.startup_taints)
+
+
+def _ended(at: Standing, plan: Plan, cluster: SimulatedCluster, loops: int) -> Standing:
+    """Read from what happened; a pod that was made in the place of another counts under the name of the first one."""
+    first: dict[str, str] = {}
+    evicted: list[str] = []
+    joined: Counter[str] = Counter()
+    group_of = {line.target: line.name for line in at.plan.groups}
+    for event in cluster.journal.events:
+        if event.kind is Happened.POD_CREATED and event.detail:
+            first[event.object] = first.get(event.detail, event.detail)
+        elif event.kind is Happened.POD_EVICTED:
+            evicted.append(first.get(event.object, event.object))
+        elif event.kind is Happened.NODE_JOINED and event.target in group_of:
+            joined[group_of[event.target]] += 1
+    return msgspec.structs.replace(
+        at,
+        world=cluster.world(),
+        now_seconds=cluster.now_seconds,
+        plan=plan,
+        loops=loops,
+        evicted=(*at.evicted, *evicted),
+        joined=Counter(at.joined) + joined,
+        waiting=tuple(first.get(pod.key, pod.key) for pod in cluster.objects.pending()),
+        rests=True,
+    )
+
 
 DECISIONS_WORTH = 10
 MOST_PLAYED = 10_000

@@ -8,7 +8,7 @@ from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.beside_groups import MachineTypes, types_of
 from reconciler.platforms.aws.writing.calls import AwsError, Metered
 from reconciler.platforms.aws.writing.growth import LAUNCH_TAG, SYNCHRONOUS, launch, launches_at_once
-from reconciler.platforms.aws.writing.once import belonging
+from reconciler.platforms.aws.writing.polling import belonging
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.providers.contract import WriteCode, WriteResult
 from tests.aws.documents import REGION, Object, group

@@ -7,7 +7,7 @@ import pytest
 from reconciler.kube.connection.api import Api
 from reconciler.platforms.aws.live import LIVE
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.wanted import Wanted, role_of, wanted
+from reconciler.platforms.aws.writing.asking import Wanted, role_of, wanted
 from reconciler.providers.answer import CloudAnswer, CloudQuestion
 from reconciler.providers.live_platforms import Surroundings
 from tests.aws.documents import REGION, group

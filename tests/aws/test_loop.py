@@ -13,7 +13,7 @@ from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
-from reconciler.kube.draining.drain import DrainStep, SeenNode
+from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.plan.plan import ActionKind
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.policy.documents import PolicySet

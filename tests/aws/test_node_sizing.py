@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import reconciler.platforms.aws.facts as package
-from reconciler.platforms.aws.facts.instance_table import known_types
+from reconciler.platforms.aws.facts.instance_types import known_types
 from reconciler.platforms.aws.facts.node_sizing import (
     MIB,
     Machine,

@@ -10,8 +10,7 @@ import yaml
 from reconciler.cluster.platform_reading import envelopes
 from reconciler.cluster.snapshots.document import documents
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.listing import Listing
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.world import World
@@ -20,7 +19,7 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.platforms.aws.live import LIVE
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.once import ask_once
+from reconciler.platforms.aws.writing.polling import ask_once
 from reconciler.policy.tree import read_tree
 from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
 from tests.aws.documents import REGION, read

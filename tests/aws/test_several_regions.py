@@ -10,8 +10,7 @@ from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.kube.watching.reflector import polled_state
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import BURST, AwsError, Metered
-from reconciler.platforms.aws.writing.once import ask_once, belonging
-from reconciler.platforms.aws.writing.polling import AwsPoll
+from reconciler.platforms.aws.writing.polling import AwsPoll, ask_once, belonging
 from reconciler.providers.answer import CloudAnswer, CloudQuestion
 from tests.aws.documents import REGION, group
 from tests.aws.policies import policy_set

@@ -6,9 +6,8 @@ import pytest
 
 from reconciler.cluster.target import LaunchFailure
 from reconciler.platforms.aws.facts.activities import classified, failure_text
-from reconciler.platforms.aws.facts.instance_table import known_types
-from reconciler.platforms.aws.facts.instance_table import told_type as read_type
-from reconciler.platforms.aws.facts.requirements import allowed_types
+from reconciler.platforms.aws.facts.instance_types import allowed_types, known_types
+from reconciler.platforms.aws.facts.instance_types import told_type as read_type
 from reconciler.platforms.aws.facts.wire import InstanceRequirements, InstanceType, ScalingActivity
 from reconciler.platforms.aws.writing.growth import converted
 from tests.aws.documents import REGION, Object, facts, group, template_version

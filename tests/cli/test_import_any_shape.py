@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reconciler.policy.platform_flags import PlaceNeededError
+from reconciler.policy.platform_parts import PlaceNeededError
 from reconciler.rendering.imported.conversion import UnsupportedCloudError
 from reconciler.rendering.imported.document import imported_policy
 from reconciler.rendering.imported.settings import ImportedFileError, found_in

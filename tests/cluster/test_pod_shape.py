@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm, HostPort, PodShape, SpreadConstraint, Toleration, VolumeUse
 from reconciler.cluster.snapshots.snapshot import SnapshotError
-from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.world import World
 from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.cluster.objects import Object, container, obj, pod, world_of

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.control.bounds.kept_bounds import BOUNDS_MANAGER, BoundsError, BoundsKeeper, KeptBounds
+from reconciler.control.kept_bounds import BOUNDS_MANAGER, BoundsError, BoundsKeeper, KeptBounds
 from reconciler.control.log import Log
 from reconciler.control.policy.policy_in_force import StateLastGoodStore
 from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSource

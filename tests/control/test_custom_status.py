@@ -14,7 +14,7 @@ from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan
 from reconciler.plan.reason import Reason
 from reconciler.policy.problems.findings import Problem
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from tests.control.custom_followed import LOW_ABOVE_HIGH, NOW, Followed
 from tests.kube.custom import group, policy
 

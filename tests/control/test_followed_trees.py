@@ -9,7 +9,7 @@ from reconciler.gitops.sources.source import Fetched
 from reconciler.gitops.sources.standing import SourceEvent
 from reconciler.policy.group_namespaces import GroupApproval
 from reconciler.policy.problems.findings import Problem
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 
 NOW = 1_800_000_000
 APPROVAL = GroupApproval(policy_digest="p", cluster="c", group="a", until_seconds=NOW + 60, nodes=1)

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.control.turn.history import MOST, History
+from reconciler.control.turn.figures import MOST, History
 from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.plan.decided import Fate
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, NodeLine, NodeState, Ownership, OwnerState, Plan

@@ -9,7 +9,7 @@ from reconciler.cluster.world import World
 from reconciler.control.live.leaving_nodes import NOTHING_MAY_GO, LeavingNodes, machines_on
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.drain import DrainStep
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.documents import Mode

@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live.left_marks import FormerPolicy, LeftMarks
+from reconciler.control.live.target_marks import FormerPolicy, LeftMarks
 from reconciler.kube.connection.api import UnreachableError
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.providers.contract import WriteCode, WriteResult

@@ -5,8 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from reconciler.control.pages.live_page import LivePage, waiting_route
-from reconciler.control.pages.outlook import Outlook
+from reconciler.control.pages.live_page import LivePage, Outlook, waiting_route
 from reconciler.control.pages.route import Request
 from reconciler.control.turn.loop import LoopReport, ResultState
 from reconciler.plan.plan import ActionKind

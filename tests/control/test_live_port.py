@@ -8,10 +8,10 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live.left_marks import FormerPolicy
 from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.target_marks import FormerPolicy
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.draining.drain import DrainStep, SeenNode
+from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound

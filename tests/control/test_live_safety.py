@@ -21,7 +21,7 @@ from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
 from reconciler.gitops.sources.last_good import LastGood, LastGoodError, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.kube.connection.api import ContentType
-from reconciler.kube.draining.drain import DrainStep, SeenNode
+from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.plan.plan import Bound

@@ -8,8 +8,7 @@ import pytest
 
 from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cli.processes.live_source import LiveSource
-from reconciler.cli.processes.source_in_cluster import say
+from reconciler.cli.processes.live_source import LiveSource, say
 from reconciler.control.log import Log
 from reconciler.control.pages.pages import waiting_routes
 from reconciler.control.pages.route import Request

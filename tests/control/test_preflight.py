@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.control.preflight.preflight import Preflight, RunMode
+from reconciler.control.preflight import Preflight, RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import cluster_api

@@ -9,7 +9,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.policy.policy_in_force import NoPolicyError
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.drain import DrainStep
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reconciler.control.preflight.preflight import Right, RunMode, missing, needed
+from reconciler.control.preflight import Right, RunMode, missing, needed
 from reconciler.kube.watching.collection import WORKLOAD, cluster_api
 
 CAPI = "cluster.x-k8s.io"

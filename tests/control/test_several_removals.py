@@ -16,7 +16,7 @@ from reconciler.control.saved_plans.apply import Applied
 from reconciler.control.saved_plans.departures import Departures
 from reconciler.control.turn.loop import ActionResult, ResultState
 from reconciler.decisions.groups.effective_groups import effective_groups
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.drain import DrainStep
 from reconciler.plan.plan import Action, ActionKind, Bound
 from reconciler.plan.reason import Reason
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.control.live.telling import NewLines, result_lines
 from reconciler.control.log import LogLevel
-from reconciler.control.simulated.simulated_run import Turn, run_document, run_turn
+from reconciler.control.simulated_run import Turn, run_document, run_turn
 from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason

@@ -10,7 +10,7 @@ from reconciler.cluster.snapshots.intake import Intake, assemble
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.world import World
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.draining.drain import DrainStep, NodeDrain, SeenNode
+from reconciler.kube.drain import DrainStep, NodeDrain, SeenNode
 from reconciler.policy.documents import PolicySet
 from tests.crusoe.loops import KINDS, Cluster, Loop
 from tests.crusoe.service.server import Service

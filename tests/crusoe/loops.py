@@ -11,7 +11,7 @@ from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
-from reconciler.kube.draining.drain import DrainStep, SeenNode
+from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll
 from reconciler.policy.documents import PolicySet

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.decisions.groups.similarity import difference, ignored_labels
+from reconciler.decisions.groups.group import difference, ignored_labels
 from reconciler.decisions.growth.expanders import siblings
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.decisions.view import View

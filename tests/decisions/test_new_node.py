@@ -9,9 +9,8 @@ from reconciler.cluster.target import OwnerEvidence, TargetOption, TargetTemplat
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.effective_values import Sources
-from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.group import EffectiveGroup, difference, size_difference
 from reconciler.decisions.groups.new_node import TemplateResult, new_node_shape, transient
-from reconciler.decisions.groups.similarity import difference, size_difference
 from reconciler.policy.documents import (
     Counting,
     GroupFields,
@@ -27,8 +26,8 @@ from reconciler.policy.documents import (
     Window,
     WithoutMachines,
 )
-from reconciler.policy.text.nodes import Place
 from reconciler.policy.values.label_selector import Selector
+from reconciler.policy.yaml_nodes import Place
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, taint
 
 GI = 1 << 30

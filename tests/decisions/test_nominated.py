@@ -8,7 +8,7 @@ import pytest
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.nominated import place_nominated
+from reconciler.decisions.demand.gangs import place_nominated
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View

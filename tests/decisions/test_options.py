@@ -16,7 +16,7 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Shares, Work
 from reconciler.plan.plan import PodOutcome
 from reconciler.policy.documents import PolicySet, Template
-from reconciler.scheduling.filled import Filled
+from reconciler.scheduling.new_nodes import Filled
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
 from tests.decisions.deciding import plan_of
 

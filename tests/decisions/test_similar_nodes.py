@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.cluster.nodes.node import NodeShape
-from reconciler.decisions.groups.similarity import difference, ignored_labels
+from reconciler.decisions.groups.group import difference, ignored_labels
 from tests.builders import amounts, policy
 
 

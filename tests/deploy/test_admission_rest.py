@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.drain import NodeDrain
 from tests.deploy.attempt import Attempt, Guarded, Object, deleted, json_patch, merge
 from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS, NAMESPACE
 from tests.live.ownership import NO_NODES

@@ -13,7 +13,7 @@ from reconciler.kube.custom.status import Condition
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState
 from reconciler.policy.fields import document_kinds
 from reconciler.policy.problems.findings import Problem
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.schemas.crd import status_schema
 from tests.deploy.rendered import DEPLOY, kustomized
 

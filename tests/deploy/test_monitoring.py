@@ -15,7 +15,7 @@ from reconciler.control.pages.metrics import exposition
 from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.policy.problems.findings import Problem
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from tests.control.test_metrics import PLAN, resize
 from tests.deploy.rendered import DEPLOY
 

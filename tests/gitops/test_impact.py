@@ -5,8 +5,8 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.comparison import Impact
 from reconciler.plan.plan import GroupLine, NodeLine, NodeState, Ownership, OwnerState
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
+from reconciler.rendering.differences import impact_sections
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.impact import impact_sections
 from reconciler.simulation.settled import come_to_rest
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

@@ -15,10 +15,10 @@ from reconciler.gitops.git.tree_listing import (
     object_id,
     parsed_listing,
     path_fault,
+    refusals,
     size_problems,
 )
-from reconciler.gitops.git.tree_refusal import refusals
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 
 FILE = "100644"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.kube.connection.api import ApiError, Cause, ContentType
-from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.drain import NodeDrain
 from tests.kube import objects
 from tests.kube.versioned import VersionedServer
 

@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.kube.custom.custom_object import CustomReader, CustomText
 from reconciler.kube.custom.custom_policy import InForce, Judged
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from tests.kube.custom import group, policy
 from tests.kube.test_custom_policy import changed, groups, judged, told
 

@@ -12,7 +12,7 @@ import pytest
 from reconciler.cluster.nodes.node import Taint
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.connection.transport import KubernetesApi, connect
-from reconciler.kube.draining.drain import NodeDrain, SeenNode
+from reconciler.kube.drain import NodeDrain, SeenNode
 from reconciler.policy.documents import DrainRules
 from tests.kube import objects
 from tests.kube.cluster import create, eventually

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from reconciler.kube.connection.api import QuietError, UnreachableError
-from reconciler.kube.connection.line_stream import LineStream
+from reconciler.kube.connection.transport import LineStream
 
 
 class Body:

@@ -9,7 +9,7 @@ from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError, ContentType
-from reconciler.kube.connection.server_version import server_version
+from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api, located, platform_collections
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld

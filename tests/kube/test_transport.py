@@ -14,8 +14,7 @@ import yaml
 
 from reconciler.kube.connection.api import ApiError, ContentType, QuietError, UnreachableError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
-from reconciler.kube.connection.line_stream import LineStream
-from reconciler.kube.connection.transport import KubernetesApi, connect
+from reconciler.kube.connection.transport import KubernetesApi, LineStream, connect
 from tests.kube.local_server import Behaviour, LocalServer, answer, stream
 
 TOKEN = "a-very-secret-token"

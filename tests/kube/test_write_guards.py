@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.drain import NodeDrain
 from reconciler.kube.leading.lease import LeaderLease
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from tests.kube.scripted import ManualPace

@@ -14,7 +14,7 @@ from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport,
 from reconciler.decisions.groups.effective_groups import platform_chooses
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.drain import NodeDrain
 from reconciler.kube.leading.state import EndedPolicies
 from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.kube.watching.live_world import LiveWorld

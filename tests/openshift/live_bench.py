@@ -12,7 +12,7 @@ from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort, LiveProviders
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.draining.drain import DELETING_TAINT, NodeDrain
+from reconciler.kube.drain import DELETING_TAINT, NodeDrain
 from reconciler.kube.watching.collection import Served
 from reconciler.plan.plan import Bound
 from reconciler.platforms.openshift.kinds import MACHINE_SET

@@ -13,11 +13,11 @@ from reconciler.policy.field import Field, Kind, Written
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP_POLICY
 from reconciler.policy.fields import document_kind, document_kinds, walk, with_built_in
-from reconciler.policy.group_value import group_value
+from reconciler.policy.levels import group_value
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading
 from reconciler.policy.reading.yaml_text import compose_documents
-from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence
+from reconciler.policy.yaml_nodes import Mapping, Node, Scalar, Sequence
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 ROOTS = {"NodeGroup": documents.NodeGroup, "NodeGroupPolicy": documents.NodeGroupPolicy}

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.text.nodes import Place
 from reconciler.policy.tree import PolicyTree
+from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.problems.annotations import render_github, render_sarif
 from reconciler.rendering.problems.json_report import render_json
 from reconciler.rendering.problems.text import MAX_CELLS, render_problem, render_text, summary_line

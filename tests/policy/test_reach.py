@@ -11,6 +11,7 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.policy.comparison import reached_groups
 from reconciler.policy.documents import (
     Backoff,
     Consolidation,
@@ -33,7 +34,6 @@ from reconciler.policy.documents import (
     WithoutMachines,
 )
 from reconciler.policy.levels import LEVEL_FIELDS
-from reconciler.policy.reach import reached_groups
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 Draw = Callable[[random.Random], object]

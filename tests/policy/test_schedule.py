@@ -7,8 +7,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reconciler.policy.values.schedule import ScheduleError, canonical_schedule, is_open, last_opening, openings_after
-from reconciler.policy.values.time_zone import UnknownTimeZoneError, time_zone
+from reconciler.policy.values.schedule import (
+    ScheduleError,
+    UnknownTimeZoneError,
+    canonical_schedule,
+    is_open,
+    last_opening,
+    openings_after,
+    time_zone,
+)
 
 NEW_YORK = "America/New_York"
 BERLIN = "Europe/Berlin"

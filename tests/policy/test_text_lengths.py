@@ -10,9 +10,9 @@ from reconciler.policy.field import LONGEST, Field, Kind
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading
-from reconciler.policy.text.nodes import Mapping, Node, Scalar
 from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
+from reconciler.policy.yaml_nodes import Mapping, Node, Scalar
 from reconciler.rendering.schemas.crd import custom_resource_definition
 from reconciler.values.duration import DurationError, parse_duration
 from reconciler.values.instant import InstantError, parse_instant

@@ -14,7 +14,7 @@ from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort, LiveProviders
 from reconciler.kube.connection.api import Api, ContentType
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.draining.drain import DELETING_TAINT, NodeDrain
+from reconciler.kube.drain import DELETING_TAINT, NodeDrain
 from reconciler.kube.leading.state import EndedPolicies
 from reconciler.kube.watching.collection import cluster_api
 from reconciler.plan.plan import Bound

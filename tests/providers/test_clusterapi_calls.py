@@ -21,7 +21,7 @@ from reconciler.platforms.clusterapi.writing.provider import (
 )
 from reconciler.platforms.openshift.live import LIVE as OPENSHIFT
 from reconciler.providers.live_platforms import Check, State, Surroundings
-from reconciler.providers.machines.dialect import MachineReading
+from reconciler.providers.machines.targets import MachineReading
 from tests.cluster.objects import CAPI, Object, owner, scalable
 from tests.providers.scripted_api import ScriptedApi
 

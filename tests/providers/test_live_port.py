@@ -10,7 +10,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.kube.connection.api import UnreachableError
-from reconciler.kube.draining.drain import DrainStep, SeenNode
+from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound

@@ -5,8 +5,7 @@ import pytest
 
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.providers.contract import WriteCode
-from reconciler.providers.machines.dialect import MachineReading
-from reconciler.providers.machines.targets import MachineTargets, RecentMachines
+from reconciler.providers.machines.targets import MachineReading, MachineTargets, RecentMachines
 from tests.providers.machines_in_memory import GENERAL, MachinesInMemory
 
 

@@ -6,7 +6,7 @@ from reconciler.plan.comparison import compare_plans
 from reconciler.plan.plan import Plan
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange
-from reconciler.rendering.consequences import consequences, rest_words
+from reconciler.rendering.differences import consequences, rest_words
 from reconciler.rendering.markdown.preview import preview_markdown
 from reconciler.rendering.text.preview import preview_text
 

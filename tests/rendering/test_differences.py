@@ -6,7 +6,7 @@ import pytest
 from reconciler.plan.comparison import PlanComparison, compare_plans
 from reconciler.plan.plan import Cost, Plan, PlanProblem, PodLine, PodOutcome
 from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.markdown.preview import comparison_markdown
 from reconciler.rendering.text.preview import comparison_text
 

@@ -17,7 +17,7 @@ from reconciler.plan.picture import Picture, PictureNode, PicturePod, Pictures
 from reconciler.plan.plan import NodeState, Plan, PodOutcome
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.findings import Problem
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.html.element import MOST_CHARACTERS, escaped, tag
 from reconciler.rendering.html.plan import plan_html
 from reconciler.rendering.html.preview import preview_html, refused_html

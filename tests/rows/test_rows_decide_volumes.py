@@ -4,8 +4,8 @@ import pytest
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.pods.pod import VolumeUse
-from reconciler.cluster.values.selector import NodeSelectorTerm
-from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolumeClaim
+from reconciler.cluster.values.selection import NodeSelectorTerm
+from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim
 from reconciler.cluster.world import Storage
 from reconciler.values.label_selector import Requirement
 from tests.builders import ClusterBuilder, node_group, policy

@@ -12,7 +12,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.membership import discovered
 from reconciler.kube.connection.api import ApiError
 from reconciler.plan.plan import Bound
-from reconciler.platforms.clusterapi.discovery_spec import discovery_of
+from reconciler.platforms.clusterapi.autoscaler_flags import discovery_of
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion, newest, served_version
 from reconciler.providers.contract import WriteCode

@@ -10,7 +10,7 @@ from pathlib import Path
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.policy.documents import PolicySet, Template
 from reconciler.policy.tree import read_tree
-from reconciler.simulation.replays.replay_sides import replay
+from reconciler.simulation.replays.replay import replay
 from reconciler.simulation.replays.trace import read_curve
 from tests.builders import NOW, ClusterBuilder
 from tests.policies import node_group, policy

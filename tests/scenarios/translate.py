@@ -8,8 +8,8 @@ import yaml
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.pods.pod import AffinityTerm, Owner, SpreadConstraint, VolumeUse
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetTemplate
-from reconciler.cluster.values.selector import NodeSelectorTerm
-from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolumeClaim
+from reconciler.cluster.values.selection import NodeSelectorTerm
+from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim
 from reconciler.cluster.world import Storage, World
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.tree import read_tree

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.cluster.values.selector import NodeSelectorTerm
-from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume
+from reconciler.cluster.values.selection import NodeSelectorTerm
+from reconciler.cluster.volume import CsiNode, PersistentVolume
 from reconciler.scheduling.volumes.attachments import (
     driver_of_provisioner,
     inline_handle,

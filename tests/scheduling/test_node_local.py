@@ -4,10 +4,10 @@ import pytest
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.pods.pod import HostPort, Toleration
-from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.scheduling.columns import amount_text
+from reconciler.scheduling.host_ports import PortHolders, ports_rejection
 from reconciler.scheduling.node_affinity import affinity_rejection, matches
-from reconciler.scheduling.predicates.node_ports import PortHolders, ports_rejection
 from reconciler.scheduling.predicates.taint_toleration import (
     features_rejection,
     taint_rejection,

@@ -5,7 +5,7 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.pods.pod import AffinityTerm, PodShape, SpreadConstraint, VolumeUse
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.world import World
 from reconciler.scheduling.packing import PackTemplate, label_keys, pack
 from reconciler.scheduling.state import SchedulingState

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm, HostPort, PodPhase, VolumeUse
 from reconciler.cluster.pods.pod_table import PodTable
-from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolumeClaim
+from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim
 from reconciler.cluster.world import Storage, World
 from reconciler.scheduling.fit import fit
 from reconciler.scheduling.state import SchedulingState

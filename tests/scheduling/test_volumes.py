@@ -4,8 +4,8 @@ import pytest
 
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
 from reconciler.cluster.pods.pod import VolumeUse
-from reconciler.cluster.values.selector import NodeSelectorTerm
-from reconciler.cluster.volumes.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.values.selection import NodeSelectorTerm
+from reconciler.cluster.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.world import Storage
 from reconciler.scheduling.predicates.volume_restrictions import disks_conflict
 from reconciler.scheduling.state import SchedulingState

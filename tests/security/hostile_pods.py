@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod import AffinityTerm, HostPort, Owner, SpreadConstraint, Toleration, VolumeUse
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.world import World
 from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.builders import ClusterBuilder

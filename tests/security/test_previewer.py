@@ -7,14 +7,13 @@ import msgspec
 import pytest
 
 from reconciler.cli.inputs.cluster_files import load_world
-from reconciler.cli.processes.preview_bounds import PreviewBounds, PreviewTooDearError, bounded_tellings
 from reconciler.cli.processes.preview_child import PreviewTask
+from reconciler.cli.processes.preview_telling import PreviewBounds, PreviewTooDearError, bounded_tellings
 from reconciler.control.previewer import Done
 from reconciler.gitops.git.repository import PolicyFiles
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.field_tables.group_fields import MOST_NODES
-from reconciler.policy.field_tables.node_group import NODE_GROUP
-from reconciler.policy.field_tables.node_group_policy import NODE_GROUP_POLICY
+from reconciler.policy.field_tables.node_group_policy import NODE_GROUP, NODE_GROUP_POLICY
 from reconciler.policy.tree import read_tree
 from reconciler.policy.values.pattern import check_pattern, matches
 from tests.gitops.conftest import cluster, first_commit, repo

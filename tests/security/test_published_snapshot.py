@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.snapshots.listing import Listing
-from reconciler.cluster.snapshots.redaction import Pseudonyms, is_instant, is_quantity, redacted
+from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, is_instant, is_quantity, redacted
 from reconciler.control.capture import Capture
 from tests.security.planted import MARK, Planter
 from tests.testbed.cluster_api import ClusterApi

@@ -16,7 +16,7 @@ from reconciler.cli.outputs.failure import InputError, guarded
 from reconciler.plan.picture import Pictures
 from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.html.plan import plan_html
 from reconciler.rendering.html.preview import preview_html
 from reconciler.rendering.json_text import plan_json

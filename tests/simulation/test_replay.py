@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.policy.documents import Headroom, PolicySet, ScaleDown, Size, Template, Window
-from reconciler.simulation.replays.replay_sides import replay
+from reconciler.simulation.replays.replay import replay
 from reconciler.simulation.replays.trace import Trace, read_curve
 from tests.builders import ClusterBuilder
 from tests.policies import node_group, policy

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import PlanInputs
-    from reconciler.control.preflight.preflight import RunMode
+    from reconciler.control.preflight import RunMode
     from reconciler.decisions.lints.finding import Finding
     from reconciler.providers.live_platforms import Check
 
@@ -124,7 +124,7 @@ def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespac
 
     from reconciler.cli.inputs.connections import own_namespace
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.control.preflight.preflight import Preflight
+    from reconciler.control.preflight import Preflight
     from reconciler.kube.connection.api import ApiError, UnreachableError
 
     try:
@@ -146,6 +146,6 @@ def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespac
 
 
 def _mode(inputs: "PlanInputs", mode: str | None) -> "RunMode":
-    from reconciler.control.preflight.preflight import RunMode
+    from reconciler.control.preflight import RunMode
 
     return RunMode(mode or str(inputs.policy.policy.mode))

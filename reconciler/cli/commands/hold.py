@@ -62,7 +62,7 @@ def command(
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import read_policy
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
-    from reconciler.control.live.holds import HoldState, set_hold
+    from reconciler.control.live.target_marks import HoldState, set_hold
     from reconciler.decisions.groups.effective_groups import effective_groups
     from reconciler.providers.live_platforms import names_clouds
     from reconciler.rendering.hold import HoldDocument, HoldLine, hold_json, hold_text

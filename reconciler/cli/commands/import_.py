@@ -41,7 +41,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.cli.commands.policy_output import check_policies, write_policies
     from reconciler.cli.inputs.policy_files import read_policy_files
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.policy.platform_flags import PlaceNeededError, platform_flags
+    from reconciler.policy.platform_parts import PlaceNeededError, platform_flags
     from reconciler.rendering.group_names import policy_name
     from reconciler.rendering.imported import capacity_quota, karpenter
     from reconciler.rendering.imported.conversion import UnsupportedCloudError

@@ -110,12 +110,11 @@ def command(
     import msgspec
 
     from reconciler.cli.inputs.connections import connection_choice
-    from reconciler.cli.inputs.preview_cluster import ClusterAsked, outside_checkout, read_cluster
-    from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, read_sides
+    from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, ClusterAsked, outside_checkout, read_cluster, read_sides
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
     from reconciler.cli.outputs.stats import Stats
+    from reconciler.cli.outputs.telling import tell_neighbours
     from reconciler.cli.outputs.terminal import progress
-    from reconciler.cli.outputs.told_neighbours import tell_neighbours
     from reconciler.cli.processes.preview_made import chosen, made_preview
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
@@ -224,7 +223,7 @@ def _with_replay(
 
     from reconciler.cli.outputs.replay_bar import replay_bar
     from reconciler.cli.processes.preview_made import earlier_set
-    from reconciler.simulation.replays.replay_sides import replay
+    from reconciler.simulation.replays.replay import replay
 
     earlier = earlier_set(before, after, policy)
     sides = [] if earlier is None else [(before.side.source, earlier)]

@@ -71,7 +71,7 @@ def command(
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
-    from reconciler.simulation.replays.replay_sides import replay
+    from reconciler.simulation.replays.replay import replay
 
     measured = Stats()
     with measured.stage("load"), progress("reading trace, policies and cluster"):

@@ -72,7 +72,7 @@ def _asked(url: str, token_file: Path | None) -> "PlanStatus":
 
     from reconciler.cli.inputs.running_loop import ask
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+    from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
     from reconciler.plan.plan import Plan
     from reconciler.rendering.status import PlanStatus
 

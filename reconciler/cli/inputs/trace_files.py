@@ -10,9 +10,17 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.policy.documents import PolicySet
-from reconciler.simulation.replays.backtest import Backtest, BacktestError, backtest
 from reconciler.simulation.replays.replay import LEAD_SECONDS
-from reconciler.simulation.replays.trace import Trace, TraceError, policy_world, read_curve, without_pods
+from reconciler.simulation.replays.trace import (
+    Backtest,
+    BacktestError,
+    Trace,
+    TraceError,
+    backtest,
+    policy_world,
+    read_curve,
+    without_pods,
+)
 from reconciler.values.duration import DurationError, parse_duration
 
 LARGEST_TRACE_BYTES = 256 << 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from reconciler.simulation.replays.replay_sides import Told
+    from reconciler.simulation.replays.replay import Told
 
 _PARTS = 1000
 

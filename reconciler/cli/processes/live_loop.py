@@ -15,10 +15,8 @@ from reconciler.cli.inputs.connections import ConnectionChoice, Connections, con
 from reconciler.cli.inputs.log_lines import LogChoice
 from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import EXIT_OK, InputError
-from reconciler.cli.processes.cluster_source import ClusterSource
 from reconciler.cli.processes.live_pages import Listening
-from reconciler.cli.processes.live_source import DEFAULT_DIRECTORY, LiveSource
-from reconciler.cli.processes.source_in_cluster import say, source_in_cluster
+from reconciler.cli.processes.live_source import DEFAULT_DIRECTORY, ClusterSource, LiveSource, say, source_in_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +150,7 @@ def _process(
 ) -> "LiveProcess":
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
-    from reconciler.control.live.standing_record import StandingRecord
+    from reconciler.control.live.loop_status import StandingRecord
 
     settings = _settings(loop, connection, connections, name)
     made: list[LiveProcess] = []
@@ -187,7 +185,7 @@ def _process(
 
 def _settings(loop: LoopChoice, connection: ConnectionChoice, connections: Connections, name: str) -> "Settings":
     from reconciler.control.live.live_process import Settings
-    from reconciler.kube.draining.drain import checked_owner
+    from reconciler.kube.drain import checked_owner
 
     try:
         checked_owner(name)

@@ -5,17 +5,140 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reconciler.cli.inputs.connections import ConnectionChoice
 from reconciler.cli.inputs.source_choice import SourceChoice, flux_source
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reconciler.control.log import Log
+    from reconciler.control.policy.custom_resources import CustomResourceSource
+    from reconciler.control.policy.custom_status import CustomStatus
     from reconciler.control.policy.policy_in_force import Parts
     from reconciler.control.policy.policy_source import FollowedSource
     from reconciler.gitops.sources.source import Source
     from reconciler.gitops.sources.standing import SourceEvent, Standing
     from reconciler.kube.connection.api import Api
+
+
+# Custom resources of a cluster as the policy of the live loop, as options say it.
+
+POLL_SECONDS, FIRST_LIST_SECONDS = 60.0, 10.0
+
+
+class ClusterSource:
+    """The NodeGroupPolicy and the NodeGroups of a cluster, the latter of some namespaces (none named: of all)."""
+
+    def __init__(
+        self,
+        api: "Api",
+        namespaces: tuple[str, ...],
+        choice: SourceChoice,
+        *,
+        own_namespace: str,
+        keep: bool,
+        tell: "Callable[[SourceEvent], None]",
+    ) -> None:
+        """`own_namespace` is where the reconciler runs; `keep`: the last good policy outlasts this process; `tell` is
+        given what happens."""
+        from reconciler.kube.custom.custom_object import CustomObjects
+
+        self.waits_for = "the custom resources were not read yet"
+        self._choice = choice
+        self._own_namespace = own_namespace
+        self._keep = keep
+        self._tell = tell
+        self._objects = CustomObjects(api, namespaces)
+        self._followed: CustomResourceSource | None = None
+
+    def policy_name(
+        self, wait: "Callable[[float], bool] | None", kept: "Callable[[str], tuple[str, ...]]" = lambda _: ()
+    ) -> str | None:
+        """The name that --name gives, else that of the only policy in the cluster.
+
+        `wait` so many seconds for one that is not there yet, true when the process is to end: then None. Without `wait` a
+        cluster without one is an `InputError`. `kept` gives the policies that were in force from custom resources: where there is
+        none in the cluster any more, the only one of them goes on, as it would with --name.
+        """
+        from reconciler.control.policy.custom_resources import SOURCE
+        from reconciler.gitops.git.fault import FaultCode
+        from reconciler.gitops.sources.standing import SourceEvent
+
+        if self._choice.policy_name:
+            return self._choice.policy_name
+        self._objects.start()
+        said = ""
+        while True:
+            self._objects.wait(FIRST_LIST_SECONDS)
+            names = sorted(item.name for item in self._objects.all() if item.kind == "NodeGroupPolicy")
+            if len(names) > 1:
+                raise InputError(f"the cluster has several NodeGroupPolicies: choose one with --name ({', '.join(names)})")
+            why = self._objects.doubt() or ("" if names else "there is no NodeGroupPolicy in the cluster")
+            if not why:
+                return names[0]
+            before = kept(SOURCE) if self._keep and not self._objects.doubt() else ()
+            if len(before) == 1:
+                return before[0]
+            self.waits_for = why
+            if wait is None:
+                raise InputError(f"--custom-resources: {why}")
+            if why != said:
+                said = why
+                self._tell(SourceEvent(type="Warning", reason=FaultCode.NO_POLICY.value, message=f"{why}; waiting for one"))
+            if wait(FIRST_LIST_SECONDS / 2):
+                return None
+
+    def follow(
+        self, name: str, state: "Parts", term: "Callable[[], int]", looked: "Callable[[Standing], None]"
+    ) -> "CustomResourceSource":
+        """The source as a live process takes it."""
+        import random
+
+        from reconciler.control.policy.custom_resources import CustomResourcePolicy, CustomResourceSource
+        from reconciler.control.policy.policy_in_force import StateLastGoodStore
+        from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
+        from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
+
+        store: LastGoodStore = StateLastGoodStore(state) if self._keep else MemoryLastGoodStore()
+        if self._choice.last_good is not None:
+            store = FileLastGoodStore(self._choice.last_good)
+        polling = Polling(interval_seconds=POLL_SECONDS)
+        chance = random.Random()  # noqa: S311 - spreads requests, keeps no secret
+
+        def policy() -> CustomResourcePolicy:
+            return CustomResourcePolicy(
+                self._objects, store, lambda: int(time.time()), name=name,
+                own_namespace=self._own_namespace, allow_no_groups=self._choice.allow_no_groups,
+                tell=self._tell,
+            )  # fmt: skip
+
+        self._followed = CustomResourceSource(
+            self._objects,
+            policy,
+            term,
+            lambda failures: next_wait_seconds(polling, failures, chance.random()),
+            (looked,),
+            self._tell,
+        )
+        return self._followed
+
+    def told_on(self, api: "Api", identity: str, leads: "Callable[[], bool]") -> "CustomStatus":
+        """What tells on the objects that `follow` follows, through a connection that writes while this process leads."""
+        from reconciler.control.policy.custom_status import CustomStatus
+        from reconciler.kube.custom.status import StatusWriter
+        from reconciler.kube.leading.events import EventRecorder
+
+        followed = self._followed
+        if followed is None:
+            raise RuntimeError("nothing is followed yet")
+        status = CustomStatus(
+            self._objects, lambda: followed.policy, StatusWriter(api), EventRecorder(api, identity, time.time),
+            clock=lambda: int(time.time()), leads=leads,
+        )  # fmt: skip
+        followed.looked_too = status.write
+        return status
+
 
 GIT_POLL_SECONDS, FLUX_POLL_SECONDS, DIRECTORY_POLL_SECONDS = 60.0, 15.0, 5.0
 DEFAULT_DIRECTORY = Path("policies")
@@ -104,8 +227,8 @@ class LiveSource:
 
         from reconciler.control.policy.policy_in_force import StateLastGoodStore
         from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSource
+        from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
-        from reconciler.gitops.sources.polling import Polling, next_wait_seconds
 
         store: LastGoodStore = StateLastGoodStore(state) if self._keep else MemoryLastGoodStore()
         if self._choice.last_good is not None:
@@ -152,3 +275,33 @@ def _unreadable(standing: "Standing") -> InputError:
     if fault is not None and fault.problems:
         click.echo(render_text(fault.problems, color=wants_colour(sys.stderr)), err=True)
     return InputError(f"{standing.source}: {fault.message if fault is not None else 'it was not read'}")
+
+
+# The policy's source that lies in the management cluster, and what happens at any source as lines of a log.
+
+
+def source_in_cluster(
+    management: "Api",
+    connection: ConnectionChoice,
+    choice: SourceChoice,
+    own: str,
+    *,
+    keep: bool,
+    tell: "Callable[[SourceEvent], None]",
+) -> LiveSource | ClusterSource:
+    """An artifact of Flux, or custom resources: with targets of some namespaces, those of them and of `own`, the namespace in
+    which this runs. `keep` and `tell` as for both."""
+    if choice.flux_source is not None:
+        return LiveSource(None, choice, keep=keep, tell=tell, api=management)
+    namespaces = connection.target_namespaces
+    if namespaces:
+        namespaces = tuple(sorted({own, *namespaces}))
+    return ClusterSource(management, namespaces, choice, own_namespace=own, keep=keep, tell=tell)
+
+
+def say(journal: "Log", event: "SourceEvent") -> None:
+    """One line, and one for each problem of a policy that was refused, with its place."""
+    (journal.warning if event.type == "Warning" else journal.info)(event.reason, event.message)
+    for problem in event.problems:
+        hint = f"; {problem.hint}" if problem.hint else ""
+        journal.warning(problem.code, f"{problem.place}: {problem.message}{hint}", place=str(problem.place))

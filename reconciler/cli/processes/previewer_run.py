@@ -14,7 +14,7 @@ import msgspec
 from reconciler.cli.inputs.connections import connection_choice
 from reconciler.cli.inputs.log_lines import LogChoice
 from reconciler.cli.inputs.plan_inputs import one_cluster
-from reconciler.cli.inputs.remote_access import RemoteAccess, reached
+from reconciler.cli.inputs.redaction import RemoteAccess, reached
 from reconciler.cli.inputs.running_loop import in_the_clear
 from reconciler.cli.inputs.source_choice import cache_directory
 from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
@@ -24,7 +24,7 @@ from reconciler.control.log import Log
 from reconciler.control.pages.pages import Pulse
 from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
 from reconciler.gitops.pull_requests.comment import HostCode, HostError
-from reconciler.gitops.sources.polling import Polling, next_wait_seconds
+from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
 from reconciler.rendering.plain import plain
 
 if TYPE_CHECKING:

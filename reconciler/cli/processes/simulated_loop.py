@@ -11,7 +11,7 @@ from reconciler.rendering.plain import plain, plain_lines
 if TYPE_CHECKING:
     from reconciler.cli.inputs.source_choice import SourceChoice
     from reconciler.cluster.world import World
-    from reconciler.control.simulated.simulated_run import SimulatedRun
+    from reconciler.control.simulated_run import SimulatedRun
     from reconciler.policy.documents import PolicySet
     from reconciler.rendering.simulated_run import RunTurn
     from reconciler.simulation.scenarios.scenario import ScenarioText
@@ -31,7 +31,7 @@ def run_simulated(
     """Play a scenario and print what the loop does; exit code 1 when an expectation is not met. Raises `InputError`."""
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.run_lines import summary_lines, turn_lines
-    from reconciler.control.simulated.simulated_run import run_document, run_turn
+    from reconciler.control.simulated_run import run_document, run_turn
     from reconciler.simulation.scenarios.scenario import ScenarioError
 
     if choice.git_url is not None and policy_path is not None:
@@ -107,7 +107,7 @@ def _prepare(
     from reconciler.cli.inputs.plan_inputs import read_policy
     from reconciler.cli.inputs.source_choice import read_once
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.control.simulated.simulated_run import SimulatedRun
+    from reconciler.control.simulated_run import SimulatedRun
     from reconciler.values.duration import DurationError, parse_duration
 
     world = _world(text, folder, cluster_path)

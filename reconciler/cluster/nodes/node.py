@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reconciler.cluster.values.raw_part import RawPart
+from reconciler.cluster.values.object_parts import RawPart
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.wire import pod as wire
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.values.label_selector import LabelSelector
 
 

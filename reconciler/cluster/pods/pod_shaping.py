@@ -17,10 +17,9 @@ from reconciler.cluster.pods.pod import (
     VolumeUse,
 )
 from reconciler.cluster.values import quantity
-from reconciler.cluster.values.raw_part import RawPart
+from reconciler.cluster.values.object_parts import RawPart
 from reconciler.cluster.values.resources import CPU, MEMORY, PODS
-from reconciler.cluster.values.selection import label_pairs, label_selector, node_terms
-from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.values.selection import NodeSelectorTerm, label_pairs, label_selector, node_terms
 from reconciler.cluster.wire import meta, pod
 from reconciler.cluster.wire import pod as wire
 from reconciler.cluster.wire.meta import EMPTY, api_group

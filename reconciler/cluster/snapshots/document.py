@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from reconciler.cluster.platform_reading import envelopes, readings
 from reconciler.cluster.snapshots import texts
-from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.cluster.values.unreadable import ForeignError, SnapshotError, UnreadableError
 from reconciler.cluster.wire.meta import api_group
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.digest import world_digest
 from reconciler.cluster.nodes.attachment import (
     CsiDriver,
     StorageCapacity,
@@ -24,11 +23,10 @@ from reconciler.cluster.snapshots.pod_rows import PodRows, PodsRead
 from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.cluster.targets.machine_rows import with_nodes
 from reconciler.cluster.values.instant import unix_seconds_or_zero
-from reconciler.cluster.values.kept_object import ContradictionError, Kept, Key
-from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, ContradictionError, Kept, Key, finding
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.values.unreadable import SeveralError, SnapshotError, UnreadableError
-from reconciler.cluster.volumes.volume import (
+from reconciler.cluster.volume import (
     CsiNode,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -44,7 +42,7 @@ from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscal
 from reconciler.cluster.workloads.device_class import DeviceClass, device_class
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
-from reconciler.cluster.world import DaemonPods, Storage, World, WorldProblem
+from reconciler.cluster.world import DaemonPods, Storage, World, WorldProblem, world_digest
 
 # Where objects were read from, as one number an object, so that a message can name file and item later.
 

@@ -8,7 +8,7 @@ from msgspec import Raw
 from reconciler.cluster.snapshots import texts
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kubernetes_version
-from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.cluster.values.unreadable import SnapshotError, UnreadableError
 
 FORMAT_MAJOR = 1

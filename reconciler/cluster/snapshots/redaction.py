@@ -21,18 +21,48 @@ from reconciler.cluster import platform_reading
 from reconciler.cluster.platform_reading import node_labels, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.listing import Listing, Object, name_of
 from reconciler.cluster.targets import capacity
 from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED, tells_who_keeps, without_reason, without_words_of_others
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS
-from reconciler.cluster.values.raw_part import DECODING_ERRORS
-from reconciler.cluster.wire import meta, pod, replicas, workload
+from reconciler.cluster.values.object_parts import DECODING_ERRORS
+from reconciler.cluster.wire import meta, pod, workload
+from reconciler.cluster.wire.meta import LastApplied
 from reconciler.cluster.wire.pod import PodAnnotations
-from reconciler.cluster.wire.replicas import LastApplied
 from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.whole_number import whole_number
+
+# All objects of one kind as a snapshot keeps them: one list, in the order of their names.
+
+Object = dict[str, Any]
+_encoder = msgspec.json.Encoder(order=None)
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """The items of one kind. `file` is the name in the snapshot without suffix (`management/machines`); items carry neither
+    apiVersion nor kind, as in a typed list of the API. `list_key` is above them instead, where a cloud prints them so."""
+
+    file: str
+    api_version: str
+    kind: str
+    items: list[Object]
+    list_key: str = ""
+
+    def encoded(self) -> bytes:
+        """The list as JSON, one item a line, so that two captures can be compared line by line."""
+        body = b",\n".join(_encoder.encode(item) for item in self.items)
+        if self.list_key:
+            return b"{" + _encoder.encode(self.list_key) + b":[\n" + body + b"\n]}\n"
+        head = _encoder.encode({"apiVersion": self.api_version, "kind": f"{self.kind}List"})
+        return head[:-1] + b',"metadata":{},"items":[\n' + body + b"\n]}\n"
+
+
+def name_of(item: Object) -> tuple[str, str]:
+    """Namespace (empty: none) and name."""
+    meta = item.get("metadata") or {}
+    return str(meta.get("namespace") or ""), str(meta.get("name") or "")
+
 
 # Words of a snapshot that leaves the house: those that are known to be harmless stay, every other becomes a pseudonym.
 #
@@ -227,8 +257,8 @@ _INSTANTS = frozenset({"creationTimestamp", "deletionTimestamp", "lastTransition
 _WRITTEN_BY_PEOPLE = frozenset({"message", "failureMessage", "failureReason"})
 _TOKENS = frozenset({"providerID", "providerIDList"})
 _PARTS: dict[tuple[type, str], Any] = {
-    (meta.ManagedField, "fieldsV1"): replicas.FieldSet,
-    (replicas.ReplicasField, "f:replicas"): pod.Present,
+    (meta.ManagedField, "fieldsV1"): meta.FieldSet,
+    (meta.ReplicasField, "f:replicas"): pod.Present,
     (pod.PodMeta, "labels"): dict[str, str],
     (pod.PodMeta, "ownerReferences"): list[meta.OwnerReference],
     (pod.TemplateMeta, "labels"): dict[str, str],

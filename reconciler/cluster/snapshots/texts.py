@@ -6,7 +6,7 @@ lists, inside of `==== START logs for container …` and `==== END logs for cont
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 import yaml
@@ -242,3 +242,31 @@ def _scalar(event: yaml.ScalarEvent) -> _Value:
 def _where(mark: object) -> str:
     line, column = getattr(mark, "line", None), getattr(mark, "column", None)
     return "" if line is None or column is None else f" (line {line + 1}, column {column + 1})"
+
+
+# How much packed data may become: a small file of others must not fill the memory.
+
+_LEAST_BYTES = 64 << 20
+_RATIO = 200  # objects of one kind pack to a tenth or a fiftieth of their size; a bomb to a thousandth
+
+
+def most_unpacked(packed_bytes: int, most_bytes: int) -> int:
+    """Bytes that `packed_bytes` of gzip may unpack to, at most `most_bytes`."""
+    return min(most_bytes, max(_LEAST_BYTES, _RATIO * packed_bytes))
+
+
+# Archives and dumps keep everything below one folder, which is no part of the names in a snapshot.
+
+_OWN = frozenset({"management", "workload"})
+
+
+def top_folder(names: Collection[str]) -> str:
+    """The folders that all names are below, with `/` at the end; empty where there is none. Ours say which cluster is in them."""
+    common: list[str] = []
+    split = [name.split("/")[:-1] for name in names]
+    for level in range(min(map(len, split), default=0)):
+        part = split[0][level]
+        if part in _OWN or any(folders[level] != part for folders in split):
+            break
+        common.append(part)
+    return "".join(f"{part}/" for part in common)

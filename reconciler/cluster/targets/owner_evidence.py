@@ -6,9 +6,9 @@ import msgspec
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.values.instant import unix_seconds
-from reconciler.cluster.values.raw_part import DECODING_ERRORS, RawPart
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, RawPart
 from reconciler.cluster.values.unreadable import UnreadableError
-from reconciler.cluster.wire import replicas as wire
+from reconciler.cluster.wire import meta as wire
 from reconciler.cluster.wire.meta import ManagedField, OwnerReference, TargetMeta, api_group
 from reconciler.values.instant import InstantError, parse_instant
 

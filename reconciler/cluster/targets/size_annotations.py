@@ -7,8 +7,7 @@ from fractions import Fraction
 import msgspec
 
 from reconciler.cluster.target import TargetOption
-from reconciler.cluster.values.quoted_text import quoted
-from reconciler.cluster.values.unreadable import UnreadableError
+from reconciler.cluster.values.unreadable import UnreadableError, quoted
 from reconciler.values.duration import DurationError, exact_seconds
 
 _LARGEST_DISTANCE = 4

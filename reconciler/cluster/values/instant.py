@@ -1,7 +1,6 @@
 """Instants of objects: what a text means, or what makes its object unreadable."""
 
-from reconciler.cluster.values.quoted_text import quoted
-from reconciler.cluster.values.unreadable import UnreadableError
+from reconciler.cluster.values.unreadable import UnreadableError, quoted
 from reconciler.values.instant import InstantError, InstantFault, parse_instant
 
 _WORDS = {InstantFault.DAY: "there is no such day", InstantFault.TIME: "there is no such time of day"}

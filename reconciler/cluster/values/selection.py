@@ -2,10 +2,22 @@
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.cluster.values.selector import NodeSelectorTerm
+import msgspec
+
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import meta, pod
 from reconciler.values.label_selector import LABEL_OPERATORS, LabelSelector, Requirement
+
+# Selectors of nodes as Kubernetes evaluates them.
+
+
+class NodeSelectorTerm(msgspec.Struct, frozen=True, order=True):
+    """One node selector term: all of `expressions` (labels) and `fields` (metadata.name) must hold; an empty one matches
+    nothing."""
+
+    expressions: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
 
 _LABEL_OPERATORS = frozenset(LABEL_OPERATORS)
 _NODE_OPERATORS = _LABEL_OPERATORS | {"Gt", "Lt"}

@@ -11,8 +11,8 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.owner import rivals_over
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.connection.side_by_side import side_by_side
-from reconciler.kube.draining.drain import DrainStep, SeenNode
+from reconciler.kube.connection.connections import side_by_side
+from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.policy.documents import Mode
 from reconciler.providers.contract import (

@@ -8,14 +8,14 @@ import msgspec
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.leaving_nodes import Drain, LeavingNodes, machines_on
-from reconciler.control.live.left_marks import FormerPolicy, LeftMarks, own_marks
+from reconciler.control.live.target_marks import FormerPolicy, LeftMarks, own_marks
 from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.owner import policy_mark
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.connection.side_by_side import side_by_side
-from reconciler.kube.draining.drain import NodeDrain, SeenNode
+from reconciler.kube.connection.connections import side_by_side
+from reconciler.kube.drain import NodeDrain, SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import EndedPolicies
 from reconciler.kube.watching.live_world import IncompleteViewError

@@ -10,9 +10,8 @@ import msgspec
 from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.groups.group import Origin
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
-from reconciler.policy.group_value import GroupScalar, group_value
-from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, LevelField
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, GroupScalar, LevelField, group_value
+from reconciler.policy.yaml_nodes import Place
 
 Value = TypeVar("Value")
 

@@ -12,7 +12,7 @@ from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.target import Machine, TargetFacts, TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.similarity import capacity_or_allocatable_difference, size_difference
+from reconciler.decisions.groups.group import capacity_or_allocatable_difference, size_difference
 from reconciler.decisions.reasons.groups import MixedShapes
 from reconciler.decisions.reasons.sizes import SmallerThanTemplate
 from reconciler.policy.documents import GroupFields

@@ -8,8 +8,7 @@ import msgspec
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.scheduling.filled import Filled
-from reconciler.scheduling.new_nodes import NO_SPREAD, Entries, HostSpread
+from reconciler.scheduling.new_nodes import NO_SPREAD, Entries, Filled, HostSpread
 
 # Topology domains that this plan could open: zones of groups that may grow but have no node there yet.
 

@@ -11,7 +11,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.expanders import Option, ranked
 from reconciler.decisions.growth.filling import Filling, Waiting
 from reconciler.policy.documents import Expander
-from reconciler.scheduling.filled import Filled
+from reconciler.scheduling.new_nodes import Filled
 from reconciler.scheduling.packing import TemplateClass, template_class
 
 

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.group import EffectiveGroup, size_difference
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS
-from reconciler.decisions.groups.similarity import size_difference
 from reconciler.decisions.limits import NODES
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.reasons.amounts import amount_text

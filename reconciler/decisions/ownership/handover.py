@@ -20,7 +20,7 @@ from reconciler.decisions.ownership.owner import OUR_MANAGER, TOPOLOGY_MANAGER
 from reconciler.plan.reason import Because
 from reconciler.policy.manifests.declared_sizes import defaulted
 from reconciler.policy.manifests.manifest_object import DroppedSize
-from reconciler.policy.platform_manifests import workers_field
+from reconciler.policy.platform_parts import workers_field
 from reconciler.policy.problems.findings import Problem, Severity
 
 

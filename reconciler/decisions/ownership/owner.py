@@ -10,7 +10,7 @@ import msgspec
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
 from reconciler.plan.plan import Ownership, OwnerState
-from reconciler.policy.platform_manifests import workers_field
+from reconciler.policy.platform_parts import workers_field
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 

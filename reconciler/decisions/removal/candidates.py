@@ -20,7 +20,7 @@ from reconciler.decisions.reasons.kept_nodes import (
     ScaleDownDisabledAnnotation,
     TargetKeepsNodes,
 )
-from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.load import NodeLoads
 from reconciler.decisions.removal.utilization import ignored_pods, requests_of, threshold_percent, utilization_permille
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now

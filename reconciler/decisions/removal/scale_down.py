@@ -38,7 +38,7 @@ from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeRepl
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import BudgetLedger, floor_of
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.utilization import threshold_percent
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker

@@ -11,8 +11,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.kept_nodes import BelowMinSize, GroupObserved, KeptByLimitMin
 from reconciler.decisions.removal.approval_ceiling import departed
 from reconciler.decisions.removal.candidates import keepers
-from reconciler.decisions.removal.disruption import DisruptionLedger
-from reconciler.decisions.removal.drain import DrainJudge
+from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge
 from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

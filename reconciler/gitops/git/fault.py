@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.policy.problems.findings import Problem
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.plain import plain, shortened
 
 

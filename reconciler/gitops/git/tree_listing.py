@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
+from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES
-from reconciler.rendering.plain import plain
+from reconciler.policy.yaml_nodes import Place
+from reconciler.rendering.plain import plain, shortened
 
 # Names of revisions and of places in a tree, as people give them: checked before any of it reaches a command line.
 
@@ -224,3 +226,19 @@ def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
             told = "stands twice in the tree" if same else f"differs from {other} only in case or in how accents are composed"
             message = f"the name {told}"
             yield TreeProblem(path=entry.path, code="NameCollision", message=message, hint="rename one of them")
+
+
+# Problems of a tree itself as problems of a policy: they have no line, and point at the first.
+
+_PATH_CHARACTERS = 200
+
+
+def refusals(problems: Iterable[TreeProblem], root: str, *, alone: bool = False) -> tuple[Problem, ...]:
+    """`root` is the place in the source that was read; `alone`: it is a file, so that it is the path itself."""
+    found = []
+    for problem in problems:
+        name = problem.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        path = root if alone else "/".join(part for part in (root, name) if part)
+        place = Place(shortened(plain(path or "."), _PATH_CHARACTERS), 1, 1)
+        found.append(Problem(place=place, code=problem.code, message=plain(problem.message), hint=problem.hint))
+    return tuple(sorted(found))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from reconciler.cluster.snapshots.unpacked_size import most_unpacked
+from reconciler.cluster.snapshots.texts import most_unpacked
 from reconciler.gitops.git.repository import GitError, Repository, RepositoryError, run_git
 from reconciler.gitops.git.tree_listing import Entry, RefusedNameError, checked_root, parsed_listing
 

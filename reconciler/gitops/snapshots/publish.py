@@ -19,9 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from reconciler.cluster.snapshots.texts import BEGINNING_BYTES, looks_like_objects
-from reconciler.cluster.snapshots.top_folder import top_folder
-from reconciler.cluster.snapshots.unpacked_size import most_unpacked
+from reconciler.cluster.snapshots.texts import BEGINNING_BYTES, looks_like_objects, most_unpacked, top_folder
 from reconciler.gitops.git.cache import FETCH_SETTINGS, Bounds
 from reconciler.gitops.git.fault import FaultCode, SourceError, failed, git_words, remote_fault
 from reconciler.gitops.git.remote import Access, Remote, check_access, fetch_environment, fetch_settings, remote_ref

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reconciler.gitops.git.fault import FaultCode, failed
-from reconciler.gitops.git.tree_listing import MAX_FILES, MAX_TREE_BYTES, TreeProblem, object_id, path_fault
-from reconciler.gitops.git.tree_refusal import refusals
+from reconciler.gitops.git.tree_listing import MAX_FILES, MAX_TREE_BYTES, TreeProblem, object_id, path_fault, refusals
 from reconciler.gitops.sources.source import Fetched
 from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES

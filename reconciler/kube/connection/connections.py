@@ -1,8 +1,9 @@
 """The connections of one user to one API server: a pool in which a request is announced before its first byte leaves."""
 
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
 
 from reconciler.kube.connection.api import Guard
 
@@ -56,3 +57,22 @@ def _announcing(connection: "type[HTTPConnection] | type[object]") -> type:
         put(self, *arguments, **options)
 
     return type(connection.__name__, (connection,), {"putrequest": putrequest})
+
+
+# Several calls to a server under way at once, where one after the other each would wait for the answer to the one before.
+#
+# SOURCE: a managed control plane answers in 10 to 50 ms, and a hundred empty nodes take more than a thousand requests.
+
+AT_ONCE = 8
+
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
+
+
+def side_by_side(call: Callable[[_Item], _Answer], items: Sequence[_Item]) -> list[_Answer]:
+    """What `call` gives for each item, in their order. Raises the first error in that order, when all calls that began have
+    ended; calls that had not begun by then are not made."""
+    if len(items) < 2:
+        return [call(item) for item in items]
+    with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(items))) as pool:
+        return list(pool.map(call, items))

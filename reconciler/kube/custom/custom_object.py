@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection
 from reconciler.kube.watching.reflector import Phase, RealPace, Reflector
@@ -17,8 +17,8 @@ from reconciler.policy.documents import API_GROUP, API_VERSION, NodeGroup, NodeG
 from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
 from reconciler.policy.reading.draft import Draft
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
-from reconciler.policy.text.nodes import Node, Place
 from reconciler.policy.tree import read_node_group, read_node_group_policy
+from reconciler.policy.yaml_nodes import Node, Place
 from reconciler.values.shown_text import cut
 
 _VERSION = API_VERSION.partition("/")[2]

@@ -20,8 +20,8 @@ from reconciler.policy.documents import Hold, NodeGroup, NodeGroupPolicy, Policy
 from reconciler.policy.group_namespaces import GroupRefusal, RefusedGroup, group_refusal, namespace_refusal
 from reconciler.policy.problems.findings import Findings, Problem
 from reconciler.policy.reading.draft import Draft, Drafts
-from reconciler.policy.text.nodes import Place
 from reconciler.policy.tree import policy_digest
+from reconciler.policy.yaml_nodes import Place
 from reconciler.values.shown_text import shown
 
 # The documents that are in force, with those that are held: a PolicySet, and what a restart makes the same one from.

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.draining.drain import checked_owner
+from reconciler.kube.drain import checked_owner
 
 FORMAT = 1
 # A ConfigMap holds 1 MiB with all its parts; the last good policy and the memory share one.

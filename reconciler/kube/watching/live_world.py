@@ -8,12 +8,12 @@ import msgspec
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
 from reconciler.cluster.snapshots.intake import Intake, assemble
 from reconciler.cluster.snapshots.manifest import Manifest
-from reconciler.cluster.values.kept_object import Key
 from reconciler.cluster.values.kubernetes_version import kubernetes_version
+from reconciler.cluster.values.object_parts import Key
 from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
-from reconciler.kube.connection.server_version import server_version
+from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, cluster_api, nowhere, platform_collections
 from reconciler.kube.watching.object_store import LivePods, ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource

@@ -12,8 +12,7 @@ from reconciler.cluster.pods.pod_shaping import ShapeDraft
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.pod_rows import PodRows
-from reconciler.cluster.values.kept_object import Kept, Key
-from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, Kept, Key, finding
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import pod as wire
 from reconciler.kube.watching.collection import Collection

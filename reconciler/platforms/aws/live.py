@@ -7,12 +7,11 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import accounts
+from reconciler.platforms.aws.writing.asking import role_of
 from reconciler.platforms.aws.writing.checking import checks
 from reconciler.platforms.aws.writing.marks import set_hold
-from reconciler.platforms.aws.writing.once import ask_once
-from reconciler.platforms.aws.writing.polling import AwsPoll
+from reconciler.platforms.aws.writing.polling import AwsPoll, ask_once
 from reconciler.platforms.aws.writing.provider import AwsProvider
-from reconciler.platforms.aws.writing.wanted import role_of
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudAnswer, CloudQuestion
 from reconciler.providers.contract import TargetProvider

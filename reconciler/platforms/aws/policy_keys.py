@@ -1,7 +1,7 @@
 """What policies say about Auto Scaling groups."""
 
 from reconciler.policy.field import Equivalents, Field, Kind, text_field
-from reconciler.policy.platform_keys import PolicyKeys, Preset
+from reconciler.policy.platform_parts import PolicyKeys, Preset
 
 AWS_REGION = "[a-z]{2}(-[a-z]+)+-[0-9]+"
 

@@ -9,7 +9,7 @@ import msgspec
 from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
 from reconciler.platforms.aws.facts import group, wire
 from reconciler.platforms.aws.facts.activities import NOTICE_TAINTS, notices
-from reconciler.platforms.aws.facts.instance_table import told_type
+from reconciler.platforms.aws.facts.instance_types import told_type
 from reconciler.platforms.aws.facts.shown import shown, words_of_group
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP

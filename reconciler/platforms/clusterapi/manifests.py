@@ -5,7 +5,7 @@ HyperShift names it after the NodePool, in the namespace of the control plane. A
 MachinePool that its templates call by the same name; its `scaling` bounds the EKS node group.
 """
 
-from reconciler.policy.platform_manifests import ParentSizes, PlatformManifests
+from reconciler.policy.platform_parts import ParentSizes, PlatformManifests
 
 MANIFESTS = PlatformManifests(
     provider="clusterAPI",

@@ -1,7 +1,7 @@
 """What policies say about Cluster API objects."""
 
 from reconciler.policy.field import Equivalents, Field, Kind, text_field
-from reconciler.policy.platform_keys import PolicyKeys
+from reconciler.policy.platform_parts import PolicyKeys
 
 KEYS = PolicyKeys(
     target=Field(

@@ -5,7 +5,7 @@ from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.platforms.clusterapi.facts import machinedeployment, machinepool, machineset, wire
 from reconciler.platforms.clusterapi.facts.machines import machine, pool_instances
 from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP, ClusterApiView, controlling
-from reconciler.platforms.clusterapi.facts.words import WORDS
+from reconciler.platforms.clusterapi.facts.wire import WORDS
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
 
 TEMPLATE = "MachineTemplate"

@@ -7,7 +7,7 @@ import msgspec
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import account
 from reconciler.platforms.crusoe.writing.checking import checks
-from reconciler.platforms.crusoe.writing.credentials import configured
+from reconciler.platforms.crusoe.writing.client import configured
 from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll, ask_once
 from reconciler.platforms.crusoe.writing.provider import CrusoeProvider

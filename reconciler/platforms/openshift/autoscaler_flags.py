@@ -5,7 +5,7 @@ annotations. SOURCE: its provider `openshift`, and cluster-autoscaler-operator."
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.policy.platform_flags import AutoscalerObject, NamedTarget, PlatformFlags, SizedTarget
+from reconciler.policy.platform_parts import AutoscalerObject, NamedTarget, PlatformFlags, SizedTarget
 from reconciler.values.loose_json import mapping_at
 
 _RANGE = "MachineAutoscaler"

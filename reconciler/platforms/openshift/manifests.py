@@ -4,7 +4,7 @@ SOURCE: its definition gives `spec.replicas` the default 1, and no webhook looks
 server, an applier who owns the field alone and drops it sets 1.
 """
 
-from reconciler.policy.platform_manifests import PlatformManifests
+from reconciler.policy.platform_parts import PlatformManifests
 
 MANIFESTS = PlatformManifests(
     provider="openshift",

@@ -8,9 +8,9 @@ import msgspec
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
 from reconciler.policy.reading.draft import AnyDraft, Draft
 from reconciler.policy.reading.scalars import name_of
-from reconciler.policy.text.nodes import Place
 from reconciler.policy.values.label_selector import selector_matches
 from reconciler.policy.values.pattern import matches
+from reconciler.policy.yaml_nodes import Place
 
 T = TypeVar("T")
 

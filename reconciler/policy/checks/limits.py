@@ -6,8 +6,8 @@ from reconciler.policy.checks.levels import Found, effective, levels_of, stronge
 from reconciler.policy.documents import Expander, Limit, NodeGroup, NodeGroupPolicy
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Draft
-from reconciler.policy.text.nodes import Place
 from reconciler.policy.values.label_selector import may_match, selector_matches
+from reconciler.policy.yaml_nodes import Place
 from reconciler.values.quantity import quantity_text
 
 MAX_RELATED = 5

@@ -1,7 +1,7 @@
 """Limits over nodes and discovery of targets, as fields."""
 
 from reconciler.policy.field import Equivalents, Field, Kind
-from reconciler.policy.platform_keys import platform_keys
+from reconciler.policy.platform_parts import platform_keys
 from reconciler.values.label_selector import LABEL_OPERATORS
 
 # Label selectors as fields.

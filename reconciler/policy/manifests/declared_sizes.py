@@ -26,11 +26,11 @@ from reconciler.policy.manifests.manifest_object import (
     topology_entries,
 )
 from reconciler.policy.neighbours import UnreadFile
-from reconciler.policy.platform_manifests import ParentSizes, PlatformManifests, manifests_by_group, platform_manifests
+from reconciler.policy.platform_parts import ParentSizes, PlatformManifests, manifests_by_group, platform_manifests
 from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
-from reconciler.policy.text.nodes import Mapping as MappingNode
-from reconciler.policy.text.nodes import Node, Place, Sequence, Spot, spot_of_entry
+from reconciler.policy.yaml_nodes import Mapping as MappingNode
+from reconciler.policy.yaml_nodes import Node, Place, Sequence, Spot, spot_of_entry
 
 # Sizes that objects of other projects declare for targets their controllers make: Rancher's pools, HyperShift's NodePools.
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from reconciler.policy.platform_manifests import PlatformManifests, manifests_by_group, workers_field
+from reconciler.policy.platform_parts import PlatformManifests, manifests_by_group, workers_field
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
-from reconciler.policy.text.nodes import Mapping as MappingNode
-from reconciler.policy.text.nodes import Node, Place, Scalar, Sequence, spot_of, spot_of_entry
+from reconciler.policy.yaml_nodes import Mapping as MappingNode
+from reconciler.policy.yaml_nodes import Node, Place, Scalar, Sequence, spot_of, spot_of_entry
 from reconciler.values.whole_number import whole_number
 
 Bounds = tuple[int | None, int | None]

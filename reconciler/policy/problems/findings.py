@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from reconciler.policy.text.nodes import Place, Spot
+from reconciler.policy.yaml_nodes import Place, Spot
 
 # What is wrong with a policy text, told as a compiler tells it: place, code, sentence, source line, caret, hint.
 

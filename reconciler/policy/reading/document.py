@@ -9,7 +9,7 @@ from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.suggestion import example_of, key_hint, mapping_hint
 from reconciler.policy.reading import scalars
 from reconciler.policy.reading.scalars import map_value, name_of
-from reconciler.policy.text.nodes import (
+from reconciler.policy.yaml_nodes import (
     Look,
     Mapping,
     Node,

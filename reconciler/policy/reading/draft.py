@@ -12,7 +12,7 @@ from reconciler.policy.fields import DocumentKind, document_kind, document_kinds
 from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
 from reconciler.policy.problems.suggestion import choose, near
 from reconciler.policy.reading.document import Reading
-from reconciler.policy.text.nodes import Mapping, Node, Place, Scalar, Sequence, Spot, described, spot_of
+from reconciler.policy.yaml_nodes import Mapping, Node, Place, Scalar, Sequence, Spot, described, spot_of
 from reconciler.values.shown_text import shown
 
 # Is it ours, or nearly? By the apiVersion and kind of a document, by its body, and by a text that cannot be parsed.

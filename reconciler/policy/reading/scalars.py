@@ -7,19 +7,19 @@ from typing import Protocol
 
 from reconciler.policy.field import LONGEST, Field, Kind
 from reconciler.policy.problems.suggestion import choose, near
-from reconciler.policy.text.nodes import Look, Node, Scalar, described, look_of
-from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
-from reconciler.policy.values.label import (
+from reconciler.policy.values.pattern import (
+    CLUSTER_AUTOSCALER_EXPANDERS,
+    PatternError,
+    check_pattern,
     item_name_fault,
     label_value_fault,
     object_name_fault,
     qualified_name_fault,
     resource_name_fault,
 )
-from reconciler.policy.values.pattern import PatternError, check_pattern
 from reconciler.policy.values.quantity import QuantityError, parse_amount
-from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
-from reconciler.policy.values.time_zone import zone_names
+from reconciler.policy.values.schedule import ScheduleError, canonical_schedule, zone_names
+from reconciler.policy.yaml_nodes import Look, Node, Scalar, described, look_of
 from reconciler.values.duration import DurationError, duration_text, parse_duration
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.money import MoneyError, parse_money

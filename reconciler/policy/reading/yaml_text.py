@@ -12,7 +12,7 @@ from typing import TypeAlias
 import yaml
 
 from reconciler.policy.problems.findings import Findings, Source
-from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence, Spot
+from reconciler.policy.yaml_nodes import Mapping, Node, Scalar, Sequence, Spot
 
 # Syntax faults in words that say what to mend, the same for libyaml and for the pure parser.
 

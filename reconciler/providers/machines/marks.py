@@ -9,8 +9,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.owner import EMPTIED_MARK, OUR_MANAGER
 from reconciler.kube.connection.api import ContentType
 from reconciler.providers.contract import WriteCode, WriteResult
-from reconciler.providers.machines.dialect import MachineReading, Reading
-from reconciler.providers.machines.targets import MachineTargets
+from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading
 from reconciler.providers.marks import LONGEST_BYTES, DeleteMark, TargetMark
 
 # Whether a platform's controllers have seen our marks on Machines before they see fewer replicas.

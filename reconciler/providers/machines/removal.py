@@ -37,13 +37,12 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.owner import EMPTIED_MARK
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.connection.side_by_side import side_by_side
+from reconciler.kube.connection.connections import side_by_side
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.machines.dialect import MachineReading, Reading
 from reconciler.providers.machines.marks import MachineMarks, PlatformHearing
-from reconciler.providers.machines.targets import MachineTargets, RecentMachines, SharedReadings
+from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading, RecentMachines, SharedReadings
 from reconciler.providers.marks import DeleteMark, emptied_by
 from reconciler.providers.ownership_guard import not_ours, objection
 

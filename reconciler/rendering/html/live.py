@@ -10,7 +10,7 @@ from reconciler.decisions.outcome.foreseen import UpcomingNode
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import ActionKind, Plan
-from reconciler.rendering.consequences import rest_words
+from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.groups import group_section

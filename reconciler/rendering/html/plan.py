@@ -8,7 +8,7 @@ from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import ActionKind, Cost, Plan
 from reconciler.rendering.alike_actions import AlikeActions, GroupActions, alike_actions
-from reconciler.rendering.consequences import rest_words
+from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_notes import folded_notes, group_notes
 from reconciler.rendering.html.element import DASH, Content, Html, arrows, joined, tag

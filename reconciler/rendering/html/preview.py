@@ -8,15 +8,11 @@ from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.plan.replay import Replay
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.rendering.consequences import consequences
-from reconciler.rendering.differences import Difference, difference_sections, with_further
-from reconciler.rendering.differences import Section as Differences
-from reconciler.rendering.fold import NAMES_SHOWN, Fold
-from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
-from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark, scrolling
-from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
-from reconciler.rendering.preview_words import (
+from reconciler.rendering.differences import (
     NOT_COMPARED,
+    Difference,
+    consequences,
+    difference_sections,
     further_sections,
     head_words,
     side_words,
@@ -24,9 +20,15 @@ from reconciler.rendering.preview_words import (
     snapshot_words,
     untouched_words,
     warnings_words,
+    with_further,
 )
+from reconciler.rendering.differences import Section as Differences
+from reconciler.rendering.fold import NAMES_SHOWN, Fold
+from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
+from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark, scrolling
+from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.problems.text import render_problem
-from reconciler.rendering.simulation_words import FigureLine, figure_lines, heading_words, note_words, side_names, target_lines
+from reconciler.rendering.text.simulation import FigureLine, figure_lines, heading_words, note_words, side_names, target_lines
 
 # What demand of the past comes to under one policy or two, as a part of a report.
 

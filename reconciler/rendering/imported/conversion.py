@@ -3,22 +3,60 @@
 Which setting is which field stands in the table of fields (`equivalents`), as in the reference.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from reconciler.cluster.values.raw_part import DECODING_ERRORS
+from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS
 from reconciler.policy.balancing import preset_of_cloud
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
-from reconciler.policy.platform_flags import NamedTarget, PlaceNeededError, flags_of, platform_flags
-from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
-from reconciler.rendering.imported.amounts import AmountError, number, parts, whole_number
+from reconciler.policy.platform_parts import NamedTarget, PlaceNeededError, flags_of, platform_flags
+from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.rendering.imported.flag_reasons import RELEASE, WHY_NOT
 from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
 from reconciler.values.duration import DurationError, duration_text, parse_duration
+
+# Amounts in the settings of another autoscaler, read in the words of who wrote them.
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})")
+_LONGEST = 60
+
+
+class AmountError(ValueError):
+    """A text that is not the amount that its setting takes; the message says what it must be."""
+
+
+def whole_number(text: str) -> int:
+    """Raises `AmountError`."""
+    if not _WHOLE.fullmatch(text.strip()):
+        raise AmountError(f"{_shown(text)} is no whole number")
+    return int(text)
+
+
+def number(text: str) -> float:
+    """Raises `AmountError`."""
+    if not _NUMBER.fullmatch(text.strip()):
+        raise AmountError(f"{_shown(text)} is no number")
+    return float(text)
+
+
+def parts(text: str, form: str) -> Sequence[str]:
+    """The parts of a text that is written as `form` (`MIN:MAX:NAME`); the last one takes what is left. Raises `AmountError`."""
+    count = form.count(":") + 1
+    found = text.split(":", count - 1)
+    if len(found) != count:
+        raise AmountError(f"{_shown(text)} is not written as {form}")
+    return found
+
+
+def _shown(text: str) -> str:
+    return f"'{text[:_LONGEST]}{'…' if len(text) > _LONGEST else ''}'"
+
 
 Tree = dict[str, Value]
 # OpenShift writes `LeastWaste`.

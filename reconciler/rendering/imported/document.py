@@ -8,15 +8,12 @@ from reconciler.cluster.platform_reading import known_kind
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.policy.documents import API_VERSION
-from reconciler.policy.platform_flags import flags_of
-from reconciler.policy.platform_keys import platform_keys
-from reconciler.rendering.group_names import group_names
-from reconciler.rendering.imported.assembly import Assembly, PlannedGroup, assemble, to_write
+from reconciler.policy.platform_parts import flags_of, platform_keys
+from reconciler.rendering.group_names import commented_out, group_names
+from reconciler.rendering.imported.assembly import Assembly, PlannedGroup, assemble, merge, to_write
 from reconciler.rendering.imported.conversion import Conversion, Note
-from reconciler.rendering.imported.merged_spec import merge
 from reconciler.rendering.imported.settings import Found, Setting, Sized
 from reconciler.rendering.policy_yaml import Value, block, comment, flow
-from reconciler.rendering.usable_groups import commented_out
 
 _DEFAULTS_THAT_DIFFER = (
     "Defaults that differ on purpose: system pods without a disruption budget keep their node for ever (the Cluster Autoscaler's "

@@ -5,8 +5,8 @@ from functools import cache
 
 import msgspec
 
-from reconciler.policy.imports.fragment import Fragment
-from reconciler.policy.platform_flags import FragmentReader, PlaceNeededError, platform_flags
+from reconciler.policy.import_fragment import Fragment
+from reconciler.policy.platform_parts import FragmentReader, PlaceNeededError, platform_flags
 from reconciler.rendering.imported.capacity_quota import CAPACITY_QUOTA, capacity_quota
 from reconciler.rendering.imported.karpenter import NODE_POOL, node_pool
 from reconciler.values.loose_json import Object, text_at

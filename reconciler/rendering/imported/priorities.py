@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from reconciler.cluster.snapshots import texts
-from reconciler.cluster.values.raw_part import DECODING_ERRORS
+from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.policy.values.pattern import PatternError, check_pattern
 
 Priorities = tuple[tuple[int, tuple[str, ...]], ...]

@@ -1,22 +1,235 @@
 """What other autoscalers are told, read from their manifests: flags, objects of platforms' own autoscalers, the priorities of the
-priority expander. SOURCE: the Cluster Autoscaler's flags and FAQ."""
+priority expander. SOURCE: the Cluster Autoscaler's flags and FAQ.
+"""
 
+import base64
+import binascii
 import re
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.snapshots import texts
-from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
-from reconciler.policy.platform_flags import SizedTarget, autoscaler_cloud, autoscaler_object, platform_flags
-from reconciler.rendering.imported.chart_wrappers import wrapped_values
-from reconciler.rendering.imported.command_line import flags_of_container
-from reconciler.rendering.imported.helm_values import Values, read_values, values_in
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
+from reconciler.policy.platform_parts import SizedTarget, autoscaler_cloud, autoscaler_object, flags_of, platform_flags
 from reconciler.rendering.imported.other_objects import OtherObject, is_other_object
 from reconciler.rendering.imported.priorities import Priorities, PrioritiesError, priorities_of
-from reconciler.values.loose_json import Object, mapping_at, mappings_at, text_at
+from reconciler.values.loose_json import Object, list_at, mapping_at, mappings_at, text_at
+
+# Values of the Helm chart `cluster-autoscaler`, as the settings that the chart makes of them.
+#
+# SOURCE: the chart's values.yaml and Deployment template (chart 9.x): `extraArgs` are flags, a `_` in a key and what follows it
+# is cut; `autoDiscovery` and `autoscalingGroups` become `--node-group-auto-discovery` and `--nodes`.
+
+Values = Mapping[str, Any]
+CHART = "cluster-autoscaler"
+_OF_THIS_CHART = ("autoDiscovery", "autoscalingGroups", "expanderPriorities")
+
+
+class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
+    """What the chart would pass on: flags with their values, priorities as text or as a mapping, the region, and the names of
+    values that say how its Deployment runs; `objects` are what the chart is to make besides."""
+
+    flags: tuple[tuple[str, str], ...]
+    priorities: str | Mapping[str, Any] | None
+    region: str
+    deployment: tuple[str, ...]
+    objects: tuple[Mapping[str, Any], ...] = ()
+
+
+def values_in(document: object) -> Values | None:
+    """The chart's values in a document without a kind: at its top, below the chart's name as in a chart that depends on it, or
+    below another name where what only this chart has tells that it is an alias."""
+    if not isinstance(document, dict) or "kind" in document:
+        return None
+    for candidate in (document.get(CHART), document):
+        if isinstance(candidate, dict) and any(key in candidate for key in _known()):
+            return candidate
+    aliased = (part for part in document.values() if isinstance(part, dict) and any(key in part for key in _OF_THIS_CHART))
+    return next(aliased, None)
+
+
+def read_values(values: Values) -> HelmValues:
+    """The settings of these values; what is empty says nothing."""
+    provider, known = str(values.get("cloudProvider") or _default_cloud()), _known()
+    places = (str(values.get(one.chart_place) or "") for one in flags_of(provider))
+    priorities = values.get("expanderPriorities") or None
+    return HelmValues(
+        flags=(("cloud-provider", provider), *_discovery(values, provider), *_groups(values), *_extra_args(values)),
+        priorities=priorities if isinstance(priorities, str | dict) else None,
+        region=next((place for place in places if place), ""),
+        deployment=tuple(sorted(key for key, value in values.items() if key not in known and value not in (None, {}, [], ""))),
+        objects=tuple(mappings_at(values, "extraObjects")),
+    )
+
+
+def _default_cloud() -> str:
+    return next((one.clouds[0] for one in platform_flags() if one.chart_default), "")
+
+
+def _extra_args(values: Values) -> Iterator[tuple[str, str]]:
+    for key, value in mapping_at(values, "extraArgs").items():
+        text = str(value).lower() if isinstance(value, bool) else "true" if value is None else str(value)
+        yield str(key).partition("_")[0], text
+
+
+def _groups(values: Values) -> Iterator[tuple[str, str]]:
+    for group in mappings_at(values, "autoscalingGroups"):
+        yield "nodes", f"{group.get('minSize', '')}:{group.get('maxSize', '')}:{group.get('name', '')}"
+
+
+def _discovery(values: Values, provider: str) -> Iterator[tuple[str, str]]:
+    discovery = mapping_at(values, "autoDiscovery")
+    texts = (one.chart_discovery(discovery) for one in flags_of(provider))
+    yield from (("node-group-auto-discovery", text) for text in texts if text)
+
+
+def _known() -> frozenset[str]:
+    """Values that say what it decides."""
+    own = ("autoDiscovery", "autoscalingGroups", "extraArgs", "expanderPriorities", "extraObjects", "cloudProvider")
+    return frozenset((*own, *(one.chart_place for one in platform_flags() if one.chart_place)))
+
+
+# Objects that carry values of the Cluster Autoscaler's Helm chart: HelmRelease, Application, HelmChart, ConfigMap, Secret.
+#
+# SOURCE: Flux `HelmRelease.spec.values`; Argo CD `source.helm` (`valuesObject` before `values`, `parameters` over both); the
+# Helm controller's `HelmChart` and `HelmChartConfig` (`valuesContent`, `set`); values that any of them takes from a ConfigMap
+# or Secret.
+
+
+def wrapped_values(item: Object) -> tuple[Values, ...]:
+    """The chart's values in an object; empty where it carries none."""
+    return tuple(values for candidate in _candidates(item) if (values := values_in(candidate)) is not None)
+
+
+def _candidates(item: Object) -> Iterator[object]:
+    spec = mapping_at(item, "spec")
+    match item.get("kind"):
+        case "HelmRelease":
+            yield spec.get("values")
+        case "Application":
+            yield from _of_argo(spec)
+        case "ApplicationSet":
+            yield from _of_argo(mapping_at(mapping_at(spec, "template"), "spec"))
+        case "HelmChart" | "HelmChartConfig":
+            yield _merged(_read(spec.get("valuesContent")), mapping_at(spec, "set").items())
+        case "ConfigMap":
+            yield from map(_read, mapping_at(item, "data").values())
+        case "Secret":
+            yield from map(_read, mapping_at(item, "stringData").values())
+            yield from (_read(_decoded(text)) for text in mapping_at(item, "data").values())
+        case _:
+            return
+
+
+def _of_argo(spec: Object) -> Iterator[object]:
+    for source in (mapping_at(spec, "source"), *mappings_at(spec, "sources")):
+        helm = mapping_at(source, "helm")
+        pairs = [(one.get("name"), one.get("value")) for one in mappings_at(helm, "parameters")]
+        yield _merged(helm.get("valuesObject") or _read(helm.get("values")), pairs)
+
+
+def _merged(values: object, pairs: Any) -> object:  # noqa: ANN401 - pairs of JSON
+    """The values with `a.b=value` put in; a dot that is escaped belongs to the key."""
+    found = dict(values) if isinstance(values, dict) else {}
+    for path, value in pairs:
+        *above, last = (key.replace("\0", ".") for key in str(path).replace("\\.", "\0").split("."))
+        tree = found
+        for key in above:
+            inner = tree.get(key)
+            tree[key] = dict(inner) if isinstance(inner, dict) else {}
+            tree = tree[key]
+        tree[last] = value
+    return found
+
+
+def _read(text: object) -> object:
+    if not isinstance(text, str):
+        return None
+    try:
+        documents = [msgspec.json.decode(part) for part in texts.json_parts(text.encode())]
+    except (texts.YamlError, *DECODING_ERRORS):
+        return None
+    return documents[0] if len(documents) == 1 else None
+
+
+def _decoded(text: object) -> object:
+    try:
+        return base64.b64decode(str(text), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return None
+
+
+# The flags on a container's command line, as the process sees them: through a shell, in two words, with variables filled in.
+#
+# SOURCE: Kubernetes replaces `$(NAME)` in command and arguments by the container's own environment, and leaves what it does not
+# know; the Cluster Autoscaler takes no arguments beside flags, so that a word behind a flag is its value.
+
+_SHELL = re.compile(r"-[a-z]*c")
+_FLAG_INSIDE = re.compile(r"\s--?[a-z]")
+_NUMBER = re.compile(r"-[0-9]+(\.[0-9]+)?")
+_NO_VALUE = re.compile(r"[0-9]*[<>|&].*")
+_VARIABLE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+_VARIABLE_OF_SHELL = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
+
+
+def flags_of_container(container: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """`--flag` and `--flag=value`, in order; `metadata` are the object's, whose name and namespace a variable may stand for. What
+    no variable of the container says stays as it is written."""
+    known = _environment(container, metadata)
+    words = [*list_at(container, "command"), *list_at(container, "args")]
+    return tuple(_joined(_unwrapped([_VARIABLE.sub(lambda found: _filled(found, known), str(word)) for word in words], known)))
+
+
+def _environment(container: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
+    known: dict[str, str] = {}
+    for entry in mappings_at(container, "env"):
+        source = entry.get("valueFrom")
+        path = text_at(mapping_at(mapping_at(entry, "valueFrom"), "fieldRef"), "fieldPath")
+        # A pod's name is not its Deployment's; its namespace is.
+        value = entry.get("value") if source is None else metadata.get("namespace") if path == "metadata.namespace" else None
+        if value is not None:
+            known[str(entry.get("name"))] = str(value)
+    return known
+
+
+def _filled(found: re.Match[str], known: Mapping[str, str]) -> str:
+    return known.get(found[1], found[0])
+
+
+def _unwrapped(words: list[str], known: Mapping[str, str]) -> Iterator[str]:
+    """What a shell is told to run is split as a shell does."""
+    for before, word in zip(["", *words], words, strict=False):
+        if _SHELL.fullmatch(before) and _FLAG_INSIDE.search(word):
+            said = _VARIABLE_OF_SHELL.sub(lambda found: _filled(found, known), word)
+            try:
+                yield from shlex.split(said)
+            except ValueError:
+                yield from said.split()
+        elif not _SHELL.fullmatch(word):
+            yield word
+
+
+def _joined(words: Iterable[str]) -> Iterator[str]:
+    """A flag and its value in one word."""
+    flag = ""
+    for word in words:
+        starts = word.startswith("-") and not _NUMBER.fullmatch(word)
+        if flag and not starts and not _NO_VALUE.fullmatch(word):
+            yield f"{flag}={word}"
+            flag = ""
+            continue
+        if flag:
+            yield flag
+        flag = word if starts and "=" not in word else ""
+        if starts and not flag:
+            yield word
+    if flag:
+        yield flag
+
 
 _NAMED = "cluster-autoscaler"
 PRIORITIES = "cluster-autoscaler-priority-expander"

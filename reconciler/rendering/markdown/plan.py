@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
-from reconciler.rendering.consequences import rest_words
+from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.group_notes import GroupWhy, further_reasons, group_whys, removal_words, why_words
 from reconciler.rendering.markdown_code import code, fenced, folded, table

@@ -6,14 +6,11 @@ from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.rendering.consequences import consequences
-from reconciler.rendering.differences import Section, difference_sections, with_further
-from reconciler.rendering.fold import Fold
-from reconciler.rendering.markdown.plan import GITHUB_LIMIT, length, plan_markdown
-from reconciler.rendering.markdown_code import code, fenced, folded
-from reconciler.rendering.plain import plain, shortened
-from reconciler.rendering.preview_words import (
+from reconciler.rendering.differences import (
     NOT_COMPARED,
+    Section,
+    consequences,
+    difference_sections,
     further_sections,
     head_words,
     side_words,
@@ -21,7 +18,12 @@ from reconciler.rendering.preview_words import (
     snapshot_words,
     untouched_words,
     warnings_words,
+    with_further,
 )
+from reconciler.rendering.fold import Fold
+from reconciler.rendering.markdown.plan import GITHUB_LIMIT, length, plan_markdown
+from reconciler.rendering.markdown_code import code, fenced, folded
+from reconciler.rendering.plain import plain, shortened
 from reconciler.rendering.problems.text import render_text
 from reconciler.rendering.text.simulation import replay_markdown_section
 from reconciler.rendering.wording import count

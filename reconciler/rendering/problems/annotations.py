@@ -12,7 +12,7 @@ from urllib.parse import quote
 from reconciler import __version__
 from reconciler.policy.manifests.declared_sizes import MANIFEST_CODES
 from reconciler.policy.problems.findings import PROBLEM_CODES, Problem
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.json_text import json_text
 
 

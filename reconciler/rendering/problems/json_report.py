@@ -3,8 +3,8 @@
 import msgspec
 
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.text.nodes import Place
 from reconciler.policy.tree import PolicyTree, unread_targets
+from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.json_text import json_text
 
 FORMAT_VERSION = "1.0"

@@ -7,7 +7,7 @@ from reconciler.plan.plan import ActionKind, GroupLine, Plan
 from reconciler.rendering.alike import alike_nodes, alike_pods
 from reconciler.rendering.alike_actions import AlikeActions, alike_actions, group_words, lot_words, single_actions
 from reconciler.rendering.alike_states import over_groups
-from reconciler.rendering.consequences import rest_words
+from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import EVERYTHING, Fold
 from reconciler.rendering.group_notes import alike_held, folded_notes, group_notes, group_whys, single_held, why_words
 from reconciler.rendering.plain import listed, plain

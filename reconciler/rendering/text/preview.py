@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.preview import Preview
 from reconciler.policy.comparison import PolicyChange
-from reconciler.rendering.consequences import consequences
-from reconciler.rendering.differences import Section, difference_sections, with_further
-from reconciler.rendering.fold import EVERYTHING, Fold
-from reconciler.rendering.plain import listed, plain
-from reconciler.rendering.preview_words import (
+from reconciler.rendering.differences import (
     NOT_COMPARED,
+    Section,
+    consequences,
+    difference_sections,
     further_sections,
     head_words,
     side_words,
@@ -18,7 +17,10 @@ from reconciler.rendering.preview_words import (
     snapshot_words,
     untouched_words,
     warnings_words,
+    with_further,
 )
+from reconciler.rendering.fold import EVERYTHING, Fold
+from reconciler.rendering.plain import listed, plain
 from reconciler.rendering.problems.text import render_text
 from reconciler.rendering.text.layout import Style, Tone, paragraph
 from reconciler.rendering.text.plan import WIDTH, plan_text

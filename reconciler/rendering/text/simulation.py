@@ -1,14 +1,157 @@
 """A replay as text, as markdown and as JSON."""
 
+from collections.abc import Callable
+from decimal import Decimal
+
 import msgspec
 
+from reconciler.plan.money import money_text
 from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.markdown_code import code, folded
 from reconciler.rendering.markdown_code import table as markdown_table
 from reconciler.rendering.plain import plain
-from reconciler.rendering.simulation_words import FigureLine, figure_lines, heading_words, note_words, side_names, target_lines
 from reconciler.rendering.text.layout import Column, Row, Style, Tone, paragraph, table
+from reconciler.values.duration import duration_text
+
+# The figures of a replay in words, the same on a terminal and in a pull request.
+
+_UNKNOWN = "unknown"
+
+
+class FigureLine(msgspec.Struct, frozen=True):
+    """One line of the table: what it is, one cell a policy, and the difference of two (empty where there is none to tell)."""
+
+    name: str
+    cells: tuple[str, ...]
+    change: str = ""
+
+
+def heading_words(replay: Replay) -> str:
+    """`trace pool-2 · cluster prod · 96h of virtual time`."""
+    parts = [f"trace {replay.trace}"]
+    parts += [f"cluster {replay.cluster}"] if replay.cluster else []
+    return " · ".join([*parts, f"{duration_text(replay.seconds)} from {replay.start}", f"up to {replay.peak_demand_pods} pods"])
+
+
+def side_names(replay: Replay) -> tuple[str, ...]:
+    """A heading a policy: its name, with where it was read from when two have the same."""
+    names = [side.policy for side in replay.sides]
+    if len(set(names)) == len(names):
+        return tuple(names)
+    return tuple(side.source or side.policy for side in replay.sides)
+
+
+def figure_lines(replay: Replay) -> tuple[FigureLine, ...]:
+    """Availability first, then cost, then what was done."""
+    sides, currency = replay.sides, replay.currency
+    lines = [
+        _seconds(sides, "time to schedule, p50", lambda side: side.wait_p50_seconds),
+        _seconds(sides, "time to schedule, p95", lambda side: side.wait_p95_seconds),
+        _seconds(sides, "time to schedule, p99", lambda side: side.wait_p99_seconds),
+        _seconds(sides, "time to schedule, longest", lambda side: side.wait_max_seconds),
+        _tenths(sides, "unplaced pod minutes", lambda side: side.unplaced_pod_seconds, 60),
+        _share(sides, "pod time with a node", lambda side: side.served_ppm, 10_000),
+        _counts(sides, "pods pending at the end", lambda side: side.pods_pending),
+    ]
+    if any(side.zone_spread_permille is not None for side in sides):
+        lines.append(_share(sides, "spread over zones", lambda side: side.zone_spread_permille, 10))
+    lines += [
+        _tenths(sides, "node hours", lambda side: side.node_seconds, 3600),
+        _money(sides, "cost", lambda side: side.cost, currency),
+        _tenths(sides, "pod minutes lost by evictions", lambda side: side.lost_pod_seconds, 60),
+        _money(sides, "cost of what was lost", lambda side: side.lost_cost, currency),
+        _counts(sides, "peak nodes", lambda side: side.peak_nodes),
+        _counts(sides, "nodes grown", lambda side: side.grown_nodes),
+        _counts(sides, "nodes removed", lambda side: side.removed_nodes),
+        _counts(sides, "pods evicted", lambda side: side.evictions),
+    ]
+    for name, read in (("machines failed", _failed), ("writes refused", _refused)):
+        if any(read(side) for side in sides):
+            lines.append(_counts(sides, name, read))
+    return tuple(lines)
+
+
+def target_lines(replay: Replay) -> tuple[FigureLine, ...]:
+    """Node hours of every target that had a node at all; nodes of nobody last."""
+    hours: dict[str, list[int]] = {}
+    for index, side in enumerate(replay.sides):
+        for line in side.targets:
+            hours.setdefault(line.target, [0] * len(replay.sides))[index] = line.node_seconds
+    return tuple(
+        FigureLine(
+            target or "nodes that no group sizes",
+            tuple(f"{seconds / 3600:,.1f}" for seconds in found),
+            _signed(found[1] - found[0], 3600) if len(found) == 2 else "",
+        )
+        for target, found in sorted(hours.items(), key=lambda item: (not item[0], item[0]))
+        if any(found)
+    )
+
+
+def note_words(replay: Replay) -> tuple[str, ...]:
+    """What the figures leave out."""
+    without = sorted({target for side in replay.sides for target in side.unpriced})
+    return (f"without a price, so not in the cost: {', '.join(without)}",) if without else ()
+
+
+_Read = Callable[[ReplayFigures], int]
+
+
+def _failed(side: ReplayFigures) -> int:
+    return side.machines_failed
+
+
+def _refused(side: ReplayFigures) -> int:
+    return side.writes_refused
+
+
+def _seconds(sides: tuple[ReplayFigures, ...], name: str, read: _Read) -> FigureLine:
+    values = [read(side) for side in sides]
+    change = f"{values[1] - values[0]:+}s" if len(values) == 2 and values[0] != values[1] else ""
+    return FigureLine(name, tuple(f"{value}s" for value in values), change)
+
+
+def _counts(sides: tuple[ReplayFigures, ...], name: str, read: _Read) -> FigureLine:
+    values = [read(side) for side in sides]
+    change = f"{values[1] - values[0]:+,}" if len(values) == 2 and values[0] != values[1] else ""
+    return FigureLine(name, tuple(f"{value:,}" for value in values), change)
+
+
+def _tenths(sides: tuple[ReplayFigures, ...], name: str, read: _Read, unit: int) -> FigureLine:
+    values = [read(side) for side in sides]
+    change = _signed(values[1] - values[0], unit) if len(values) == 2 else ""
+    if change and values[0]:
+        change += f" ({100 * (values[1] - values[0]) / values[0]:+.1f}%)"
+    return FigureLine(name, tuple(f"{value / unit:,.1f}" for value in values), change)
+
+
+def _signed(difference: int, unit: int) -> str:
+    return f"{difference / unit:+,.1f}" if difference else ""
+
+
+def _share(sides: tuple[ReplayFigures, ...], name: str, read: Callable[[ReplayFigures], int | None], percent: int) -> FigureLine:
+    """`percent` is what one percent is in the unit of the value."""
+    values = [read(side) for side in sides]
+    digits = len(str(percent)) - 1
+    cells = tuple("-" if value is None else f"{value / percent:.{digits}f}%" for value in values)
+    first, last = values[0], values[-1]
+    known = len(values) == 2 and first is not None and last is not None and first != last
+    change = f"{(last - first) / percent:+.{digits}f}" if known and first is not None and last is not None else ""
+    return FigureLine(name, cells, change)
+
+
+def _money(sides: tuple[ReplayFigures, ...], name: str, read: Callable[[ReplayFigures], str | None], currency: str) -> FigureLine:
+    values = [read(side) for side in sides]
+    cells = tuple(_UNKNOWN if value is None else money_text(Decimal(value), currency) for value in values)
+    change = ""
+    if len(values) == 2 and values[0] is not None and values[1] is not None and values[0] != values[1]:
+        difference = Decimal(values[1]) - Decimal(values[0])
+        change = money_text(difference, currency, signed=True)
+        if Decimal(values[0]):
+            change += f" ({100 * difference / Decimal(values[0]):+.1f}%)"
+    return FigureLine(name, cells, change)
+
 
 FORMAT_VERSION = "1.0"
 _TITLE = "node hours by target"

@@ -4,8 +4,8 @@ from collections.abc import Container, Iterable
 
 import msgspec
 
-from reconciler.cluster.values.selector import NodeSelectorTerm
-from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.values.selection import NodeSelectorTerm
+from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import amount_text
 from reconciler.scheduling.label_match import selects

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from reconciler.cluster.volumes.volume import PersistentVolume
+from reconciler.cluster.volume import PersistentVolume
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection

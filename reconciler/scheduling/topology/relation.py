@@ -3,11 +3,11 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from reconciler.cluster.pods.pod import AffinityTerm
+from reconciler.scheduling.bindings import FEW_SHAPES
 from reconciler.scheduling.index_set import EMPTY, IndexSet
 from reconciler.scheduling.kernels import domains as kernels
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.selection import ShapeSelection
-from reconciler.scheduling.watchers import FEW_SHAPES
 
 _SMALL_TABLE_BITS = 1 << 24
 

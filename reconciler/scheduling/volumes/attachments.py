@@ -2,8 +2,8 @@
 
 import msgspec
 
-from reconciler.cluster.values.selector import NodeSelectorTerm
-from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume
+from reconciler.cluster.values.selection import NodeSelectorTerm
+from reconciler.cluster.volume import CsiNode, PersistentVolume
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 
 from reconciler.cluster.nodes.attachment import StorageCapacity, VolumeAttachment
 from reconciler.cluster.pods.pod import PodShape, VolumeUse
-from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.world import World
 from reconciler.scheduling.nodes import NodeTable
 

@@ -1,21 +1,144 @@
 """The objects of a simulated cluster, as its API server would hold them, and the World that they make."""
 
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
+from functools import partial
 from typing import TypeVar
 
 import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.pods.pod import Owner, PodShape, PodTraits
-from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.cluster.pods.pod_table import PodTable, is_gated, is_ready, phase_of
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
+from reconciler.scheduling.kernels import loops
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.pod_rows import PodRows
-from reconciler.simulation.embedded.pod_store import PodStore
-from reconciler.simulation.embedded.turnover import Turnover
+
+# What changed on nodes since the scheduler looked last.
+
+
+class Turnover:
+    """`moved` are pods that came (fewer: went), by node and shape; `nodes` those that changed or went. `anew`: nothing less
+    than reading everything anew will do, since a node joined or a pod that was terminating is gone."""
+
+    __slots__ = ("_terminating", "anew", "moved", "nodes")
+
+    def __init__(self) -> None:
+        self.anew = True
+        self.moved: dict[tuple[NodeObject, int], int] = {}
+        self.nodes: dict[NodeObject, None] = {}
+        self._terminating: dict[PodObject, None] = {}
+
+    def came(self, pod: PodObject, node: NodeObject) -> None:
+        """A pod was bound."""
+        if not pod.finished:
+            self.moved[node, pod.shape] = self.moved.get((node, pod.shape), 0) + 1
+
+    def changed(self, pod: PodObject) -> None:
+        """Something about a pod on a node changed."""
+        if pod.deletion:
+            self._terminating[pod] = None
+
+    def went(self, pod: PodObject, node: NodeObject) -> None:
+        """A pod is gone from its node."""
+        if pod.deletion and self._terminating.pop(pod, pod) is pod:
+            # Pods that terminate hold room and count in no domain: the state knows how many, not which.
+            self.anew = True
+        if not pod.finished:
+            self.moved[node, pod.shape] = self.moved.get((node, pod.shape), 0) - 1
+
+    @property
+    def lasting(self) -> bool:
+        """Can a state be brought up to date by what is told here?"""
+        return not self.anew and not self._terminating
+
+    def clear(self) -> None:
+        """Everything is known now."""
+        self.anew = False
+        self.moved.clear()
+        self.nodes.clear()
+        self._terminating.clear()
+
+
+# The pods of a simulated cluster by key: an object for each one that something happens to, a row of the World for the others.
+
+PodKey = tuple[str, str]
+"""Namespace and name."""
+
+
+class PodStore(MutableMapping[PodKey, PodObject]):
+    """In the order of the table, what came later behind. Objects are made for all pods of a node at once, so that these are in
+    their order there; pods without a node have theirs from the start."""
+
+    def __init__(self, table: PodTable, nodes: list[NodeObject]) -> None:
+        """`nodes` by the indices of the table."""
+        self._table = table
+        self._nodes = nodes
+        self._pods: dict[PodKey, PodObject | int] = dict(
+            zip(zip(table.namespace, table.name, strict=True), range(len(table)), strict=True)
+        )
+        self._starts = array("i", bytes(4 * (len(nodes) + 2)))
+        self._order = array("i", bytes(4 * len(table)))
+        loops.by_node(table.node, self._starts, self._order)
+        for index, node in enumerate(nodes):
+            if self._starts[index] < self._starts[index + 1]:
+                node.seat = partial(self._seat, index)
+        self.waiting = {self._make(row): None for row, node in enumerate(table.node) if node < 0}
+
+    def __getitem__(self, key: PodKey) -> PodObject:
+        found = self._pods[key]
+        if isinstance(found, int):
+            _ = self._nodes[self._table.node[found]].pods
+            return self[key]
+        return found
+
+    def get(self, key: PodKey, default: PodObject | None = None) -> PodObject | None:  # type: ignore[override]
+        """The pod, or `default`."""
+        found = self._pods.get(key, default)
+        return self[key] if isinstance(found, int) else found
+
+    def __setitem__(self, key: PodKey, pod: PodObject) -> None:
+        self._pods[key] = pod
+
+    def __delitem__(self, key: PodKey) -> None:
+        del self._pods[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._pods
+
+    def __iter__(self) -> Iterator[PodKey]:
+        return iter(self._pods)
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def made(self) -> list[PodObject]:
+        """The pods that have an object."""
+        return [pod for pod in self._pods.values() if not isinstance(pod, int)]
+
+    def _seat(self, index: int) -> dict[PodObject, None]:
+        """The pods of a node."""
+        return {self._make(row): None for row in self._order[self._starts[index] : self._starts[index + 1]]}
+
+    def _make(self, row: int) -> PodObject:
+        table = self._table
+        namespace, name = table.namespace[row], table.name[row]
+        pod = PodObject(namespace, name, table.uid[row], table.shape[row], table.traits[row], table.created_seconds[row])
+        node, nominated, flags = table.node[row], table.nominated[row], table.flags[row]
+        pod.deletion, pod.unschedulable = table.deletion_seconds[row], table.unschedulable_seconds[row]
+        pod.phase, pod.ready, pod.gated = phase_of(table.phase[row]), is_ready(flags), is_gated(flags)
+        pod.node = self._nodes[node] if node >= 0 else None
+        pod.nominated = self._nodes[nominated] if nominated >= 0 else None
+        pod.unknown_node = table.unknown_node.get(row, "")
+        pod.managed = True
+        pod.counted = (pod.ready and not pod.deletion, pod.active)
+        self._pods[namespace, name] = pod
+        return pod
+
 
 Value = TypeVar("Value")
 

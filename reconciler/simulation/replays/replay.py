@@ -1,30 +1,276 @@
 """Demand of the past under a policy: the real decisions on the embedded cluster, in virtual time, from event to event."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from zlib import crc32
 
-from reconciler.cluster.nodes.node import ZONE_LABEL
-from reconciler.cluster.pods.pod import PodShape
+import msgspec
+
+from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
+from reconciler.cluster.pods.pod import Owner, PodShape
 from reconciler.cluster.target import TargetRef
+from reconciler.cluster.workloads.workload import Controller
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.groups.effective_groups import closes_at, effective_groups
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
-from reconciler.plan.replay import ReplayFigures
+from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures
 from reconciler.policy.documents import GroupFields, PolicySet
 from reconciler.policy.values.schedule import openings_after
 from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.agenda import Event, Happened, MachineBehaviour
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.objects import ClusterObjects
-from reconciler.simulation.embedded.pod_object import NodeObject
+from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
+from reconciler.simulation.embedded.workloads import Workload
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
-from reconciler.simulation.replays.demand import Demand
-from reconciler.simulation.replays.replay_figures import Ledger, money, percentile, share_permille
-from reconciler.simulation.replays.trace import Trace
+from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace, policy_world
 from reconciler.simulation.timers import next_timer_seconds
+from reconciler.values.instant import instant_text
+
+# Puts the demand of a trace on a simulated cluster, as the controllers of the pods would.
+
+
+class Demand:
+    """The pods of a trace. Every step is put on the cluster's agenda; `wanted` is how many pods each source wants now."""
+
+    def __init__(self, trace: Trace, cluster: SimulatedCluster) -> None:
+        self._trace = trace
+        self._cluster = cluster
+        objects = cluster.objects
+        self._shapes = [objects.pod_shape(source.shape) for source in trace.sources]
+        self._traits = [objects.traits(source.traits) for source in trace.sources]
+        self._seen = 0
+        self.wanted = list(trace.present)
+
+    def begin(self) -> None:
+        """Let what is wanted from the start on happen now, and the rest in its time."""
+        for step in self._trace.steps:
+            at = self._cluster.now_seconds if step.at_seconds <= self._trace.start_seconds else step.at_seconds
+            self._cluster.agenda.at(at, partial(self._step, step))
+
+    def _step(self, step: DemandStep) -> None:
+        for index, pods in step.changes:
+            more = pods - self.wanted[index]
+            self.wanted[index] = pods
+            source = self._trace.sources[index]
+            owner = source.traits.controller
+            if owner is None:
+                self._bare(index, source, wanted=pods > 0)
+            elif more > 0:
+                self._grow(index, source, self._workload(source, owner), more)
+            else:
+                self._shrink(index, self._workload(source, owner), -more)
+        self._cluster.objects.touch()
+        self._cluster.journal.add(self._cluster.now_seconds, Happened.DEMAND_CHANGED, self._trace.name, after=sum(self.wanted))
+
+    def _workload(self, source: DemandSource, owner: Owner) -> Workload:
+        namespace = source.shape.namespace
+        workload = self._cluster.workloads.define(owner.kind, namespace, owner.name, source.shape, source.traits)
+        controllers = self._cluster.objects.controllers
+        if workload.key not in controllers:
+            controllers[workload.key] = Controller(
+                api_group=owner.api_group, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid, replicas=0
+            )
+        return workload
+
+    def _grow(self, index: int, source: DemandSource, workload: Workload, pods: int) -> None:
+        """New pods like those of the source: its controller takes what has left as the pattern."""
+        self._cluster.workloads.scale(workload, workload.desired + pods)
+        for _ in range(pods):
+            self._seen += 1
+            name = source.pod_name or f"{workload.key[2]}-pattern-{self._seen}"
+            workload.vacant.append(
+                PodObject(source.shape.namespace, name, "", self._shapes[index], self._traits[index], self._cluster.now_seconds)
+            )
+
+    def _shrink(self, index: int, workload: Workload, pods: int) -> None:
+        """Take pods of the source away; a StatefulSet's is known by its name.
+
+        SOURCE: the order of ReplicaSets (`ActivePodsWithRanks`): pods without a node go first, then those not ready, then those
+        that share their node with most others of the controller, then the youngest. Pods that are equal in all this go by
+        their random uid; here a checksum of the name stands for it, so that no zone or node is preferred.
+        """
+        name = self._trace.sources[index].pod_name
+        going = [
+            pod
+            for pod in workload.pods
+            if pod.active and pod.shape == self._shapes[index] and pod.traits == self._traits[index] and name in ("", pod.name)
+        ]
+        beside = Counter(pod.node for pod in workload.pods if pod.active and pod.node is not None)
+        going.sort(
+            key=lambda pod: (
+                pod.node is not None,
+                pod.ready,
+                -beside[pod.node] if pod.node is not None else 0,
+                -pod.created,
+                crc32(pod.key.encode()),
+                pod.name,
+            )
+        )
+        workload.desired = max(0, workload.desired - pods)
+        for pod in going[:pods]:
+            self._cluster.pods.terminate(pod)
+            if pod in workload.vacant:
+                workload.vacant.remove(pod)
+
+    def _bare(self, index: int, source: DemandSource, *, wanted: bool) -> None:
+        """A pod that no controller makes."""
+        objects = self._cluster.objects
+        key = (source.shape.namespace, source.pod_name)
+        there = objects.pods.get(key)
+        if wanted and there is None:
+            uid = f"uid-{source.shape.namespace}-{source.pod_name}"
+            now = self._cluster.now_seconds
+            pod = PodObject(*key, uid, self._shapes[index], self._traits[index], now)
+            self._cluster.pods.created(objects.add_pod(pod))
+        elif not wanted and there is not None:
+            self._cluster.pods.terminate(there)
+
+
+# The figures of a replay, from what happened in it.
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """What the events of a replay add up to. Times in seconds, money in millionths of the currency times seconds an hour."""
+
+    waits: tuple[int, ...]
+    unplaced_pod_seconds: int
+    placed_pod_seconds: int
+    lost_pod_seconds: int
+    lost_micros: int
+    counts: Mapping[Happened, int]
+    peak_nodes: int
+    targets: tuple[GroupFigures, ...]
+    cost_micros: int
+
+
+class Ledger:
+    """Reads events in order from an instant on. `nodes` maps those that are there then to their target (empty: nobody's),
+    `placed` and `waiting` the pods to since when they run or wait."""
+
+    def __init__(
+        self,
+        start_seconds: int,
+        nodes: Mapping[str, str],
+        placed: Mapping[str, tuple[int, str]],
+        waiting: Mapping[str, int],
+        prices_micros: Mapping[str, int],
+    ) -> None:
+        """`placed`: pod -> (bound since, node); `prices_micros`: an hour of a node, by target."""
+        self._start = start_seconds
+        self._prices = prices_micros
+        self._target_of = dict(nodes)
+        self._alive = dict.fromkeys(nodes, start_seconds)
+        self._running = dict(placed)
+        self._waiting = {pod: max(since, start_seconds) for pod, since in waiting.items()}
+        self._waits: list[int] = []
+        self._unplaced = self._placed = self._lost = self._lost_micros = 0
+        self._counts: dict[Happened, int] = {}
+        self._peak = len(nodes)
+        self._seconds: dict[str, int] = {}
+        self._per_target: dict[str, list[int]] = {}
+        for target in nodes.values():
+            self._target(target)[0] += 1
+        for numbers in self._per_target.values():
+            numbers[1] = numbers[0]
+
+    def _target(self, target: str) -> list[int]:
+        """Nodes now, most nodes, grown, removed."""
+        return self._per_target.setdefault(target, [0, 0, 0, 0])
+
+    def read(self, event: Event, share_permille: int) -> None:
+        """One event; `share_permille` is how much of its node an evicted pod takes."""
+        at, subject = event.at_seconds, event.object
+        self._counts[event.kind] = self._counts.get(event.kind, 0) + 1
+        match event.kind:
+            case Happened.POD_CREATED:
+                self._waiting[subject] = at
+            case Happened.POD_BOUND:
+                since = self._waiting.pop(subject, at)
+                self._waits.append(at - since)
+                self._unplaced += at - since
+                self._running[subject] = (at, event.detail)
+            case Happened.POD_EVICTED | Happened.POD_PREEMPTED:
+                since, node = self._running.get(subject, (at, ""))
+                self._lost += at - since
+                price = self._prices.get(self._target_of.get(node, ""), 0)
+                self._lost_micros += (at - since) * price * share_permille // 1000
+            case Happened.POD_GONE:
+                if subject in self._waiting:
+                    self._unplaced += at - self._waiting.pop(subject)
+                elif subject in self._running:
+                    self._placed += at - max(self._running.pop(subject)[0], self._start)
+            case Happened.NODE_JOINED:
+                self._alive[subject] = at
+                self._target_of[subject] = event.target
+                self._peak = max(self._peak, len(self._alive))
+                numbers = self._target(event.target)
+                numbers[0] += 1
+                numbers[1] = max(numbers[:2])
+                numbers[2] += 1
+            case Happened.NODE_GONE if subject in self._alive:
+                target = self._target_of[subject]
+                self._seconds[target] = self._seconds.get(target, 0) + at - self._alive.pop(subject)
+                numbers = self._target(target)
+                numbers[0] -= 1
+                numbers[3] += 1
+            case _:
+                pass
+
+    def close(self, end_seconds: int) -> Totals:
+        """The totals at the end."""
+        seconds = dict(self._seconds)
+        for node, since in self._alive.items():
+            target = self._target_of[node]
+            seconds[target] = seconds.get(target, 0) + end_seconds - since
+        unplaced = self._unplaced + sum(end_seconds - since for since in self._waiting.values())
+        placed = self._placed + sum(end_seconds - max(since, self._start) for since, _ in self._running.values())
+        return Totals(
+            waits=tuple(sorted(self._waits)),
+            unplaced_pod_seconds=unplaced,
+            placed_pod_seconds=placed,
+            lost_pod_seconds=self._lost,
+            lost_micros=self._lost_micros,
+            counts=self._counts,
+            peak_nodes=self._peak,
+            targets=tuple(
+                GroupFigures(
+                    target=target,
+                    node_seconds=seconds.get(target, 0),
+                    peak_nodes=numbers[1],
+                    grown_nodes=numbers[2],
+                    removed_nodes=numbers[3],
+                    cost=money(seconds.get(target, 0) * self._prices[target]) if target in self._prices else None,
+                )
+                for target, numbers in sorted(self._per_target.items())
+            ),
+            cost_micros=sum(amount * self._prices.get(target, 0) for target, amount in seconds.items()),
+        )
+
+
+def share_permille(pod: PodShape, node: NodeShape) -> int:
+    """How much of a node a pod takes: the larger of its shares of cpu and memory."""
+    pairs = (
+        (pod.requests.cpu_milli, node.allocatable.cpu_milli),
+        (pod.requests.memory_bytes, node.allocatable.memory_bytes),
+    )
+    return min(1000, max((1000 * wanted // offered for wanted, offered in pairs if offered), default=0))
+
+
+def percentile(values: tuple[int, ...], percent: int) -> int:
+    """The nearest-rank percentile of sorted values; 0 of none."""
+    return values[max(0, -(-len(values) * percent // 100) - 1)] if values else 0
+
+
+def money(micro_seconds: int) -> str:
+    """Millionths times seconds at an hourly price -> `12.34`, rounded to the nearest hundredth, halves up."""
+    cents = (micro_seconds + 18_000_000) // 36_000_000
+    return f"{cents // 100}.{cents % 100:02d}"
+
 
 # Instants at which a policy says something else although nothing happened: windows, scheduled budgets, ends of holds.
 
@@ -331,3 +577,58 @@ class ReplayRun:
             unpriced=tuple(line.target for line in totals.targets if line.target and line.cost is None and line.node_seconds),
             targets=totals.targets,
         )
+
+
+# One trace under one or two policies, on the same cluster.
+
+Told = Callable[[int, int], None]
+
+
+def replay(
+    sides: Sequence[tuple[str, PolicySet]],
+    trace: Trace,
+    world: World | None = None,
+    *,
+    lead_seconds: int = LEAD_SECONDS,
+    join_seconds: int = 90,
+    work_budget: int = DEFAULT_WORK_BUDGET,
+    told: Told | None = None,
+) -> Replay:
+    """The figures of each policy (with where it was read from) over one trace. Pure.
+
+    On the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`), or, without one, on the groups of
+    the policies alone. A target that only one of two policies prices has that price under both. Nodes join `join_seconds`
+    after they were asked for. `told` hears how far it is: turns' seconds done, and of how many.
+    """
+    begin = trace.start_seconds - lead_seconds
+    start = policy_world([policy for _, policy in sides], begin) if world is None else world
+    prices: dict[TargetRef, int] = {}
+    for _, policy in reversed(sides):
+        groups = effective_groups(start, policy, begin)
+        prices |= {group.target: group.price_micros for group in groups if group.price_micros is not None}
+    seconds = trace.end_seconds - begin
+    found: list[ReplayFigures] = []
+    for number, (source, policy) in enumerate(sides):
+        run = ReplayRun(
+            policy,
+            trace,
+            start,
+            lead_seconds=lead_seconds,
+            otherwise=MachineBehaviour(join_seconds=join_seconds),
+            prices_micros=prices,
+            work_budget=work_budget,
+        )
+        for now in run.turns():
+            if told is not None:
+                told(number * seconds + now - begin, len(sides) * seconds)
+        found.append(run.figures(source))
+    return Replay(
+        trace=trace.name,
+        cluster=start.name,
+        start=instant_text(trace.start_seconds),
+        end=instant_text(trace.end_seconds),
+        seconds=trace.end_seconds - trace.start_seconds,
+        peak_demand_pods=trace.peak_pods,
+        currency=sides[0][1].policy.currency,
+        sides=tuple(found),
+    )

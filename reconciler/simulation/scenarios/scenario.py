@@ -36,12 +36,12 @@ from enum import StrEnum
 
 import msgspec
 
-from reconciler.cluster.values.raw_part import in_plain_words
+from reconciler.cluster.values.object_parts import in_plain_words
 from reconciler.policy.problems.findings import Findings, Problem, Source
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
-from reconciler.policy.text.nodes import Mapping as MappingNode
-from reconciler.policy.text.nodes import Node, Scalar, Sequence, Spot, spot_of
 from reconciler.policy.values.quantity import QuantityError, parse_amount
+from reconciler.policy.yaml_nodes import Mapping as MappingNode
+from reconciler.policy.yaml_nodes import Node, Scalar, Sequence, Spot, spot_of
 from reconciler.simulation.embedded.field_owner import Via
 from reconciler.values.duration import DurationError, parse_duration
 

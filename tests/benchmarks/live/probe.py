@@ -15,12 +15,12 @@ import msgspec
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.turn.loop import ControlLoop, InMemoryStore
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.drain import NodeDrain
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy, PolicySet, Size, TargetSpec
-from reconciler.policy.text.nodes import Place
+from reconciler.policy.yaml_nodes import Place
 
 _PATIENCE_SECONDS = 600
 _OWNER, _PLACE = "bench", Place("policies/bench.yaml", 1, 1)

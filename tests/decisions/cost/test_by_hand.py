@@ -23,8 +23,7 @@ from reconciler.decisions.growth.cost.mixes import (
     work,
     worths,
 )
-from reconciler.decisions.growth.cost.parts import parts
-from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Load, Mix, Offer, Problem, Room
+from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Load, Mix, Offer, Problem, Room, parts
 from tests.decisions.cost.instances import instance, one_choice
 
 A, B = Item(3, (2, 1), (True, True)), Item(2, (1, 4), (True, False))

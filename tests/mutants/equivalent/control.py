@@ -22,7 +22,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "one.target is not None and one.state is RemovalState.FINISHED and one.generation -> "
         "one.state is RemovalState.FINISHED and one.generation": "no target of a view is None, so that nothing waits for it",
     },
-    "reconciler/control/preflight/preflight.py": {
+    "reconciler/control/preflight.py": {
         '0 -> 1 in: minor = whole_number(found.minor.rstrip("+")) or 0': ("a version that says no number is too old either way"),
     },
     "reconciler/control/policy/custom_resources.py": {
@@ -37,14 +37,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/control/turn/loop.py": {
         "0 -> 1 in: generation: int = 0": "a generation that is known is 1 at least, and nobody waits for the first",
     },
-    "reconciler/control/pages/http_connection.py": {
-        "0 -> 1 in: writer.transport.set_write_buffer_limits(high=0)": "a last byte is sent as the connection is closed",
-    },
     "reconciler/control/pages/http_server.py": {
+        "0 -> 1 in: writer.transport.set_write_buffer_limits(high=0)": "a last byte is sent as the connection is closed",
         "now < until -> now <= until": "no clock is read at the very instant of a deadline",
         "1024 -> 1025": "a queue of one more in the kernel",
     },
-    "reconciler/control/pages/outlook.py": {
+    "reconciler/control/pages/live_page.py": {
         "began < self._next -> began <= self._next": "no clock is read at the very instant of a deadline",
     },
     "reconciler/control/policy/policy_source.py": {
@@ -55,7 +53,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "action.to > action.from_ -> action.to >= action.from_ in: "
         'ActionKind.RESIZE: "ScaledUp" if action.to > action.from_ else "ScaledDown",': "what resizes changes the size",
     },
-    "reconciler/control/turn/history.py": {
+    "reconciler/control/turn/figures.py": {
         "0 -> 1 in: self._turned = 0": "nothing is kept before the first turn that this is compared with",
     },
     "reconciler/control/saved_plans/live_apply.py": {

@@ -19,8 +19,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "1 -> 2 in: return tuple((*(-ord(char) for char in text), 1) for text in key)": (
             "any number above those of letters ends a text"
         ),
-    },
-    "reconciler/decisions/demand/nominated.py": {
         "1 -> 2 in: if column.count(-1) == len(column):": "where nobody is nominated nobody is placed",
         "0 -> 1 in: due = max((pods.deletion_seconds[other] for other in lower), default=0)": (
             "where nobody ends it is told only for a refusal of the last minute, which is later"
@@ -203,7 +201,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "the same set, made anew"
         ),
     },
-    "reconciler/decisions/growth/headroom.py": {
+    "reconciler/decisions/growth/requests.py": {
         "template is not None and (own := template.label(ZONE_LABEL)) -> (own := template.label(ZONE_LABEL))": (
             "a group without template may not grow, and was passed over"
         ),
@@ -215,6 +213,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "missing <= 0 -> missing < 0": "growing by none changes nothing and tells nothing",
         "missing <= 0 or (zone is not None and template.label(ZONE_LABEL) != zone) -> zone is not None and "
         "template.label(ZONE_LABEL) != zone": ("growing by none or fewer changes nothing and tells nothing"),
+        "group.group.facts is not None and group.group.facts.rolling_out -> group.group.facts.rolling_out": (
+            "of a target that is not there no size is known"
+        ),
     },
     "reconciler/decisions/growth/options.py": {
         "left and len(nodes) < room -> len(nodes) < room": "a node for no pods takes none, which ends it",
@@ -234,11 +235,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/situation/group_situation.py": {
         "known is not None and same -> same": "what is not known is never the same",
-    },
-    "reconciler/decisions/growth/requests.py": {
-        "group.group.facts is not None and group.group.facts.rolling_out -> group.group.facts.rolling_out": (
-            "of a target that is not there no size is known"
-        ),
     },
     "reconciler/decisions/growth/scale_up.py": {
         "owner or {node: group for group in draft.groups for node in group.new_nodes} -> "

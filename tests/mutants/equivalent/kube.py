@@ -8,14 +8,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "time.monotonic() > deadline -> time.monotonic() >= deadline": "no clock is read at the very instant of a deadline",
         "False -> True in: redirect=False,": "the client library follows no redirect without retries either",
         "256 -> 257": "it is how many idle connections are kept, and a watch holds one each: far fewer are there at once",
+        "262144 -> 262145": _AT_ONCE,
     },
     "reconciler/kube/connection/outages.py": {
         '0 -> 1 in: self._failure: tuple[str, int] = ("", 0)': "no failure is told by an empty name",
         "0 -> 1 in: failure = type(error).__name__, error.status if isinstance(error, ApiError) else 0": "failures that are no "
         "answers are told apart by what they are",
-    },
-    "reconciler/kube/connection/line_stream.py": {
-        "262144 -> 262145": _AT_ONCE,
     },
     "reconciler/kube/watching/object_store.py": {
         "0 -> 1 in: joined.add(key, value, 0)": "objects of a server come from no file: its number is told to nobody",
@@ -32,7 +30,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "read.draft is None or not names_target(read.draft)": _TOGETHER,
         "policy is None or draft is None -> draft is None": "where there is no policy there is no draft of it either",
     },
-    "reconciler/kube/draining/drain.py": {
+    "reconciler/kube/drain.py": {
         "True -> False": "that a document is a list counts where pages of it are missing, and none is here",
         "False -> True": "the newest instant in the pods is looked for and not used: the clock's is given",
     },

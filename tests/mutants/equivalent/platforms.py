@@ -16,7 +16,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "where it is asked for, no zone is as empty as ''"
         ),
     },
-    "reconciler/platforms/aws/facts/instance_table.py": {
+    "reconciler/platforms/aws/facts/instance_types.py": {
         "pkgutil.get_data(__package__, 'instance_types.csv') or b'' -> pkgutil.get_data(__package__, 'instance_types.csv')": (
             "the table comes with the program"
         ),
@@ -37,9 +37,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "a machine is counted in the pool alone that the intent about it names"
         ),
     },
-    "reconciler/platforms/aws/writing/once.py": {
+    "reconciler/platforms/aws/writing/polling.py": {
         "0 -> 1 in: known[-1].ask(0)": "it is asked once: no later instant is compared with this one",
         "0 -> 1 in: one.ask(0)": "it is asked once: no later instant is compared with this one",
+        "0 -> 1 in: return (polled_state(_BEFORE, None, objects=0, asks=self._asks, failure=self._unknown),)": (
+            "objects of a source that was never heard count as none"
+        ),
     },
     "reconciler/platforms/aws/writing/removal.py": {
         "_going(reading, one.machine) or self._lately(one.machine) -> self._lately(one.machine)": (
@@ -48,11 +51,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/platforms/aws/writing/checking.py": {
         "0 -> 1 in: region.ask(0)": "it is asked once: no later instant is compared with this one",
-    },
-    "reconciler/platforms/aws/writing/polling.py": {
-        "0 -> 1 in: return (polled_state(_BEFORE, None, objects=0, asks=self._asks, failure=self._unknown),)": (
-            "objects of a source that was never heard count as none"
-        ),
     },
     "reconciler/platforms/aws/writing/asking.py": {
         "item['VersionNumber'] > latest[template]['VersionNumber'] -> "

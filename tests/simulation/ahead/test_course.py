@@ -9,12 +9,10 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
 from reconciler.policy.group_namespaces import Pace
+from reconciler.simulation import settled as course
 from reconciler.simulation import settled as settled_module
-from reconciler.simulation.ahead import course
-from reconciler.simulation.ahead.course import follow
-from reconciler.simulation.ahead.step import Step, step
-from reconciler.simulation.settled import Rest, come_to_rest
-from reconciler.simulation.standing import Standing
+from reconciler.simulation.settled import Rest, Standing, come_to_rest, follow
+from reconciler.simulation.step_ahead import Step, step
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 GENERAL = node_group("general", scale_down=ScaleDown(unneeded_time_seconds=600))

@@ -13,7 +13,7 @@ from reconciler.decisions.decide import Decision, decide_ahead
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import PolicySet, ScaleDown
-from reconciler.simulation.ahead.step import Step, is_plain, step
+from reconciler.simulation.step_ahead import Step, is_plain, step
 from tests.benchmarks.mixed.situations import small
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy, selector
 

@@ -11,8 +11,7 @@ import msgspec
 
 from reconciler.decisions.growth.cost.fillings import FirstFits, NodeFilling, Pricing, generate, match
 from reconciler.decisions.growth.cost.master import Master, Prices
-from reconciler.decisions.growth.cost.parts import parts
-from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room, nodes_of
+from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room, nodes_of, parts
 
 # A first mix without any solver: the filling that costs least for what its pods are worth, again and again.
 

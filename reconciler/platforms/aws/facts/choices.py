@@ -2,8 +2,7 @@
 
 import msgspec
 
-from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
-from reconciler.platforms.aws.facts.requirements import allowed_types
+from reconciler.platforms.aws.facts.instance_types import KnownType, allowed_types, known_types
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import (
     AutoScalingGroup,

@@ -1,6 +1,6 @@
 """Auto Scaling groups as targets, with the tags that Cluster Autoscaler's AWS provider reads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.cluster.target import Machine, OwnerEvidence, TargetFacts, TargetRef
 from reconciler.cluster.targets.owner_evidence import HOLD
@@ -9,13 +9,40 @@ from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.aws.facts import wire
 from reconciler.platforms.aws.facts.activities import Notice, launch_failure
 from reconciler.platforms.aws.facts.choices import Choices, choices
-from reconciler.platforms.aws.facts.clusters import clusters
-from reconciler.platforms.aws.facts.instance_table import PRICED_REGION, TABLE_DATE
+from reconciler.platforms.aws.facts.instance_types import PRICED_REGION, TABLE_DATE
 from reconciler.platforms.aws.facts.launched_from import outdated
 from reconciler.platforms.aws.facts.ownership import cautions, unseen, writers
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+
+# Which clusters the tags of an Auto Scaling group name: those that its instances are to become nodes of.
+#
+# SOURCE: Amazon EKS tags the groups that it keeps with `eks:cluster-name` (and `aws:eks:cluster-name`), eksctl with
+# `alpha.eksctl.io/cluster-name`, kOps with `KubernetesCluster`. The cloud provider of Kubernetes reads
+# `kubernetes.io/cluster/NAME`, the auto-discovery of the Cluster Autoscaler `k8s.io/cluster-autoscaler/NAME`.
+
+_NAMED_BY_VALUE = ("eks:cluster-name", "aws:eks:cluster-name", "alpha.eksctl.io/cluster-name", "KubernetesCluster")
+_NAMED_BY_KEY = ("kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/")
+_SWITCHES = ("enabled", "disabled")
+"""What follows the prefix of the Cluster Autoscaler and names no cluster."""
+
+
+def clusters(tags: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Their names, sorted, each once; empty where no tag names one. A tag of one group may name several (`shared`)."""
+    return tuple(sorted(set(_named(tags)) - {""}))
+
+
+def _named(tags: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for key, value in tags:
+        if key in _NAMED_BY_VALUE:
+            yield value
+        for prefix in _NAMED_BY_KEY:
+            name = key.removeprefix(prefix) if key.startswith(prefix) else ""
+            # `node-template/label/...` stands below the same prefix; names of clusters have no slash.
+            if "/" not in name and name not in _SWITCHES:
+                yield name
+
 
 _OPTION = TEMPLATE + "autoscaling-options/"
 _MARKS = "reconciler.dev/"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.platforms.aws.facts.activities import Notice
-from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
+from reconciler.platforms.aws.facts.instance_types import KnownType, known_types
 from reconciler.platforms.aws.facts.wire import (
     InstanceRefresh,
     LaunchConfiguration,

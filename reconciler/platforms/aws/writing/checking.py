@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.asking import Region
+from reconciler.platforms.aws.writing.asking import Region, Wanted, wanted
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, EKS, Aws, AwsError
 from reconciler.platforms.aws.writing.marks import OUR_TAGS
-from reconciler.platforms.aws.writing.wanted import Wanted, wanted
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.live_platforms import Check, State
 

@@ -14,10 +14,9 @@ from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_PO
 from reconciler.platforms.clusterapi.reading import FACTS
 from reconciler.platforms.clusterapi.writing.pool import BlindRemovals
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteResult
-from reconciler.providers.machines.dialect import MachineReading, Reading
 from reconciler.providers.machines.marks import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
-from reconciler.providers.machines.targets import MachineTargets
+from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading
 
 # Which version of Cluster API is spoken, and where its objects are.
 

@@ -5,8 +5,7 @@ from functools import cache
 from urllib.parse import quote
 
 from reconciler.platforms.crusoe.writing.calls import Crusoe, CrusoeError, Object, listed, paged
-from reconciler.platforms.crusoe.writing.client import HttpCrusoe
-from reconciler.platforms.crusoe.writing.credentials import Credentials
+from reconciler.platforms.crusoe.writing.client import Credentials, HttpCrusoe
 
 IN_PROGRESS = "IN_PROGRESS"
 

@@ -25,8 +25,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.platforms.crusoe.facts.states import STOPPED, bare
 from reconciler.platforms.crusoe.writing.account import IN_PROGRESS, Account
-from reconciler.platforms.crusoe.writing.answer import failed, unread
-from reconciler.platforms.crusoe.writing.calls import CrusoeError
+from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed, unread
 from reconciler.platforms.crusoe.writing.notes import Intent, Notes, Reading, UnnotedError
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection

@@ -10,7 +10,7 @@ from reconciler.cluster.targets import capacity
 from reconciler.cluster.values.resources import CPU, MEMORY
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.values.unreadable import UnreadableError
-from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
+from reconciler.platforms.aws.facts.instance_types import KnownType, known_types
 from reconciler.platforms.aws.facts.node_sizing import Machine
 from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.kinds import GROUP

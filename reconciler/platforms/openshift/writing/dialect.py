@@ -9,7 +9,7 @@ from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.facts.machineset import DELETE_MARKS, facts, failed_beside, failure, target_of
 from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP
 from reconciler.platforms.openshift.reading import autoscaler_of
-from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.targets import MachineReading, Reading
 
 _NOT_FOUND = 404
 

@@ -1,1 +1,0 @@
-"""Volumes as the scheduler sees them."""

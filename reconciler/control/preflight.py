@@ -1,0 +1,323 @@
+"""What must be true of a live cluster before the loop runs on it, asked of the cluster itself. Only reads and reviews."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.ownership.admission_bounds import admission_bounds
+from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.connection.token_judge import may
+from reconciler.kube.watching.collection import WORKLOAD, Served, cluster_api, followed_kinds, platform_collections, spoken
+from reconciler.policy.documents import API_VERSION, PolicySet
+from reconciler.providers.live_platforms import Check, State, Surroundings, live_platforms, of_platform
+from reconciler.rendering.policy_yaml import BOUNDS_NAME, bounds_data, bounds_differences
+from reconciler.values.instant import instant_text
+from reconciler.values.whole_number import whole_number
+
+# Whether the bounds that admission policies hold our account to are those of the policy.
+
+_CODE = "Bounds"
+_NOT_FOUND = 404
+_SHOWN = 5
+
+
+class _ConfigMap(msgspec.Struct):
+    data: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+
+
+def bounds_check(api: Api, namespace: str, world: World, policy: PolicySet, now_seconds: int) -> Check:
+    """Compares the ConfigMap of the management cluster with what the policy says of what is there. Only that one is asked for;
+    where it may not be read, that is the answer."""
+    try:
+        answer = api.get(f"/api/v1/namespaces/{namespace}/configmaps/{BOUNDS_NAME}")
+    except ApiError as error:
+        if error.status == _NOT_FOUND:
+            message = f"there is no ConfigMap {namespace}/{BOUNDS_NAME}: ranges and evictions are bounded by the reconciler alone"
+            return Check(code=_CODE, state=State.PASS, message=message)
+        message = f"ConfigMap {namespace}/{BOUNDS_NAME} cannot be read: {error.message}"
+        return Check(code=_CODE, state=State.WARN, message=message)
+    found = msgspec.json.decode(answer, type=_ConfigMap).data
+    differ = bounds_differences(bounds_data(admission_bounds(world, policy, now_seconds)), found)
+    if not differ:
+        return Check(code=_CODE, state=State.PASS, message=f"ConfigMap {namespace}/{BOUNDS_NAME} is what the policy says")
+    more = f"; and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
+    return Check(
+        code=_CODE,
+        state=State.WARN,
+        message=f"ConfigMap {namespace}/{BOUNDS_NAME} is not what the policy says: {'; '.join(differ[:_SHOWN])}{more}",
+        advice=(
+            "what renews it (reconciler bounds --apply) says in its log why it does not; without it, render and have it applied: "
+            f"reconciler bounds --namespace {namespace}"
+        ),
+    )
+
+
+# The rights that each way of running needs, and which of them we have, by the API server's own judgement.
+
+_READ = ("get", "list", "watch")
+
+
+class RunMode(StrEnum):
+    """How the loop is to run; each needs what stands before it, too. ReadOnly: `run --read-only`."""
+
+    READ_ONLY = "ReadOnly"
+    OBSERVE = "Observe"
+    ENFORCE = "Enforce"
+
+
+class Right(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Verbs on one resource (with its subresource), in a namespace or in all; `optional` is what it is good for when the loop
+    can do without it (empty: it cannot)."""
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    namespace: str = ""
+    optional: str = ""
+    management: bool = False
+
+    def __str__(self) -> str:
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{', '.join(self.verbs)} {self.resource}{f'.{self.group}' if self.group else ''}{where}"
+
+
+def needed(
+    mode: RunMode,
+    served: tuple[Served, ...],
+    namespace: str,
+    target_namespaces: tuple[str, ...] = (),
+    templates: Iterable[tuple[str, str]] = (),
+) -> tuple[Right, ...]:
+    """What is asked of the API server in a mode. `namespace` is where Lease and state lie, `templates` are group and plural of
+    the infrastructure templates in use (row S124)."""
+    places = target_namespaces or ("",)
+    rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in WORKLOAD]
+    rights += [
+        Right(group=item.group, resource=item.plural, verbs=_READ, namespace=item.namespace, management=True)
+        for item in platform_collections(served, target_namespaces)
+    ]
+    rights += [
+        Right(group=group, resource=plural, verbs=_READ, namespace=place, management=True, optional="nodes of groups at zero")
+        for group, plural in templates
+        for place in places
+    ]
+    if mode is not RunMode.READ_ONLY:
+        rights += _own(namespace)
+    if mode is RunMode.ENFORCE:
+        rights += [
+            Right(group="", resource="nodes", verbs=("get", "patch")),
+            Right(group="", resource="pods/eviction", verbs=("create",)),
+            *(right for place in places for right in _of_targets(served, place)),
+        ]
+    return tuple(rights)
+
+
+def _own(namespace: str) -> list[Right]:
+    return [
+        _managed("coordination.k8s.io", "leases", ("get", "create", "update"), namespace),
+        _managed("", "configmaps", ("get", "list", "create", "update", "delete"), namespace),
+        Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events", management=True),
+    ]
+
+
+def _of_targets(served: tuple[Served, ...], place: str) -> list[Right]:
+    return [
+        msgspec.structs.replace(_managed(found.group, kind.plural, kind.verbs, place), optional=kind.optional)
+        for reading, kind in followed_kinds()
+        if kind.verbs and (found := spoken(served, reading, kind)) is not None
+    ]
+
+
+def _managed(group: str, resource: str, verbs: tuple[str, ...], namespace: str) -> Right:
+    return Right(group=group, resource=resource, verbs=verbs, namespace=namespace, management=True)
+
+
+def missing(workload: Api, management: Api, rights: Iterable[Right]) -> tuple[Right, ...]:
+    """Those we do not have, with the verbs that are missing. Raises `ApiError` and `UnreachableError`."""
+    found = []
+    for right in rights:
+        api = management if right.management else workload
+        verbs = tuple(verb for verb in right.verbs if not may(api, verb, right.group, right.resource, right.namespace))
+        if verbs:
+            found.append(msgspec.structs.replace(right, verbs=verbs))
+    return tuple(found)
+
+
+OLDEST_MINOR, NEWEST_MINOR = 30, 36
+"""Kubernetes 1.30 serves all that is asked of it, admission policies included; 1.36 is what the tests run on."""
+CLOCK_SECONDS = 30
+BACK_SECONDS = 600
+"""A node that joins so soon after our removal was asked for by somebody else, when we asked for none since."""
+_KARPENTER = "karpenter"
+_PREFLIGHT_NOT_FOUND = 404
+
+
+class Clocked(Api, Protocol):
+    """An `Api` that knows the server's time."""
+
+    def server_seconds(self) -> int | None:
+        """Unix time by the server's clock; None when it does not say."""
+
+
+class Preflight(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks look at. `world` and `memory` are of this cluster; `namespace` is where Lease and state lie."""
+
+    workload: Clocked
+    management: Clocked
+    served: tuple[Served, ...]
+    mode: RunMode
+    namespace: str
+    target_namespaces: tuple[str, ...]
+    templates: tuple[tuple[str, str], ...]
+    world: World
+    memory: Memory
+    now_seconds: float
+    policy: PolicySet | None = None
+
+    def checks(self) -> tuple[Check, ...]:
+        """All of them, in this order. Raises `ApiError` for what no check expects, and `UnreachableError`."""
+        return (
+            self._server_version(),
+            *self._platforms(),
+            self._rights(),
+            self._namespace(),
+            self._clock(),
+            self._custom_resources(),
+            self._other_autoscalers(),
+            self._nodes_come_back(),
+            *self._bounds(),
+        )
+
+    def _server_version(self) -> Check:
+        """SOURCE: row S50, where an autoscaler belongs to one minor version of its cluster; here a range is stated."""
+        found = msgspec.json.decode(self.workload.get("/version"), type=_Version)
+        minor = whole_number(found.minor.rstrip("+")) or 0
+        code, words = "ServerVersion", f"Kubernetes {found.git_version}"
+        if found.major != "1" or minor > NEWEST_MINOR:
+            advice = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported; a newer release of reconciler may know it"
+            return Check(
+                code=code, state=State.WARN, message=f"{words} is newer than any this release was tested on", advice=advice
+            )
+        if minor < OLDEST_MINOR:
+            return Check(
+                code=code, state=State.FAIL, message=f"{words} is too old", advice=f"1.{OLDEST_MINOR} is the oldest supported"
+            )
+        return Check(code=code, state=State.PASS, message=f"{words}; 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported")
+
+    def _platforms(self) -> tuple[Check, ...]:
+        """What each platform that is there has found; where there is none, that."""
+        around = Surroundings(
+            management=self.management, served=self.served, namespaces=self.target_namespaces, policy=lambda: self.policy
+        )
+        there = [(one, own) for one in live_platforms() if (own := of_platform(one, around)) is not None]
+        found = tuple(check for one, own in there for check in one.checks(own))
+        return found or tuple(one.absent for one in live_platforms() if one.absent is not None)
+
+    def _rights(self) -> Check:
+        """SOURCE: row S10, preflight of permissions by SelfSubjectAccessReview."""
+        asked = needed(self.mode, self.served or (cluster_api(),), self.namespace, self.target_namespaces, self.templates)
+        without = missing(self.workload, self.management, asked)
+        if not without:
+            return Check(code="Rights", state=State.PASS, message=f"all rights that {self.mode} needs are there")
+        state = State.WARN if all(right.optional for right in without) else State.FAIL
+        named = "; ".join(f"{right}{f' (for {right.optional})' if right.optional else ''}" for right in without)
+        return Check(
+            code="Rights",
+            state=state,
+            message=f"{self.mode} needs, and we may not: {named}",
+            advice="bind the role of that mode, or check another with --mode",
+        )
+
+    def _namespace(self) -> Check:
+        if self.mode is RunMode.READ_ONLY:
+            return Check(code="Namespace", state=State.PASS, message="nothing is kept in a cluster that is only read")
+        try:
+            self.management.get(f"/api/v1/namespaces/{self.namespace}")
+        except ApiError as error:
+            if error.status != _PREFLIGHT_NOT_FOUND:
+                return Check(code="Namespace", state=State.WARN, message=f"namespace {self.namespace}: {error.message}")
+            return Check(
+                code="Namespace",
+                state=State.FAIL,
+                message=f"namespace {self.namespace}, for Lease and state, is not there",
+                advice=f"kubectl create namespace {self.namespace}, or name another with --namespace",
+            )
+        return Check(code="Namespace", state=State.PASS, message=f"Lease and state go to namespace {self.namespace}")
+
+    def _clock(self) -> Check:
+        servers = [self.workload] if self.workload is self.management else [self.workload, self.management]
+        told = [seconds for api in servers if (seconds := api.server_seconds()) is not None]
+        apart = max((abs(seconds - int(self.now_seconds)) for seconds in told), default=0)
+        if not told:
+            return Check(code="Clock", state=State.WARN, message="the API server does not say what time it is")
+        if apart > CLOCK_SECONDS:
+            return Check(
+                code="Clock",
+                state=State.WARN,
+                message=f"our clock and the API server's are {apart} s apart, and ages are counted across both",
+                advice="synchronize them (NTP)",
+            )
+        return Check(code="Clock", state=State.PASS, message=f"our clock and the API server's differ by {apart} s")
+
+    def _custom_resources(self) -> Check:
+        try:
+            self.management.get(f"/apis/{API_VERSION}")
+        except ApiError as error:
+            if error.status != _PREFLIGHT_NOT_FOUND:
+                raise
+            message = f"{API_VERSION} is not served: policies are read from git or a directory only, and no status is shown"
+            advice = "reconciler schema crds | kubectl apply --server-side -f -"
+            return Check(code="CustomResources", state=State.WARN, message=message, advice=advice)
+        return Check(code="CustomResources", state=State.PASS, message=f"{API_VERSION} is served")
+
+    def _other_autoscalers(self) -> Check:
+        found = self._autoscalers()
+        if not found:
+            return Check(code="OtherAutoscalers", state=State.PASS, message="no other autoscaler is at work")
+        return Check(
+            code="OtherAutoscalers",
+            state=State.WARN,
+            message=f"another autoscaler is at work: {'; '.join(found)}",
+            advice="scale it to 0 before mode Enforce; until then its groups are held",
+        )
+
+    def _nodes_come_back(self) -> Check:
+        """SOURCE: row S7: new machines right after a removal, and an autoscaler's Deployment there."""
+        removed = self.memory.last_removed_seconds
+        if not removed or self.memory.last_added_seconds >= removed:
+            return Check(code="NodesComeBack", state=State.PASS, message="no node came back after a removal of ours")
+        back = sorted(node.name for node in self.world.nodes if removed < node.created_seconds <= removed + BACK_SECONDS)
+        if not back:
+            return Check(code="NodesComeBack", state=State.PASS, message=f"no node came back after {instant_text(removed)}")
+        by = "; ".join(self._autoscalers()) or "no autoscaler that we know of is here: look for one outside the cluster"
+        return Check(
+            code="NodesComeBack",
+            state=State.WARN,
+            message=f"{', '.join(back)} joined within {BACK_SECONDS // 60} minutes after our removal at {instant_text(removed)}, "
+            f"and we asked for none: {by}",
+            advice="scale the other autoscaler to 0, and hold the group (`reconciler hold`) until it is",
+        )
+
+    def _bounds(self) -> tuple[Check, ...]:
+        if self.mode is not RunMode.ENFORCE or self.policy is None:
+            return ()
+        return (bounds_check(self.management, self.namespace, self.world, self.policy, int(self.now_seconds)),)
+
+    def _autoscalers(self) -> tuple[str, ...]:
+        # Karpenter writes no replicas that we could see: its usual name is a hint, and holds nothing.
+        deployments = (
+            f"Deployment {item.namespace}/{item.name} has {item.replicas} replicas"
+            for item in self.world.controllers
+            if item.kind == "Deployment" and item.replicas and item.name == _KARPENTER
+        )
+        return tuple(dict.fromkeys((*deployments, *self.world.rivals)))
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    major: str = ""
+    minor: str = ""
+    git_version: str = ""

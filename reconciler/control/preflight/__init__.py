@@ -1,1 +1,0 @@
-"""What must be true of a cluster before the loop runs on it."""

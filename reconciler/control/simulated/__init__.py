@@ -1,1 +1,0 @@
-"""The loop on the embedded cluster."""

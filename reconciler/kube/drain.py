@@ -1,0 +1,356 @@
+"""Emptying a node through the Eviction API, one step at a time.
+
+Our taint on the node is all that is remembered: it keeps new pods away, says whose drain it is, and since when. So a new
+process goes on where the old one ended. `spec.unschedulable` is left alone, because nobody could tell later whose it was.
+The pods are read fresh in every step and not taken from the watched view: what was bound a moment ago must leave too, and
+what has just gone must not be asked again. Which of them must leave is the decision layer's own rule.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from reconciler.cluster.nodes.node import Taint
+from reconciler.cluster.snapshots.document import Document
+from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.manifest import Manifest
+from reconciler.cluster.values.unreadable import SnapshotError
+from reconciler.cluster.wire.node import NodeTaint
+from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge, Fate
+from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
+from reconciler.kube.watching.reflector import ListPage
+from reconciler.policy.documents import DrainRules
+from reconciler.values.whole_number import whole_number
+
+# Our taint on a node that is being emptied: whose drain it is and since when. It is the only state of a drain.
+
+DELETING_TAINT = "reconciler.dev/deleting"
+EFFECT = "NoSchedule"
+_LONGEST_VALUE = 63
+# What a taint's value may hold; the seconds and their dot take eleven characters more.
+_OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_LONGEST_OWNER = _LONGEST_VALUE - len(".2147483647")
+
+
+class DrainMark(msgspec.Struct, frozen=True, kw_only=True):
+    """`owner` is the policy that empties the node, `began_seconds` Unix time."""
+
+    owner: str
+    began_seconds: int
+
+    @property
+    def value(self) -> str:
+        """The taint's value."""
+        return f"{self.owner}.{self.began_seconds}"
+
+    def taint(self) -> dict[str, str]:
+        """The taint as the API takes it."""
+        return {"key": DELETING_TAINT, "value": self.value, "effect": EFFECT}
+
+
+def checked_owner(owner: str) -> str:
+    """An owner that fits into a taint's value. Raises `ValueError`."""
+    if len(owner) > _LONGEST_OWNER or not _OWNER.fullmatch(owner):
+        raise ValueError(f"{owner!r} cannot stand in a taint: at most {_LONGEST_OWNER} letters, digits, '.', '_' and '-'")
+    return owner
+
+
+def read_mark(value: str) -> DrainMark | None:
+    """The mark that a taint's value is; None for a value that somebody else wrote."""
+    owner, _, text = value.rpartition(".")
+    seconds = whole_number(text)
+    return DrainMark(owner=owner, began_seconds=seconds) if owner and seconds is not None else None
+
+
+def mark_of(taints: list[NodeTaint] | None, owner: str) -> DrainMark | None:
+    """The mark of `owner` among a node's taints."""
+    for taint in taints or ():
+        mark = read_mark(taint.value or "") if taint.key == DELETING_TAINT else None
+        if mark is not None and mark.owner == owner:
+            return mark
+    return None
+
+
+# Which pods of a node must leave before it may go, judged by the rules of the decision layer on what was read just now.
+
+# Rules that look at the pod alone. Those that look at controllers and budgets were judged with the whole view at hand when
+# the drain was planned, and disruption budgets are judged by the API server at each eviction.
+_ABSOLUTE = ("NotSafeToEvict", "OnCompletion")
+_OWN_RULES = (*_ABSOLUTE, "BlockedNamespace", "LocalStorage", "Unreplicated", "CustomController")
+
+
+class LeavingPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that is to leave. `blocked` says which rule forbids it (a pod that came after the plan); empty: none."""
+
+    namespace: str
+    name: str
+    uid: str
+    deleting: bool
+    grace_seconds: int
+    blocked: str = ""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -> tuple[LeavingPod, ...]:
+    """Pods that must leave, in the order of their names: not those of DaemonSets, mirrors, finished ones and those that
+    should have ended long ago. Without `rules` only those block that no policy can lift. Raises `SnapshotError` for a pod
+    that cannot be read."""
+    lasting = _ABSOLUTE if rules is None else _OWN_RULES
+    intake = Intake()
+    intake.read(Document(file="pods", api_version="v1", kind="Pod", items=items, is_list=True), stamps=False)
+    world = assemble(intake, Manifest(captured_seconds=now_seconds))
+    judge = DrainJudge(world, rules or DrainRules(), DisruptionLedger(world), now_seconds)
+    found = []
+    for index, pod in enumerate(world.pods):
+        verdict = judge.judge(index)
+        if verdict.fate is Fate.STAYS:
+            continue
+        found.append(
+            LeavingPod(
+                namespace=pod.namespace,
+                name=pod.name,
+                uid=pod.uid,
+                deleting=bool(pod.deletion_seconds),
+                grace_seconds=world.pod_traits[pod.traits].grace_seconds,
+                blocked=next((rule.sentence() for rule in verdict.rules if rule.code in lasting), ""),
+            )
+        )
+    return tuple(found)
+
+
+_TRIES = 5
+_NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 404, 409, 422
+_page = msgspec.json.Decoder(ListPage)
+
+
+class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a drain is. `remaining` pods have not left, `message` is the last eviction that was refused; `given_up` says
+    why the drain must be undone (empty: it need not), `code` the same as a stable word: DrainTimeout, Blocked, NotMarked.
+    Of a drain that is given up `remaining` is 0 where nobody knows it."""
+
+    remaining: int
+    message: str = ""
+    given_up: str = ""
+    code: str = ""
+
+
+class SeenNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node as the view shows it: enough to mark it without reading it first. `taints` in any order."""
+
+    uid: str
+    taints: tuple[Taint, ...] = ()
+
+
+class _NodeMeta(msgspec.Struct, rename="camel"):
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _NodeSpec(msgspec.Struct):
+    taints: list[Raw] | None = None
+
+
+class _Node(msgspec.Struct):
+    metadata: _NodeMeta
+    spec: _NodeSpec = msgspec.field(default_factory=_NodeSpec)
+
+
+class NodeDrain:
+    """Drains of one owner (a policy's name). Every method raises `ApiError` and `UnreachableError` for what the node's own
+    reads and writes meet; what evictions meet is the step's message. What a guard raises comes out.
+
+    `rules` are those of the policy in force: a pod that came after the plan and that they forbid to move ends the drain.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        owner: str,
+        now_seconds: Callable[[], int],
+        *,
+        timeout_seconds: int = 600,
+        longest_grace_seconds: int = 600,
+        rules: Callable[[], DrainRules | None] = lambda: None,
+    ) -> None:
+        self._api = api
+        self._owner = checked_owner(owner)
+        self._now_seconds = now_seconds
+        self._timeout_seconds = timeout_seconds
+        self._longest_grace_seconds = longest_grace_seconds
+        self._rules = rules
+        self._refusals: dict[str, str] = {}
+
+    def begin(self, node: str, seen: SeenNode | None = None) -> None:
+        """Mark the node with our taint; again changes nothing. A node that another owner is emptying is a conflict, and so is
+        another node than was `seen`; one that is as it was seen is marked in one request."""
+        if seen is not None and self._marked_as_seen(node, seen):
+            return
+        for _ in range(_TRIES):
+            found = self._node(node)
+            if seen is not None and seen.uid not in ("", found.metadata.uid):
+                raise ApiError(_CONFLICT, "Conflict", f"node {node} is another one than was judged")
+            taints = _taints(found)
+            if mark_of(taints, self._owner) is not None:
+                return
+            foreign = next((taint for taint in taints if taint.key == DELETING_TAINT), None)
+            if foreign is not None:
+                raise ApiError(
+                    _CONFLICT, "Conflict", f"node {node} is being emptied already: {foreign.key}={foreign.value or ''}"
+                )
+            mark = DrainMark(owner=self._owner, began_seconds=self._now_seconds())
+            if self._write_taints(node, found, [*_kept(found), mark.taint()]):
+                return
+        raise ApiError(_CONFLICT, "Conflict", f"node {node} changed under us {_TRIES} times")
+
+    def _marked_as_seen(self, node: str, seen: SeenNode) -> bool:
+        """Whether one write did it: the server compares the node and its taints itself, so that a heartbeat since is no conflict,
+        and any change of what was judged is."""
+        if not seen.uid or any(taint.key == DELETING_TAINT for taint in seen.taints):
+            return False
+        mark = DrainMark(owner=self._owner, began_seconds=self._now_seconds()).taint()
+        judged = [_as_sent(taint) for taint in seen.taints]
+        body = [
+            {"op": "test", "path": "/metadata/uid", "value": seen.uid},
+            {"op": "test", "path": "/spec/taints", "value": judged or None},
+            {"op": "add", "path": "/spec/taints/-", "value": mark} if judged else _first(mark),
+        ]
+        try:
+            self._api.write("PATCH", f"/api/v1/nodes/{node}", body, content_type=ContentType.JSON_PATCH)
+        except ApiError as error:
+            if error.status in (_CONFLICT, _UNPROCESSABLE):
+                return False
+            raise
+        return True
+
+    def step(self, node: str) -> DrainStep:
+        """Evict what may be evicted now; nothing waits in here."""
+        mark = mark_of(_taints(self._node(node)), self._owner)
+        if mark is None:
+            why = f"our taint is not on node {node} any more"
+            return DrainStep(remaining=0, given_up=why, code="NotMarked")
+        now = self._now_seconds()
+        took = now - mark.began_seconds
+        try:
+            pods = self._leaving(node, now)
+        except (ApiError, UnreachableError) as error:
+            if took < self._timeout_seconds:
+                raise
+            # Nobody knows what is left, and waiting on would keep the node closed for as long as the list fails.
+            self._refusals.pop(node, None)
+            why = f"not known to be empty after {took} s: its pods cannot be read: {error}"
+            return DrainStep(remaining=0, given_up=why, code="DrainTimeout")
+        if not pods:
+            self._refusals.pop(node, None)
+            return DrainStep(remaining=0)
+        blocked = next((pod for pod in pods if pod.blocked and not pod.deleting), None)
+        if blocked is not None:
+            return DrainStep(remaining=len(pods), given_up=f"{blocked.key}: {blocked.blocked}", code="Blocked")
+        if took >= self._timeout_seconds:
+            why = self._refusals.pop(node, "") or f"{len(pods)} pods have not ended, the first is {pods[0].key}"
+            return DrainStep(remaining=len(pods), given_up=f"not empty after {took} s: {why}", code="DrainTimeout")
+        refusal = ""
+        for pod in pods:
+            if not pod.deleting:
+                why = self._evict(pod)
+                refusal = refusal or why
+        if refusal:
+            self._refusals[node] = refusal
+        return DrainStep(remaining=len(pods), message=refusal)
+
+    def undo(self, node: str) -> None:
+        """Take our taint off; marks of others stay. A node that is gone or not marked is no error."""
+        self._refusals.pop(node, None)
+        for _ in range(_TRIES):
+            try:
+                found = self._node(node)
+            except ApiError as error:
+                if error.status == _NOT_FOUND:
+                    return
+                raise
+            if mark_of(_taints(found), self._owner) is None:
+                return
+            if self._write_taints(node, found, _kept(found, without=self._owner)):
+                return
+        raise ApiError(_CONFLICT, "Conflict", f"node {node} changed under us {_TRIES} times")
+
+    def _node(self, name: str) -> _Node:
+        return msgspec.json.decode(self._api.get(f"/api/v1/nodes/{name}"), type=_Node)
+
+    def _write_taints(self, name: str, judged: _Node, taints: list[Any]) -> bool:
+        """Replace the list that was judged; false when the node has changed since."""
+        body = {"metadata": {"resourceVersion": judged.metadata.resource_version}, "spec": {"taints": taints}}
+        try:
+            self._api.write("PATCH", f"/api/v1/nodes/{name}", body, content_type=ContentType.MERGE_PATCH)
+        except ApiError as error:
+            if error.status == _CONFLICT:
+                return False
+            raise
+        return True
+
+    def _leaving(self, node: str, now_seconds: int) -> tuple[LeavingPod, ...]:
+        query = {"fieldSelector": f"spec.nodeName={node}"}
+        items = _page.decode(self._api.get("/api/v1/pods", query)).items or []
+        try:
+            return leaving_pods(items, self._rules(), now_seconds)
+        except SnapshotError as error:
+            raise ApiError(_UNPROCESSABLE, "Unreadable", f"pods of node {node}: {error}") from None
+
+    def _evict(self, pod: LeavingPod) -> str:
+        """Ask for one pod to go; why it may not, empty when it goes."""
+        options: dict[str, object] = {"preconditions": {"uid": pod.uid}}
+        if pod.grace_seconds > self._longest_grace_seconds:
+            options["gracePeriodSeconds"] = self._longest_grace_seconds
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod.name, "namespace": pod.namespace},
+            "deleteOptions": options,
+        }
+        try:
+            self._api.write("POST", f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction", body)
+        except ApiError as error:
+            # Gone, or another pod under its name, which the next step will see.
+            if error.status in (_NOT_FOUND, _CONFLICT):
+                return ""
+            return f"{pod.key}: {_refusal(error)}"
+        except UnreachableError as error:
+            return f"{pod.key}: {error}"
+        return ""
+
+
+def _as_sent(taint: Taint) -> dict[str, str]:
+    """As the API server keeps it, which leaves an empty value out."""
+    value = {"value": taint.value} if taint.value else {}
+    return {"key": taint.key, **value, "effect": taint.effect}
+
+
+def _first(taint: dict[str, str]) -> dict[str, object]:
+    """There is no list yet that it could be added to."""
+    return {"op": "add", "path": "/spec/taints", "value": [taint]}
+
+
+def _refusal(error: ApiError) -> str:
+    """The budget's own words where a budget refused (429), the server's otherwise (500: two budgets over one pod)."""
+    cause = next((item.message for item in error.causes if item.reason == "DisruptionBudget" and item.message), "")
+    return cause or error.message
+
+
+def _taints(node: _Node) -> list[NodeTaint]:
+    return [msgspec.json.decode(raw, type=NodeTaint) for raw in node.spec.taints or ()]
+
+
+def _kept(node: _Node, without: str = "") -> list[Any]:
+    """The taints as they came, fields that we do not know included; `without` the mark of one owner (empty: of none)."""
+    kept = []
+    for raw in node.spec.taints or ():
+        taint = msgspec.json.decode(raw, type=NodeTaint)
+        if mark_of([taint], without) is None:
+            kept.append(raw)
+    return kept

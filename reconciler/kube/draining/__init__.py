@@ -1,1 +1,0 @@
-"""Emptying nodes through the Eviction API."""

@@ -1,0 +1,137 @@
+"""The instance types that are known without asking AWS, and those that AWS was asked for."""
+
+import csv
+import fnmatch
+import pkgutil
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+import msgspec
+
+from reconciler.platforms.aws.facts.node_sizing import Machine, max_pods
+from reconciler.platforms.aws.facts.wire import InstanceRequirements, InstanceType, Span
+
+TABLE_DATE = "2026-07-20"
+TABLE_ORIGIN = f"the instance table of {TABLE_DATE}"
+TOLD_ORIGIN = "describe-instance-types"
+PRICED_REGION = "us-east-1"
+_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
+_GPU_RESOURCES = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Habana": "habana.ai/gaudi"}
+
+
+class KnownType(msgspec.Struct, frozen=True, kw_only=True):
+    """One instance type. `accelerator` is the model's name in lower case (`a10g`), `accelerators` their number; `price_per_hour`
+    is that of Linux on demand in `PRICED_REGION`, empty where it is not known. `origin` says where this was read."""
+
+    name: str
+    machine: Machine
+    accelerator: str = ""
+    accelerators: int = 0
+    price_per_hour: str = ""
+    origin: str = TABLE_ORIGIN
+
+
+@cache
+def known_types() -> Mapping[str, KnownType]:
+    """All types of the table that comes with the program."""
+    text = (pkgutil.get_data(__package__, "instance_types.csv") or b"").decode()
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return {row["instance_type"]: _known(row) for row in rows}
+
+
+def _known(row: Mapping[str, str]) -> KnownType:
+    devices = (item.partition("=") for item in row["allocatable_gpu"].split(";") if item)
+    return KnownType(
+        name=row["instance_type"],
+        machine=Machine(
+            vcpus=int(row["vcpu"]),
+            memory_mib=int(row["memory_mib"]),
+            architecture=row["arch"],
+            max_pods=int(row["allocatable_pods"]),
+            devices=tuple(sorted((name, int(count)) for name, _, count in devices)),
+        ),
+        accelerator=row["gpu_name"],
+        accelerators=int(row["gpu_count"] or 0),
+        price_per_hour=row["usd_per_hour_us_east_1"],
+    )
+
+
+def told_type(item: InstanceType) -> KnownType:
+    """What AWS says of a type now; the price stays that of the table, since this answer has none. A card of a make that is not
+    known here is no device of the node: who installs its plugin says so in a tag."""
+    network, known = item.network_info, known_types().get(item.instance_type)
+    interfaces = addresses = 0
+    if network is not None:
+        cards = network.network_cards or ()
+        default = next((card for card in cards if card.network_card_index == network.default_network_card_index), None)
+        interfaces = default.maximum_network_interfaces if default is not None else network.maximum_network_interfaces
+        addresses = network.ipv4_addresses_per_interface
+    gpus = (item.gpu_info.gpus if item.gpu_info else None) or []
+    devices: dict[str, int] = dict(known.machine.devices) if known is not None and not gpus else {}
+    for gpu in gpus:
+        resource = _GPU_RESOURCES.get(gpu.manufacturer)
+        if resource and gpu.count:
+            devices[resource] = devices.get(resource, 0) + gpu.count
+    supported = (item.processor_info.supported_architectures if item.processor_info else None) or []
+    architecture = next((_ARCHITECTURES[name] for name in supported if name in _ARCHITECTURES), "amd64")
+    return KnownType(
+        name=item.instance_type,
+        machine=Machine(
+            vcpus=item.v_cpu_info.default_v_cpus,
+            memory_mib=item.memory_info.size_in_mi_b,
+            architecture=architecture,
+            max_pods=max_pods(interfaces, addresses) if interfaces and addresses else 110,
+            devices=tuple(sorted(devices.items())),
+        ),
+        accelerator=gpus[0].name.lower() if gpus else "",
+        accelerators=sum(gpu.count for gpu in gpus),
+        price_per_hour=known.price_per_hour if known is not None else "",
+        origin=TOLD_ORIGIN,
+    )
+
+
+# Which instance types attribute-based requirements allow, as far as the table of instance types can tell.
+#
+# What the table cannot answer only takes types away, so that the least of those that are left is never more than a real node
+# offers: such attributes are left out, and that is safe.
+
+# SOURCE: Amazon EC2, burstable performance instances: the T families.
+_BURSTABLE = ("t2.", "t3.", "t3a.", "t4g.")
+
+
+def allowed_types(requirements: InstanceRequirements, types: Mapping[str, KnownType]) -> tuple[KnownType, ...]:
+    """The types that fulfil every requirement that can be judged, by name."""
+    return tuple(item for _, item in sorted(types.items()) if _allows(requirements, item))
+
+
+def _allows(wanted: InstanceRequirements, item: KnownType) -> bool:
+    machine = item.machine
+    gib_per_vcpu = machine.memory_mib / 1024 / machine.vcpus if machine.vcpus else 0
+    if wanted.allowed_instance_types and not _named(item.name, wanted.allowed_instance_types):
+        return False
+    if _named(item.name, wanted.excluded_instance_types or ()):
+        return False
+    if wanted.accelerator_names and item.accelerator not in (name.lower() for name in wanted.accelerator_names):
+        return False
+    # Machines with accelerators come only where accelerators are asked for.
+    cards = wanted.accelerator_count or (Span() if wanted.accelerator_names else Span(max=0))
+    return (
+        _within(machine.vcpus, wanted.v_cpu_count)
+        and _within(machine.memory_mib, wanted.memory_mi_b)
+        and _within(gib_per_vcpu, wanted.memory_gi_b_per_v_cpu)
+        and _within(item.accelerators or len(machine.devices), cards)
+        and _has(".metal" in item.name, wanted.bare_metal)
+        and _has(item.name.startswith(_BURSTABLE), wanted.burstable_performance)
+    )
+
+
+def _within(value: float, span: Span | None) -> bool:
+    return span is None or ((span.min is None or value >= span.min) and (span.max is None or value <= span.max))
+
+
+def _has(present: bool, wanted: str | None) -> bool:  # noqa: FBT001 - `included`, `excluded` (the default) or `required`
+    return not present if wanted in (None, "excluded") else present or wanted == "included"
+
+
+def _named(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,1 +1,0 @@
-"""What objects of other autoscalers become in a policy."""

@@ -1,0 +1,212 @@
+"""What policies may say about the targets of one platform: each platform's own keys, and where all of them meet.
+
+The attributes that its keys feed are those of `documents.TargetSpec` and `documents.Discovery`.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from reconciler import registered_platforms
+from reconciler.policy.field import Field
+from reconciler.policy.import_fragment import Fragment
+from reconciler.values.loose_json import text_at
+
+
+class Preset(msgspec.Struct, frozen=True, kw_only=True):
+    """Labels by which nodes of one cloud differ though their groups are alike. `clouds` are values of the Cluster Autoscaler's
+    `--cloud-provider` under which it ignores them unasked."""
+
+    name: str
+    labels: tuple[str, ...]
+    clouds: tuple[str, ...] = ()
+
+
+class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """`target` and `discovery` are objects under `spec.target` and in `spec.discovery[]`, whose key is the provider's name and
+    whose constants name the provider, and the kind of target where there is one alone. `discovery` None: its targets are named
+    one by one. `default_discovery` names the item that discovers all its targets where there is no policy (empty: none does).
+    `experimental` says how far they were proven where that is not on the real platform (empty: it is). `controllers` are managers
+    of its own that would write replicas again, each with what to do instead of adopting from it. `balancing` is what
+    `spec.balancing.presets` may name for its nodes. `in_cloud`: its targets are kept by a service of a cloud and not by an API
+    server."""
+
+    target: Field
+    discovery: Field | None = None
+    default_discovery: str = ""
+    experimental: str = ""
+    controllers: Mapping[str, str] = {}
+    balancing: Preset | None = None
+    in_cloud: bool = False
+
+    @property
+    def provider(self) -> str:
+        """The key of the platform in policies."""
+        return self.target.yaml_key
+
+
+@cache
+def platform_keys() -> tuple[PolicyKeys, ...]:
+    """Those of all platforms."""
+    return registered_platforms.parts("policy_keys", "KEYS")
+
+
+# How the Cluster Autoscaler's settings name the targets of one platform; where all platforms meet.
+#
+# What a flag decides is no platform's; which targets it speaks of is, and each cloud provider of the Cluster Autoscaler has a
+# form of its own for that.
+
+FragmentReader = Callable[[Mapping[str, Any], Callable[[], str]], Fragment]
+"""Makes a fragment of an object. The second argument tells the place, which raises `PlaceNeededError`."""
+
+
+class PlaceNeededError(ValueError):
+    """A setting names targets without saying in which region or location they are."""
+
+
+class NamedTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A target that a flag names: what a NodeGroup writes below `spec.target`, and the name and namespace for that NodeGroup."""
+
+    target: Mapping[str, Mapping[str, str]]
+    name: str
+    namespace: str = ""
+
+
+class SizedTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A target, of whatever platform, with the range that an object `by` gives it. `api_group` and `kind` are the target's."""
+
+    by: str
+    api_group: str
+    kind: str
+    namespace: str
+    name: str
+    min_size: int
+    max_size: int
+
+
+class AutoscalerObject(msgspec.Struct, frozen=True, kw_only=True):
+    """What an object says to an autoscaler: `settings`, an object whose paths below `spec` are names of settings, and targets."""
+
+    settings: Mapping[str, Any] = {}
+    sized: tuple[SizedTarget, ...] = ()
+
+
+class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of one platform.
+
+    `clouds` are the values of `--cloud-provider` that mean it, `provider` is its key in policies. `accelerator_label` is the
+    label by which its nodes say their accelerator to the Cluster Autoscaler (empty: the one of Cluster API). `named` reads the
+    NAME of `--nodes=MIN:MAX:NAME` (None: of another platform, by its form), `discovered` the value of
+    `--node-group-auto-discovery` as an item of `spec.discovery` but for its name (None: of another platform). Both are given
+    what tells the place, which raises `PlaceNeededError`, and raise `ValueError` for what cannot be read. `elsewhere` are
+    flags, without hyphens, that decide nothing, and where what they say is said here. `place_variables` are those of the
+    environment that tell the place, `chart_place` is the value of the Helm chart that does; `chart_discovery` makes the value
+    of `--node-group-auto-discovery` of the chart's `autoDiscovery`, as the chart does (empty: none); `chart_default`: the chart
+    means it where its values name no cloud. `objects` read the kinds of object, by which the platform's own autoscaler is told,
+    and raise `ValueError` for one that cannot be read; `objects_called` is what people call them. `fragments` read objects of
+    other tools that make targets of this platform, by API group and kind.
+    """
+
+    clouds: tuple[str, ...]
+    provider: str
+    named: Callable[[str, Callable[[], str]], NamedTarget | None]
+    discovered: Callable[[str, Callable[[], str]], Mapping[str, Any] | None] = lambda _text, _place: None
+    elsewhere: Mapping[str, str] = {}
+    place_variables: tuple[str, ...] = ()
+    chart_place: str = ""
+    chart_discovery: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    chart_default: bool = False
+    accelerator_label: str = ""
+    objects: Mapping[str, Callable[[Mapping[str, Any]], AutoscalerObject]] = {}
+    objects_called: str = ""
+    fragments: Mapping[tuple[str, str], FragmentReader] = {}
+
+
+@cache
+def platform_flags() -> tuple[PlatformFlags, ...]:
+    """Those of all platforms that the Cluster Autoscaler has a cloud provider for."""
+    return registered_platforms.parts("autoscaler_flags", "FLAGS")
+
+
+def flags_of(cloud: str) -> tuple[PlatformFlags, ...]:
+    """Those that a value of `--cloud-provider` means; all where it is not said. None: there is no platform for it here."""
+    return tuple(one for one in platform_flags() if not cloud or cloud in one.clouds)
+
+
+def autoscaler_object(item: Mapping[str, Any]) -> AutoscalerObject | None:
+    """What an object of some platform's own autoscaler says; None for every other one. Raises `ValueError`."""
+    kind = text_at(item, "kind")
+    return next((one.objects[kind](item) for one in platform_flags() if kind in one.objects), None)
+
+
+def autoscaler_cloud(item: Mapping[str, Any]) -> str:
+    """The value of `--cloud-provider` for the platform whose own autoscaler reads the object; empty for every other one."""
+    kind = text_at(item, "kind")
+    return next((one.clouds[0] for one in platform_flags() if kind in one.objects), "")
+
+
+# How a platform's targets stand in manifests, and what comes of a size that is left out there; where all platforms meet.
+
+
+class ParentSizes(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of another project whose objects declare the sizes of targets that its controller makes.
+
+    `owner` is the project, `group` and `kind` are those of the object. `entries` is the path to a list of pools; without it
+    the object is the only entry. `sizes` are paths below an entry. `target_kind` is the kind of object that is made, and
+    `target_name` and `target_namespace` say what it is called: `{name}` and `{namespace}` are those of the object, `{entry}`
+    is the entry's name, and `{cluster}` is its `spec.clusterName`.
+    """
+
+    owner: str
+    group: str
+    kind: str
+    entries: tuple[str, ...] = ()
+    sizes: tuple[tuple[str, ...], ...]
+    target_kind: str
+    target_name: str
+    target_namespace: str
+
+
+class PlatformManifests(msgspec.Struct, frozen=True, kw_only=True):
+    """The manifests of one platform.
+
+    `provider` is its key in policies, `group` the API group of its objects; `renamed`: an operator may have given the group
+    another name. `sized` are kinds with `spec.replicas`, `kept` those of which a webhook keeps the size between both size
+    annotations where a write leaves it out. `topology` is a kind whose workers declare sizes of objects of the kinds
+    `workers`. `parents` are kinds of other projects that declare sizes of its targets.
+    `kind_suffix` is what stands behind a kind in the name of a target's kind. `unset` is what to do before a declared size goes,
+    where no annotation keeps it.
+    """
+
+    provider: str
+    group: str
+    renamed: bool = False
+    sized: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    topology: str = ""
+    workers: tuple[str, ...] = ()
+    parents: tuple[ParentSizes, ...] = ()
+    kind_suffix: str = ""
+    unset: str = ""
+
+    def target_kind(self, kind: str) -> str:
+        """The kind of target that a kind of object is."""
+        return f"{kind}{self.kind_suffix}"
+
+
+def workers_field(kind: str) -> str:
+    """The list of a topology that has the entries for objects of this kind: `machineDeployments`, `machinePools`."""
+    return f"{kind[:1].lower()}{kind[1:]}s"
+
+
+@cache
+def platform_manifests() -> tuple[PlatformManifests, ...]:
+    """Those of all platforms that keep targets as objects of an API server."""
+    return registered_platforms.parts("manifests", "MANIFESTS")
+
+
+def manifests_by_group(renamed: str) -> dict[str, PlatformManifests]:
+    """By API group, which is `renamed` (empty: its own) for the platform of which an operator may say so."""
+    return {(renamed if renamed and one.renamed else one.group): one for one in platform_manifests()}

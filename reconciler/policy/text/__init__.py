@@ -1,1 +1,0 @@
-"""Bytes -> YAML nodes with places, and documents as they would be written."""
