@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from deepdiff import DeepDiff
 
-from reconciler.policy.checks.levels import tier_index
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kind
@@ -18,7 +17,9 @@ from reconciler.policy.levels import (
     attributes_of,
     effective_mode,
     group_value,
+    level_order,
     merged_labels,
+    tier_rank,
 )
 from reconciler.policy.yaml_nodes import Place
 from reconciler.values.duration import duration_text
@@ -152,15 +153,11 @@ def reached_groups(before: PolicySet, after: PolicySet, tier: str | None, path: 
     put_back = _with_value(new, attributes_of(field), old)
     reached = []
     for group in after.groups:
-        index = tier_index(group, after.policy)
-        own_tier = None if index is None else after.policy.tiers[index]
-        levels: list[GroupFields] = [group]
-        earlier: list[GroupFields] = [group]
-        if own_tier is not None:
-            levels.append(own_tier.defaults)
-            earlier.append(put_back if own_tier.name == tier else own_tier.defaults)
-        levels.append(after.policy.defaults)
-        earlier.append(put_back if tier is None else after.policy.defaults)
+        rank = tier_rank(after.policy, group.tier, group.name, group.labels)
+        own = None if rank is None else after.policy.tiers[rank].defaults
+        own_before = put_back if rank is not None and after.policy.tiers[rank].name == tier else own
+        levels = level_order(group, own, after.policy.defaults)
+        earlier = level_order(group, own_before, put_back if tier is None else after.policy.defaults)
         if _effective(field, levels, after.policy, now_seconds) != _effective(field, earlier, after.policy, now_seconds):
             reached.append(group.name)
     return tuple(reached)
@@ -346,7 +343,7 @@ def _moved(old: NodeGroup, new: NodeGroup, before: NodeGroupPolicy, after: NodeG
     """A group that is in another tier although its own document names the same, or none."""
     if old.tier != new.tier:
         return
-    was, is_now = tier_index(old, before), tier_index(new, after)
+    was, is_now = (tier_rank(side, group.tier, group.name, group.labels) for group, side in ((old, before), (new, after)))
     name_before = None if was is None else before.tiers[was].name
     name_after = None if is_now is None else after.tiers[is_now].name
     if name_before != name_after:

@@ -12,9 +12,11 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from reconciler.policy.documents import GroupFields, Headroom, Hold, Mode, TaintSpec, Window
+from reconciler.policy.documents import GroupFields, Headroom, Hold, Mode, NodeGroupPolicy, TaintSpec, TierMatch, Window
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
+from reconciler.policy.values.label_selector import selector_matches
+from reconciler.policy.values.pattern import matches
 from reconciler.values.duration import duration_text, parse_duration
 from reconciler.values.instant import instant_text
 from reconciler.values.quantity import quantity_text
@@ -200,6 +202,26 @@ _ALL: tuple[LevelField[Any], ...] = (
     HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS
 )  # fmt: skip
 LEVEL_FIELDS: Mapping[str, LevelField[Any]] = {one.path: one for one in _ALL}
+
+
+def tier_rank(policy: NodeGroupPolicy, named: str | None, name: str, labels: Pairs) -> int | None:
+    """The tier of a group: the one that is `named`, else the first whose `match` takes its name or labels; None: no tier."""
+    for rank, tier in enumerate(policy.tiers):
+        if tier.name == named if named is not None else _takes(tier.match, name, labels):
+            return rank
+    return None
+
+
+def _takes(match: TierMatch, name: str, labels: Pairs) -> bool:
+    if any(matches(pattern, name) for pattern in match.names):
+        return True
+    return match.labels is not None and selector_matches(match.labels, dict(labels))
+
+
+def level_order(document: GroupFields | None, tier: GroupFields | None, defaults: GroupFields) -> tuple[GroupFields, ...]:
+    """The levels of one group, the nearest first: its NodeGroup (None: it was discovered), the defaults of its tier (None: it has
+    no tier) and those of the policy."""
+    return tuple(level for level in (document, tier, defaults) if level is not None)
 
 
 def effective_mode(written: Mode | None, policy: Mode) -> Mode:

@@ -2,11 +2,15 @@
 
 import pytest
 
-from reconciler.policy.checks.levels import tier_index
-from reconciler.policy.documents import Tier, TierMatch
+from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, Tier, TierMatch
+from reconciler.policy.levels import tier_rank
 from reconciler.policy.values.label_selector import Selector, may_match
 from reconciler.values.label_selector import Requirement
 from tests.policies import node_group, policy
+
+
+def _rank(group: NodeGroup, policy: NodeGroupPolicy) -> int | None:
+    return tier_rank(policy, group.tier, group.name, group.labels)
 
 
 def _needs(operator: str, *values: str) -> Selector:
@@ -47,8 +51,8 @@ def test_tiers_take_groups_by_name_or_label_in_order() -> None:
         Tier(name="rest"),
     )
     document = policy(tiers=tiers).policy
-    assert tier_index(node_group("h100-a"), document) == 0
-    assert tier_index(node_group("big-gpu-b"), document) == 0
-    assert tier_index(node_group("x", labels=(("life", "short"),)), document) == 1
-    assert tier_index(node_group("h100-a", tier="rest"), document) == 2
-    assert tier_index(node_group("x"), document) is None
+    assert _rank(node_group("h100-a"), document) == 0
+    assert _rank(node_group("big-gpu-b"), document) == 0
+    assert _rank(node_group("x", labels=(("life", "short"),)), document) == 1
+    assert _rank(node_group("h100-a", tier="rest"), document) == 2
+    assert _rank(node_group("x"), document) is None

@@ -10,7 +10,7 @@ import msgspec
 from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.groups.group import Origin
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
-from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, GroupScalar, LevelField, group_value
+from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, GroupScalar, LevelField, group_value, level_order
 from reconciler.policy.yaml_nodes import Place
 
 Value = TypeVar("Value")
@@ -27,8 +27,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
 
     def fields(self) -> tuple[GroupFields, ...]:
         """The policy levels from near to far."""
-        defaults = (self.policy.defaults,) if self.tier is None else (self.tier.defaults, self.policy.defaults)
-        return defaults if self.document is None else (self.document, *defaults)
+        return level_order(self.document, None if self.tier is None else self.tier.defaults, self.policy.defaults)
 
     def place(self, level: int, path: str) -> str:
         """Where the level says the field `path` (`scaleDown.mode`), or where the next field around it is."""

@@ -9,8 +9,8 @@ from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.platform_rules import kind_of, platform_rules, rules_of
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, TargetSpec, Tier
+from reconciler.policy.levels import tier_rank
 from reconciler.policy.values.label_selector import Selector, selector_matches
-from reconciler.policy.values.pattern import matches
 
 # Which targets become groups without a document of their own, and which tier takes a group.
 
@@ -43,17 +43,8 @@ def tier_of(
     """The tier of a group and its rank: named by the document, else by the discovery item, else the first whose `match`
     takes it; rank `len(tiers)` and no tier when none does."""
     named = (document.tier if document is not None else None) or (found.tier if found is not None else None)
-    for rank, tier in enumerate(policy.tiers):
-        if tier.name == named or (named is None and _matches(tier, name, labels)):
-            return tier, rank
-    return None, len(policy.tiers)
-
-
-def _matches(tier: Tier, name: str, labels: tuple[tuple[str, str], ...]) -> bool:
-    match = tier.match
-    if match.names and any(matches(pattern, name) for pattern in match.names):
-        return True
-    return match.labels is not None and selector_matches(match.labels, dict(labels))
+    rank = tier_rank(policy, named, name, labels)
+    return (None, len(policy.tiers)) if rank is None else (policy.tiers[rank], rank)
 
 
 class Membership(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,11 +5,10 @@ from typing import TypeVar
 
 import msgspec
 
-from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
+from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations
+from reconciler.policy.levels import level_order, tier_rank
 from reconciler.policy.reading.draft import AnyDraft, Draft
 from reconciler.policy.reading.scalars import name_of
-from reconciler.policy.values.label_selector import selector_matches
-from reconciler.policy.values.pattern import matches
 from reconciler.policy.yaml_nodes import Place
 
 T = TypeVar("T")
@@ -58,20 +57,14 @@ def own_levels(draft: AnyDraft) -> tuple[Level, ...]:
 
 def levels_of(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy]) -> tuple[Level, ...]:
     """All levels of a group, the strongest first."""
-    found = [Level(group, "spec", group.document)]
-    index = tier_index(group.document, policy.document)
+    document = policy.document
+    index = tier_rank(document, group.document.tier, group.document.name, group.document.labels)
+    tier = None if index is None else document.tiers[index].defaults
+    paths: list[tuple[AnyDraft, str]] = [(group, "spec"), (policy, "spec.defaults")]
     if index is not None:
-        found.append(Level(policy, f"spec.tiers[{index}].defaults", policy.document.tiers[index].defaults))
-    found.append(Level(policy, "spec.defaults", policy.document.defaults))
-    return tuple(found)
-
-
-def tier_index(group: NodeGroup, policy: NodeGroupPolicy) -> int | None:
-    """The tier that a group names, else the first one that matches it; None when there is none."""
-    for index, tier in enumerate(policy.tiers):
-        if group.tier == tier.name if group.tier is not None else _takes(tier, group):
-            return index
-    return None
+        paths.insert(1, (policy, f"spec.tiers[{index}].defaults"))
+    ordered = level_order(group.document, tier, document.defaults)
+    return tuple(Level(draft, prefix, fields) for (draft, prefix), fields in zip(paths, ordered, strict=True))
 
 
 def effective(levels: tuple[Level, ...], policy: NodeGroupPolicy, read: Callable[[GroupFields], int | None]) -> Found | None:
@@ -86,9 +79,3 @@ def effective(levels: tuple[Level, ...], policy: NodeGroupPolicy, read: Callable
 def strongest(levels: tuple[Level, ...], read: Callable[[GroupFields], T]) -> tuple[T, Level] | None:
     """The first value that is not empty, and its level."""
     return next(((read(level.fields), level) for level in levels if read(level.fields)), None)
-
-
-def _takes(tier: Tier, group: NodeGroup) -> bool:
-    if any(matches(pattern, group.name) for pattern in tier.match.names):
-        return True
-    return tier.match.labels is not None and selector_matches(tier.match.labels, dict(group.labels))
