@@ -57,7 +57,7 @@ class SimulatedRun:
         self._policy = policy
         by_target, otherwise = behaviours(text, self.start_seconds)
         self.cluster = SimulatedCluster(world, policy, self.start_seconds, behaviours=by_target, otherwise=otherwise)
-        self._play = ScenarioPlay(text, self.cluster, policies, self._follow)
+        ScenarioPlay(text, self.cluster, policies, self._follow)
         self._started_nodes = {node.name: str(node.target or "") for node in self.cluster.objects.nodes.values()}
         self._waiting = {pod.key: pod.created for pod in self.cluster.objects.pending()}
         self._prices = {

@@ -21,7 +21,6 @@ class NodeSelectorTerm(msgspec.Struct, frozen=True, order=True):
 
 _LABEL_OPERATORS = frozenset(LABEL_OPERATORS)
 _NODE_OPERATORS = _LABEL_OPERATORS | {"Gt", "Lt"}
-HOST_FIELDS = frozenset({"metadata.name"})
 
 
 def label_selector(wire: meta.LabelSelector | None, added: Iterable[Requirement] = ()) -> LabelSelector | None:

@@ -29,8 +29,6 @@ from reconciler.values.whole_number import whole_number
 #
 # SOURCE: Kubernetes' CronJob takes `spec.timeZone` as an IANA name, case-sensitive, and refuses `Local`.
 
-UTC_NAME = "Etc/UTC"
-
 
 class UnknownTimeZoneError(ValueError):
     """A name that the time zone database does not have."""
