@@ -5,7 +5,6 @@ from functools import reduce
 from typing import Any
 
 import msgspec
-from deepdiff import DeepDiff
 
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.field import Field, Kind
@@ -300,6 +299,9 @@ def _policy_changes(before: PolicySet, after: PolicySet, now_seconds: int) -> It
 def _document_changes(before: NodeGroup | NodeGroupPolicy, after: NodeGroup | NodeGroupPolicy) -> Iterator[PolicyChange]:
     if _bare(before) == _bare(after):
         return
+    # With numpy behind it, it maps a gigabyte: only where two documents differ, and within the bounds of a child process.
+    from deepdiff import DeepDiff  # noqa: PLC0415 - see above
+
     old, new = WrittenDocument(before), WrittenDocument(after)
     tree = DeepDiff(old.values, new.values, view="tree", threshold_to_diff_deeper=0)
     levels = [level for kind in sorted(tree) for level in tree[kind]]

@@ -60,6 +60,8 @@ def filled(installed: Installed) -> Installed:
         "data": {"priorities": "10: [.*]"},
     }
     (folder / "priority-expander.yaml").write_text(json.dumps(priorities))
+    fixtures = Path(__file__).resolve().parents[1] / "fixtures" / "imports"
+    shutil.copy(fixtures / "eksctl.yaml", folder / "cluster.eksctl.yaml")
     git = "git -c user.name=a -c user.email=a@example.org -c commit.gpgsign=false -c init.defaultBranch=main"
     done = installed.shell(
         f"git init -q -b main . && git add policies clusters snapshot && {git} commit -qm policy && git tag v1.4 && git tag v1.5"
