@@ -8,7 +8,7 @@ from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, Volu
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.pods.pod_table import PodTable
-from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.device_class import DeviceClass
@@ -53,6 +53,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     there. `rivals` are sentences of evidence that another autoscaler is at work on this cluster (a Lease is looked for live).
     `scheduler_version` is what is known of kube-scheduler's version: the API server's, else that of the newest kubelet.
     `ended_policies` are names of policies that stand in marks on targets and that nobody runs any more (a live view looks).
+    `observed` are targets that count as held, because the policy that is looked at only observes them (a preview asks for it).
     """
 
     name: str = ""
@@ -77,13 +78,14 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[WorldProblem, ...] = ()
     rivals: tuple[str, ...] = ()
     ended_policies: tuple[str, ...] = ()
+    observed: frozenset[TargetRef] = frozenset()
     digest: str = ""
 
 
 # A fingerprint of what a World says about its cluster.
 
 _encoder = msgspec.json.Encoder(order="sorted")
-_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "rivals", "ended_policies"})
+_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "rivals", "ended_policies", "observed"})
 _COLUMNS = (
     "namespace",
     "name",

@@ -2,15 +2,18 @@
 
 import msgspec
 
+from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide_ahead
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.picture import Pictures, picture
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import compare_policies
-from reconciler.policy.documents import PolicySet
+from reconciler.policy.documents import Mode, PolicySet
+from reconciler.policy.loosening import loosened
 from reconciler.policy.problems.findings import Problem
 from reconciler.simulation.settled import Rest, come_to_rest
 
@@ -27,15 +30,18 @@ def compare(
 ) -> Preview:
     """Both decisions on the same world, without anything remembered but the groups that the base has.
 
-    These are what the head's decision knows as groups of before, so that one that leaves the policy is released. `pictured`
-    adds the pictures of the cluster now and at rest with either policy.
+    Each side is what happens under it: where one policy writes and the other only observes, nothing changes under the latter.
+    The groups of the base are what the head's decision knows as groups of before, so that one that leaves the policy is
+    released. `pictured` adds the pictures of the cluster now and at rest with either policy.
     """
     before_side, before_policy = base
     after_side, after_policy = head
-    before, known = _decided(world, before_policy, Memory(), now_seconds, work_budget)
+    only_before, only_after = _observed_by_one(world, before_policy, after_policy, now_seconds)
+    today = msgspec.structs.replace(world, observed=only_before)
+    before, known = _decided(today, before_policy, Memory(), now_seconds, work_budget)
     # A policy that is renamed takes the targets with the mark of the old name over.
     ended = () if before_policy.policy.name == after_policy.policy.name else (before_policy.policy.name,)
-    taken_over = msgspec.structs.replace(world, ended_policies=ended)
+    taken_over = msgspec.structs.replace(world, ended_policies=ended, observed=only_after)
     after, _ = _decided(taken_over, after_policy, Memory(known_groups=known.known_groups), now_seconds, work_budget)
     comparison = compare_plans(before.plan, after.plan)
     differing = {pair.either.name for pair in comparison.groups}
@@ -45,6 +51,7 @@ def compare(
         head=after_side,
         plan=after.plan,
         changes=compare_policies(before_policy, after_policy, now_seconds),
+        loosened=loosened(before_policy, after_policy, now_seconds),
         comparison=comparison,
         impact_before=before.impact,
         impact_after=after.impact,
@@ -73,6 +80,23 @@ def alone(
         base=base, head=side, plan=rest.plan, impact_after=rest.impact, warnings=warnings, no_base=no_base,
         base_problems=base_problems, pictures=_pictures(world, rest, None) if pictured else None,
     )  # fmt: skip
+
+
+def _observed_by_one(
+    world: World, before: PolicySet, after: PolicySet, now_seconds: int
+) -> tuple[frozenset[TargetRef], frozenset[TargetRef]]:
+    """Targets of both policies for which one writes and the other only observes: observed by `before`, observed by `after`.
+
+    What is observed does not change, so that side is what happens there. Where both observe, both are shown as they would act.
+    """
+    modes_before, modes_after = (
+        {group.target: group.mode for group in effective_groups(world, policy, now_seconds)} for policy in (before, after)
+    )
+    differing = [target for target, mode in modes_before.items() if modes_after.get(target, mode) is not mode]
+    return (
+        frozenset(target for target in differing if modes_before[target] is Mode.OBSERVE),
+        frozenset(target for target in differing if modes_after[target] is Mode.OBSERVE),
+    )
 
 
 def _pictures(world: World, rest: Rest, before: Rest | None) -> Pictures:

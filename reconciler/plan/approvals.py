@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from reconciler.plan.reason import Because
-from reconciler.policy.group_namespaces import GroupApproval
+from reconciler.policy.pace import GroupApproval
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 
 _MOST_BYTES = 64 << 10

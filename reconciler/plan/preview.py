@@ -9,6 +9,7 @@ from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
+from reconciler.policy.loosening import Loosened
 from reconciler.policy.problems.findings import Problem
 
 
@@ -37,6 +38,7 @@ class SnapshotSeen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """`comparison` None: there is nothing to compare with, `no_base` says why, and `plan` stands alone.
 
+    `loosened` are values that let more happen than before.
     `untouched` are groups of both policies that do not differ. `warnings` are problems of the head's files that are no errors.
     `pictures` are there where somebody wants to see them, and are not told anew by the digest.
     `replay` is what demand of the past comes to under both, where that was asked for. `snapshot` None: a live cluster.
@@ -46,6 +48,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     head: PreviewSide
     plan: Plan
     changes: tuple[PolicyChange, ...] = ()
+    loosened: tuple[Loosened, ...] = ()
     comparison: PlanComparison | None = None
     impact_before: Impact = Impact()
     impact_after: Impact = Impact()
@@ -71,7 +74,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         if self.comparison is None:
             plan = msgspec.structs.replace(self.plan, now="", digest="", policy_revision=None)
         told: tuple[object, ...] = (
-            self.changes, self.comparison, self.impact_before, self.impact_after, self.untouched, self.warnings,
+            self.changes, self.loosened, self.comparison, self.impact_before, self.impact_after, self.untouched, self.warnings,
             self.no_base, self.base_problems, plan,
         )  # fmt: skip
         if self.replay is not None:

@@ -10,7 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
-from reconciler.policy.group_namespaces import GroupApproval, GroupNamespace, Pace, RefusedGroup
+from reconciler.policy.group_namespaces import GroupNamespace, RefusedGroup
+from reconciler.policy.pace import GroupApproval, Pace
 from reconciler.policy.values.label_selector import Selector
 from reconciler.policy.yaml_nodes import Place
 

@@ -11,6 +11,7 @@ from reconciler.plan.money import HOURS_PER_MONTH, money_text
 from reconciler.plan.plan import Action, ActionKind, GroupLine, NodeLine, OwnerState, Plan, PlanProblem, PodLine
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange
+from reconciler.policy.loosening import Loosened
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.alike_actions import alike_actions, lot_words, single_actions
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
@@ -29,130 +30,110 @@ from reconciler.rendering.wording import (
     state_words,
 )
 from reconciler.values.duration import duration_text
-from reconciler.values.whole_number import whole_number
 
 # What a reviewer must know of a policy change before all else: that it starts to write, takes over, lifts or loosens.
 
-_ENFORCE = "Enforce"
+
+_OWN_SENTENCE = ("mode", "adoptFrom")
 
 
 def consequences(preview: Preview) -> tuple[str, ...]:
     """Sentences, the gravest first; none for a change that only tightens, and none where there is nothing to compare with."""
     if preview.comparison is None:
         return ()
-    changes = preview.changes
     found = [
-        *_writes(changes, preview.plan),
-        *_takes_over(changes, preview.plan),
-        *_lifted(changes),
-        *_wider(changes),
-        *_budgets(changes),
-        *_approvals(changes),
-        *_evictions(changes),
+        *_writes(preview.loosened, preview.plan),
+        *_takes_over(preview.loosened, preview.plan),
+        *_loosens(preview.loosened),
+        *_pods_harmed(preview),
     ]
-    if told := rest_words(preview.plan):
-        found.append(told)
+    if steady := _steady_state(preview.comparison, preview.plan):
+        found.append(steady)
     return tuple(found)
+
+
+def _steady_state(comparison: PlanComparison, plan: Plan) -> str:
+    """How many nodes more or fewer the cluster has in its steady state than without the change; empty where none.
+
+    The target of a group that comes or goes keeps its size without the policy that names it.
+    """
+    before = after = 0
+    for pair in comparison.groups:
+        before += _settled(pair.before) if pair.before is not None else pair.either.current
+        after += _settled(pair.after) if pair.after is not None else pair.either.current
+    if before == after:
+        return ""
+    named = {pair.either.name for pair in comparison.groups}
+    others = sum(_settled(group) for group in plan.groups if group.name not in named)
+    more = f"{count(abs(after - before), 'node')} {'fewer' if after < before else 'more'} than without this change"
+    lead = "At rest" if plan.actions else "No action now; at rest"
+    return f"{lead} {more} ({others + before} -> {others + after})."
+
+
+def _settled(group: GroupLine) -> int:
+    return group.desired if group.settled is None else group.settled
 
 
 def rest_words(plan: Plan) -> str:
     """`No action now; at rest 445 nodes fewer (1523 -> 1078)`; empty where the loop comes to rest at what it does now."""
     desired = sum(group.desired for group in plan.groups)
-    rest = sum(group.desired if group.settled is None else group.settled for group in plan.groups)
+    rest = sum(_settled(group) for group in plan.groups)
     if rest == desired:
         return ""
     more = f"{count(abs(rest - desired), 'node')} {'fewer' if rest < desired else 'more'} ({desired} -> {rest})"
     return f"{'' if plan.actions else 'No action now; '}{'At' if plan.actions else 'at'} rest {more}."
 
 
-def _writes(changes: Sequence[PolicyChange], plan: Plan) -> Iterator[str]:
-    started = [change for change in changes if change.path == "mode" and change.after == _ENFORCE]
+def _writes(loosened: Sequence[Loosened], plan: Plan) -> Iterator[str]:
+    started = [one for one in loosened if one.path == "mode"]
     if not started:
         return
-    whole = any(change.kind == "NodeGroupPolicy" for change in started)
-    names = listed(tuple(change.name for change in started if change.kind != "NodeGroupPolicy"), NAMES_SHOWN)
-    where = "" if whole else f" to {names}"
+    groups = tuple(name for one in started for name in one.groups)
+    whole = any(not one.groups for one in started)
+    where = "" if whole else f" to {listed(groups, NAMES_SHOWN)}"
     if not plan.actions:
         yield f"This starts writing{where}: mode Observe -> Enforce. No action follows now."
     else:
         yield f"This starts writing{where}: mode Observe -> Enforce. {count(len(plan.actions), 'action')} now: {plan.summary}"
 
 
-def _takes_over(changes: Sequence[PolicyChange], plan: Plan) -> Iterator[str]:
-    given = [change for change in changes if _first(change.path) == "adoptFrom" and change.after is not None]
+def _takes_over(loosened: Sequence[Loosened], plan: Plan) -> Iterator[str]:
+    given = [one for one in loosened if one.path == "adoptFrom"]
     if not given:
         return
     adopted = tuple(group.name for group in plan.groups if not group.held and group.owner.state is OwnerState.ADOPTABLE)
-    who = ", ".join(dict.fromkeys(change.after or "" for change in given))
+    who = ", ".join(one.after for one in given)
     yield (
         f"This takes over replicas that others declare (adoptFrom {who}): "
         + (f"{count(len(adopted), 'group')}, {listed(adopted, NAMES_SHOWN)}." if adopted else "no group now.")
     )
 
 
-def _lifted(changes: Sequence[PolicyChange]) -> Iterator[str]:
-    lifted = tuple(change.name for change in changes if change.path == "hold" and change.after is None)
-    if lifted:
-        yield f"This lifts the hold of {listed(lifted, NAMES_SHOWN)}: its replicas are decided again."
+def _loosens(loosened: Sequence[Loosened]) -> Iterator[str]:
+    """Everything else that lets more happen, and what may: nobody knows which of two schedules is the narrower one."""
+    for certain, verb in ((True, "loosens"), (False, "may loosen")):
+        words = tuple(
+            _loosened_words(one) for one in loosened if one.certain is certain and one.path not in ("mode", "adoptFrom")
+        )
+        if words:
+            yield f"This {verb} {listed(words, NAMES_SHOWN)}."
 
 
-def _wider(changes: Sequence[PolicyChange]) -> Iterator[str]:
-    wider = []
-    for change in changes:
-        key = change.path.rsplit(".", 1)[-1]
-        low, high = _number(change.before), _number(change.after)
-        grows = key in ("max", "nodes") or ".max." in change.path
-        falls = key == "min" or ".min." in change.path
-        bound = _first(change.path) in ("size", "limits") or ".size." in change.path
-        if not bound or (change.before is None and not falls):
-            continue
-        gone = change.after is None
-        raised = low is not None and high is not None and ((grows and high > low) or (falls and high < low))
-        if gone or raised:
-            wider.append(f"{change.name} {change.path} {change.before} -> {'none' if gone else change.after}")
-    if wider:
-        yield f"This widens bounds: {listed(tuple(wider), NAMES_SHOWN)}."
+def _loosened_words(one: Loosened) -> str:
+    names = (*one.groups, *(("what discovery finds",) if one.discovered else ()))
+    whose = f" ({listed(names, NAMES_SHOWN)})" if names else ""
+    return f"{one.path} {one.before} -> {one.after}{whose}"
 
 
-def _budgets(changes: Sequence[PolicyChange]) -> Iterator[str]:
-    looser = []
-    for change in changes:
-        if _first(change.path) != "budgets" or change.before is None:
-            continue
-        before, after = _number(change.before), _number(change.after)
-        same_unit = change.before.endswith("%") == (change.after or "").endswith("%")
-        if change.after is None or not same_unit or (before is not None and after is not None and after > before):
-            looser.append(f"{change.path} {change.before} -> {change.after or 'none'}")
-    if looser:
-        yield f"This lets more nodes leave at a time: {listed(tuple(looser), NAMES_SHOWN)}."
-
-
-def _approvals(changes: Sequence[PolicyChange]) -> Iterator[str]:
-    for change in changes:
-        before, after = _number(change.before), _number(change.after)
-        if change.path == "pace.requireApprovalAbove" and before is not None and (after is None or after > before):
-            raised = f"{before} -> {'none' if after is None else after}"
-            yield f"This lets more nodes leave without an approval: {change.path} {raised}."
-
-
-def _evictions(changes: Sequence[PolicyChange]) -> Iterator[str]:
-    for change in changes:
-        if change.path == "drain.blockedNamespaces":
-            opened = tuple(sorted(_names(change.before) - _names(change.after)))
-            if opened:
-                yield f"This lets pods be evicted in {listed(opened, NAMES_SHOWN)}."
-
-
-def _names(text: str | None) -> set[str]:
-    return {name for name in (text or "").strip("[]").split(", ") if name}
-
-
-def _first(path: str) -> str:
-    return path.split(".", 1)[0].split("[", 1)[0]
-
-
-def _number(text: str | None) -> int | None:
-    return whole_number((text or "").rstrip("%"))
+def _pods_harmed(preview: Preview) -> Iterator[str]:
+    """More pods without a node, and more evictions, than without the change."""
+    before, after = preview.impact_before, preview.impact_after
+    if len(after.waiting) > len(before.waiting):
+        more = count(len(after.waiting) - len(before.waiting), "more pod")
+        yield f"{more} without a node at rest ({len(before.waiting)} -> {len(after.waiting)})."
+    if len(after.evicted_settled) > len(before.evicted_settled):
+        more = count(len(after.evicted_settled) - len(before.evicted_settled), "more eviction")
+        yield f"{more} on the way to rest ({len(before.evicted_settled)} -> {len(after.evicted_settled)})."
 
 
 _FIRST = ("Policy", "Groups", "Cost")

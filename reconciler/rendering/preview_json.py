@@ -9,8 +9,10 @@ from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanPr
 from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
+from reconciler.policy.loosening import Loosened
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
+from reconciler.rendering.differences import consequences
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry
 
@@ -109,6 +111,7 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
     `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and
     null otherwise. `replay` is null unless asked for, `snapshot` where the cluster is a live one.
+    `consequences` are what a reviewer must know first, in words; `loosened` are values that let more happen than before.
     `digest` covers what is told, not commits and instants; empty without a decision.
     """
 
@@ -125,6 +128,8 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     policy_problems: tuple[ProblemEntry, ...] = ()
     no_base: str = ""
     base_problems: tuple[ProblemEntry, ...] = ()
+    consequences: tuple[str, ...] = ()
+    loosened: tuple[Loosened, ...] = ()
     changes: tuple[ChangeEntry, ...] = ()
     untouched_groups: tuple[str, ...] = ()
     decision: DecisionDifference | None = None
@@ -149,6 +154,8 @@ def preview_json(preview: Preview) -> str:
             policy_problems=_entries(preview.warnings),
             no_base=preview.no_base,
             base_problems=_entries(preview.base_problems),
+            consequences=consequences(preview),
+            loosened=preview.loosened,
             changes=tuple(_change(change) for change in preview.changes),
             untouched_groups=preview.untouched,
             decision=_decision(preview),

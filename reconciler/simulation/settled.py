@@ -17,7 +17,7 @@ from reconciler.plan.comparison import Impact, evicted_now
 from reconciler.plan.digest import with_digest
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites

@@ -7,7 +7,7 @@ from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.sources.last_good import LastGood, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.gitops.sources.standing import SourceEvent
-from reconciler.policy.group_namespaces import GroupApproval
+from reconciler.policy.pace import GroupApproval
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
 

@@ -9,7 +9,7 @@ from reconciler.decisions.reasons.groups import WaitsForApproval
 from reconciler.decisions.removal.under_way import intending, recovered
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
-from reconciler.policy.group_namespaces import GroupApproval, Pace
+from reconciler.policy.pace import GroupApproval, Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, of_kind, plan_of
 

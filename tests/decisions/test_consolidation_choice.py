@@ -8,7 +8,7 @@ from reconciler.decisions.memory import Memory, Replacement
 from reconciler.decisions.removal.consolidation import Opportunity
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Consolidation, Hold, NodeGroup, PolicySet, RemovalReason, ScaleDown, Toggle
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, node, of_kind, plan_of
 

@@ -7,7 +7,7 @@ from reconciler.decisions.decide import settle
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Budget
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import blocker_codes, node, of_kind, plan_of
 

@@ -10,7 +10,7 @@ from reconciler.decisions.removal.approval_ceiling import departed, lasting
 from reconciler.decisions.removal.under_way import intending, recovered
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Budget, Consolidation, ScaleDown, Toggle
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy, taint
 from tests.decisions.deciding import of_kind
 

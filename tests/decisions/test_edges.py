@@ -5,7 +5,7 @@ import pytest
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Budget, DrainRules, Limit
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import blocker_codes, group, of_kind, plan_of
 

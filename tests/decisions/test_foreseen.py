@@ -13,7 +13,7 @@ from reconciler.decisions.memory import Memory, Replacement
 from reconciler.decisions.outcome.foreseen import Foreseen
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import Budget, Hold, PodRules, PolicySet, ScaleDown
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 DOWN = ScaleDown(unneeded_time_seconds=600)

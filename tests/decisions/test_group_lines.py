@@ -14,7 +14,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.memory import BackoffState, Memory, SizeState
 from reconciler.plan.plan import ActionKind, Cost, Plan, PlanProblem
 from reconciler.policy.documents import Headroom, HeadroomPods, Hold, Limit, NodeGroup, PolicySet, ScaleDown, Tier
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import group, node, of_kind, plan_of

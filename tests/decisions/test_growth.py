@@ -6,7 +6,7 @@ from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.decisions.situation.backoff import BackoffRule
 from reconciler.plan.plan import ActionKind, PodOutcome
 from reconciler.policy.documents import Expander, Hold, Limit, PodRules, Template, Tier
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, of_kind, plan_of, pod

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.policy.documents import Budget, Limit, ScaleDown
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, amounts, machine_deployment, node_group, policy
 from tests.decisions.deciding import group, plan_of

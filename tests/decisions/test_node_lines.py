@@ -14,7 +14,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import NodeLine, NodeState
 from reconciler.policy.documents import Budget, DrainRules, Headroom, Limit, PolicySet, ScaleDown
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import node, plan_of

@@ -13,7 +13,7 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Budget, PolicySet, Size, Tier, Window
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, of_kind, plan_of
 

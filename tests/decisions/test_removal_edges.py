@@ -6,7 +6,7 @@ from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.plan.plan import ActionKind, PodOutcome
 from reconciler.policy.documents import Budget, Headroom, Limit, ScaleDown
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import ClusterBuilder, node_group, policy, selector
 from tests.decisions.deciding import node, of_kind, plan_of
 

@@ -8,7 +8,7 @@ from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import BackoffState, LastWrite, Memory, Outcome, Replacement
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Budget, Hold, ScaleDown
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 BEGUN = Replacement(target="T", nodes=("n1",), to=3, started_seconds=9, saving_micros=1)

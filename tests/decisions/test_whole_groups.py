@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Expander, Growth, Headroom, Limit, NodeGroup, ScaleUp, Tier
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, plan_of, pod
 

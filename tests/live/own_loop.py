@@ -20,7 +20,7 @@ from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import Budget, Mode, NodeGroup, NodeGroupPolicy, PolicySet
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from reconciler.providers.live_platforms import Surroundings
 from tests.live.rights import GROUP, grant, writes_of
 from tests.policies import node_group, policy

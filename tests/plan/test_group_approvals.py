@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.plan.approvals import GROUP_TRAILER, group_trailer, read_group_approvals
-from reconciler.policy.group_namespaces import GroupApproval
+from reconciler.policy.pace import GroupApproval
 
 DIGEST = "sha256:" + "a" * 64
 UNTIL = 1_800_000_000

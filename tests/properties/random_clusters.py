@@ -8,7 +8,7 @@ import msgspec
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.world import World
 from reconciler.policy.documents import Budget, Expander, Headroom, Hold, Limit, PolicySet, ScaleDown, Tier
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 SIZES = (("2", "8Gi"), ("4", "16Gi"), ("8", "16Gi"), ("8", "64Gi"), ("16", "64Gi"))

@@ -7,7 +7,7 @@ import pytest
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Purchase
 from reconciler.policy.documents import Budget, Expander, PolicySet, ScaleDown
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from reconciler.simulation import settled as way
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster

@@ -20,7 +20,7 @@ from reconciler.gitops.sources.git_source import GitAddress, GitSource
 from reconciler.gitops.sources.last_good import FileLastGoodStore
 from reconciler.gitops.sources.standing import SourceEvent
 from reconciler.plan.plan import Plan
-from reconciler.policy.group_namespaces import GroupApproval
+from reconciler.policy.pace import GroupApproval
 from reconciler.providers.contract import NodeRemoval, WriteCode, WriteResult
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster

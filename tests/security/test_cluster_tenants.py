@@ -14,7 +14,8 @@ from reconciler.decisions.work import Work
 from reconciler.kube.custom.custom_object import CustomObject, CustomReader, CustomText
 from reconciler.kube.custom.custom_policy import Judged, judge
 from reconciler.plan.plan import Plan, PodOutcome
-from reconciler.policy.group_namespaces import Pace, RefusedGroup
+from reconciler.policy.group_namespaces import RefusedGroup
+from reconciler.policy.pace import Pace
 from reconciler.policy.tree import read_tree
 from tests.builders import NOW, ClusterBuilder, node_group, selector
 from tests.kube.custom import group, policy

@@ -10,7 +10,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Budget, Headroom, Mode, PolicySet, ScaleDown
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from reconciler.simulation import settled as settled_module
 from reconciler.simulation.settled import come_to_rest, settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy

@@ -118,6 +118,8 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     values = Values(sources, facts)
     bounds = _bounds(values, claim, now_seconds)
     hold, hold_until = _hold(sources, facts, now_seconds)
+    if not hold and claim.target in world.observed:
+        hold = "mode Observe, in which nothing is written"
     startup_seconds = values.seconds("scaleUp.maxNodeStartupTime")
     seen = witnesses(world, facts, claim.members, claim.machine_of, now_seconds - startup_seconds)
     new_node = _new_node(world, claim)

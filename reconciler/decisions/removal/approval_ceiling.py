@@ -15,7 +15,7 @@ from reconciler.plan.approvals import group_trailer
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.group_namespaces import DAY_SECONDS
+from reconciler.policy.pace import DAY_SECONDS
 
 SPAN_SECONDS = 600
 

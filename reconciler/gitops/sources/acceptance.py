@@ -12,8 +12,8 @@ from reconciler.gitops.sources.last_good import LastGood
 from reconciler.gitops.sources.source import Fetched
 from reconciler.plan.approvals import GROUP_TRAILER, read_group_approvals
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.group_namespaces import GroupApproval
 from reconciler.policy.neighbours import InForce, Neighbour
+from reconciler.policy.pace import GroupApproval
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import PolicyTree
 from reconciler.rendering.wording import count

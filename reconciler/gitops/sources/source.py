@@ -5,8 +5,8 @@ from typing import Protocol
 
 import msgspec
 
-from reconciler.policy.group_namespaces import GroupApproval
 from reconciler.policy.neighbours import UnreadFile
+from reconciler.policy.pace import GroupApproval
 from reconciler.policy.problems.findings import Problem
 
 

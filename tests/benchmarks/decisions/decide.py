@@ -9,7 +9,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Budget, PolicySet
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.benchmarks.measure import Case
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 

@@ -8,7 +8,7 @@ from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Budget, Expander, PolicySet
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.benchmarks.mixed.apps import HOST, PLAIN, Rules, apart, replica_counts
 from tests.benchmarks.mixed.clusters import MixedCluster
 from tests.benchmarks.mixed.machines import MACHINES

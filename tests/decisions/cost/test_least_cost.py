@@ -11,7 +11,7 @@ from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import Expander, Limit, PolicySet, Tier
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.cost.worlds import LEAST_COST, random_demand
 from tests.decisions.deciding import codes, group, plan_of, pod

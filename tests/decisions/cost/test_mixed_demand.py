@@ -8,7 +8,7 @@ from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import Limit, PolicySet, Tier
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import ClusterBuilder, node_group, policy, selector
 from tests.decisions.cost.worlds import LEAST_COST
 from tests.decisions.deciding import plan_of

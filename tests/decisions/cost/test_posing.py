@@ -11,7 +11,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import Limit, PolicySet, Selector
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.cost.zones import ZONE
 

@@ -4,7 +4,7 @@ import random
 
 from reconciler.cluster.world import World
 from reconciler.policy.documents import Expander, PolicySet
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from tests.builders import ClusterBuilder, node_group, policy
 
 LEAST_COST = (Expander.LEAST_COST, Expander.LEAST_WASTE)

@@ -8,7 +8,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
-from reconciler.policy.group_namespaces import Pace
+from reconciler.policy.pace import Pace
 from reconciler.simulation import settled as course
 from reconciler.simulation import settled as settled_module
 from reconciler.simulation.settled import Rest, Standing, come_to_rest, follow

@@ -1,0 +1,340 @@
+"""Which values of a policy become looser: more may be written, removed or evicted than before.
+
+Judged by effective values, group by group, as the levels merge them. The table below says for each field which change is known
+to be harmless or tighter. Whatever it does not name may loosen, and is told: a field that is added later needs no line here.
+"""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cache, lru_cache
+
+import msgspec
+
+from reconciler.policy.comparison import WrittenDocument
+from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, PolicySet
+from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
+from reconciler.policy.levels import (
+    HOLD,
+    LEVEL_FIELDS,
+    GroupValue,
+    MergeRule,
+    effective_mode,
+    group_value,
+    level_order,
+    tier_rank,
+)
+from reconciler.policy.yaml_nodes import Place
+from reconciler.values.duration import DurationError, exact_seconds
+from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.quantity import QuantityFormError, parse_quantity
+
+SAFE = "safe"
+"""No value of it lets more happen by itself; what it does to the decision is compared there."""
+UP, DOWN = "up", "down"
+"""A larger (smaller) number loosens. Nothing at all is no bound, so that it is the loosest of all."""
+UP_FROM_NOTHING = "up from nothing"
+"""As `UP`, but nothing at all is the tightest: without a maximum a group keeps its size."""
+FEWER, MORE = "fewer", "more"
+"""A list loosens by the items that it loses (gains)."""
+
+DIRECTIONS: Mapping[str, str] = {
+    "size.min": DOWN,
+    "size.max": UP_FROM_NOTHING,
+    "balanceWith": SAFE,
+    "pricePerHour": SAFE,
+    "template": SAFE,
+    "headroom": DOWN,
+    "scaleDown.mode": "Enabled",
+    "scaleDown.utilizationThresholdPercent": UP,
+    "scaleDown.gpuUtilizationThresholdPercent": UP,
+    "scaleDown.daemonSetUtilization": "Ignore",
+    "scaleDown.mirrorPodUtilization": "Ignore",
+    "scaleDown.unneededTime": DOWN,
+    "scaleDown.unreadyTime": DOWN,
+    "scaleDown.withoutMachines": "PlatformChooses",
+    "scaleDown.consolidation.mode": "Enabled",
+    "scaleDown.consolidation.minSavingPercent": DOWN,
+    "scaleUp.growth": "ZeroOrMax",
+    "scaleUp.maxNodeProvisionTime": DOWN,
+    "scaleUp.maxNodeStartupTime": DOWN,
+    "scaleUp.backoff": DOWN,
+    "mode": "Enforce",
+    "adoptFrom": MORE,
+    "humanHoldTime": DOWN,
+    "currency": SAFE,
+    "expanders": SAFE,
+    "nearTiePercent": SAFE,
+    "limits.max": UP,
+    "limits.min": DOWN,
+    "pods.expendableBelowPriority": UP,
+    "pods.newPodDelay": SAFE,
+    "pods.burstPause": SAFE,
+    "pods.burstLimit": SAFE,
+    "pods.schedulerNames": SAFE,
+    "pods.gangLabels": SAFE,
+    "health.maxUnreadyPercent": UP,
+    "health.okUnreadyCount": UP,
+    "drain.systemPodsWithoutPDB": "Allow",
+    "drain.systemPodTimeout": DOWN,
+    "drain.localStorage": "Allow",
+    "drain.unreplicated": "Allow",
+    "drain.customControllers": "Allow",
+    "drain.minReplicas": DOWN,
+    "drain.blockedNamespaces": FEWER,
+    "budgets.nodes": UP,
+    "pace.delayAfterAdd": DOWN,
+    "pace.delayAfterDelete": DOWN,
+    "pace.delayAfterFailure": DOWN,
+    "pace.maxAddedNodes": UP,
+    "pace.maxRemovedPercent": UP,
+    "pace.requireApprovalAbove": UP,
+    "balancing": SAFE,
+}
+"""By path below `spec`, items of lists left out. A word is the value to which a change loosens."""
+
+_BOUNDS = ("limits", "budgets")
+"""Lists of bounds: an item more tightens, an item less loosens."""
+_OPENINGS = ("discovery", "groupNamespaces")
+"""Lists of what a policy takes: an item more loosens, an item less does not."""
+_NOT_SET, _THERE = "not set", "there"
+
+
+class Loosened(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
+    """One value. `certain` false: nobody knows which of both is looser. `groups` are those that it is effective for, empty where
+    it is the policy's own; `discovered`: also for groups that discovery finds."""
+
+    path: str
+    before: str
+    after: str
+    certain: bool
+    groups: tuple[str, ...] = ()
+    discovered: bool = False
+
+
+def loosened(before: PolicySet, after: PolicySet, now_seconds: int) -> tuple[Loosened, ...]:
+    """What becomes looser, the certain ones first, then by path. `now_seconds` (Unix time) says which holds have ended."""
+    own = _judged(_policy_values(before.policy), _policy_values(after.policy))
+    found = [Loosened(path=path, before=old, after=new, certain=sure) for path, old, new, sure in own]
+    together: dict[tuple[str, str, str, bool], list[str]] = {}
+    later = {group.name: group for group in after.groups}
+    pairs = [(group.name, group, later[group.name]) for group in before.groups if group.name in later]
+    for name, old_group, new_group in [*pairs, *_discovered(before.policy, after.policy)]:
+        sides = (
+            _group_values(before.policy, old_group, now_seconds), _group_values(after.policy, new_group, now_seconds)
+        )  # fmt: skip
+        for change in _judged(*sides):
+            together.setdefault(change, []).append(name)
+    for (path, old, new, sure), names in together.items():
+        known = tuple(name for name in names if name)
+        found.append(Loosened(path=path, before=old, after=new, certain=sure, groups=known, discovered=len(known) < len(names)))
+    return tuple(sorted(found, key=lambda one: (not one.certain, one)))
+
+
+def _discovered(before: NodeGroupPolicy, after: NodeGroupPolicy) -> Iterator[tuple[str, str | None, str | None]]:
+    """Groups without a document: one for each tier that both policies have, and one without a tier."""
+    if before.discovery and after.discovery:
+        common = {tier.name for tier in before.tiers} & {tier.name for tier in after.tiers}
+        yield from (("", name, name) for name in (None, *sorted(common)))
+
+
+def _policy_values(policy: NodeGroupPolicy) -> dict[str, str]:
+    """Everything that the policy says once, by path, items of lists in brackets. Tiers are told by what their groups get."""
+    spec = WrittenDocument(policy).values.get("spec", {})
+    return dict(_leaves({key: value for key, value in spec.items() if key not in ("defaults", "tiers")}, ""))
+
+
+def _group_values(policy: NodeGroupPolicy, group: NodeGroup | str | None, now_seconds: int) -> dict[str, str]:
+    """The effective values of a group, or of one that discovery finds in a tier of that name, as the policy alone gives them."""
+    document = group if isinstance(group, NodeGroup) else None
+    rank = (
+        tier_rank(policy, group.tier, group.name, group.labels)
+        if isinstance(group, NodeGroup)
+        else next((rank for rank, tier in enumerate(policy.tiers) if tier.name == group), None)
+    )
+    levels = level_order(document, None if rank is None else policy.tiers[rank].defaults, policy.defaults)
+    values: dict[str, str] = {}
+    for level in reversed(levels):
+        written = _level_values(level)
+        for path, rule in LEVEL_FIELDS.items():
+            # What counts as a whole replaces all of it.
+            if rule.rule is MergeRule.NEAREST and any(_within(key, path) for key in written):
+                values = {key: value for key, value in values.items() if not _within(key, path)}
+        values |= written
+    values = {key: value for key, value in values.items() if not _within(key, "hold")}
+    hold = HOLD.nearest(levels, now_seconds)
+    if hold is not None:
+        values["hold"] = HOLD.text(hold[1])
+    written_mode = next((level.mode for level in levels if level.mode is not None), None)
+    values["mode"] = str(effective_mode(written_mode, policy.mode))
+    for path, value in _scalars().items():
+        if value.built_in is not None:
+            values.setdefault(path, value.text(value.built_in).removesuffix("%"))
+    return values
+
+
+def _level_values(level: GroupFields) -> dict[str, str]:
+    """What one level says, by path below `spec` of a NodeGroup."""
+    return _written(GroupFields(**{name: getattr(level, name) for name in GroupFields.__struct_fields__}))
+
+
+@lru_cache(maxsize=512)
+def _written(fields: GroupFields) -> dict[str, str]:
+    """Many groups share the levels of a policy."""
+    document = NodeGroupPolicy(name="", defaults=fields, place=Place("", 1, 1))
+    return dict(_leaves(WrittenDocument(document).values.get("spec", {}).get("defaults", {}), ""))
+
+
+@cache
+def _scalars() -> dict[str, GroupValue]:
+    """Every field of a group that is one scalar, by path."""
+    found: dict[str, GroupValue] = {}
+    rows = [(field, field.yaml_key) for field in GROUP_FIELDS]
+    while rows:
+        field, path = rows.pop()
+        rows += [(child, f"{path}.{child.yaml_key}") for child in field.children]
+        if not field.children and field.attribute and path not in LEVEL_FIELDS and not isinstance(field.default, tuple):
+            found[path] = group_value(path)
+    return found
+
+
+def _within(key: str, path: str) -> bool:
+    return key == path or key.startswith((f"{path}.", f"{path}["))
+
+
+def _leaves(value: object, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _leaves(part, f"{path}{key}" if key.startswith("[") else f"{path}.{key}" if path else key)
+    else:
+        yield path, str(value)
+
+
+def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str, bool]]:
+    """(path, before, after, certain) of what loosens or may. An item of a list that comes or goes is one change."""
+    items_before, items_after = _items(before), _items(after)
+    told: set[str] = set()
+    for path in sorted({*before, *after}):
+        old, new = before.get(path), after.get(path)
+        if old == new:
+            continue
+        item = _item_of(path)
+        if item and (item in items_before) is not (item in items_after):
+            if item in told:
+                continue
+            told.add(item)
+            gone = item in items_before
+            name = item.partition("[")[0]
+            first_or_last = not any(other.startswith(f"{name}[") for other in (items_after if gone else items_before))
+            # Without the list nothing is left out, or the namespace of the reconciler alone counts.
+            verdict = False if name == "groupNamespaces" and first_or_last else _of_item(name, gone=gone)
+            if verdict is not None:
+                yield item, _THERE if gone else _NOT_SET, _NOT_SET if gone else _THERE, verdict
+            continue
+        verdict = _verdict(path, old, new)
+        if verdict is not None:
+            yield path, _NOT_SET if old is None else old, _NOT_SET if new is None else new, verdict
+
+
+def _items(values: Mapping[str, str]) -> set[str]:
+    return {item for path in values if (item := _item_of(path))}
+
+
+def _item_of(path: str) -> str:
+    """`limits[cluster]` of `limits[cluster].max.cpu`; empty for a path of no item."""
+    head, bracket, rest = path.partition("[")
+    return f"{head}[{rest.partition(']')[0]}]" if bracket else ""
+
+
+def _of_item(name: str, *, gone: bool) -> bool | None:
+    """The verdict on an item that comes or goes: True loosens, None does not, False nobody knows."""
+    if name in _BOUNDS:
+        return True if gone else None
+    if name in _OPENINGS:
+        return None if gone else True
+    direction = _direction(name)
+    if direction == DOWN:
+        return True if gone else None
+    return None if direction == SAFE else False
+
+
+def _verdict(path: str, old: str | None, new: str | None) -> bool | None:
+    """Whether a change loosens: True, not at all: None, nobody knows: False."""
+    if path == "hold":
+        return _hold_verdict(old, new)
+    direction = _direction(_plain(path))
+    if direction == SAFE:
+        return None
+    if direction in (FEWER, MORE):
+        lost, gained = _names(old) - _names(new), _names(new) - _names(old)
+        return True if (lost if direction == FEWER else gained) else None
+    if direction in (UP, DOWN, UP_FROM_NOTHING):
+        return _number_verdict(direction, old, new)
+    if not direction:
+        return False
+    return True if new == direction else None
+
+
+def _hold_verdict(old: str | None, new: str | None) -> bool | None:
+    if old is None or new is None:
+        return None if old is None else True
+    ends = [text.rpartition(", until ")[2] if ", until " in text else "" for text in (old, new)]
+    if ends[0] == ends[1] or not ends[1]:
+        return None
+    return True if not ends[0] or _instant(ends[1]) < _instant(ends[0]) else None
+
+
+def _number_verdict(direction: str, old: str | None, new: str | None) -> bool | None:
+    if new in (None, "Never") or old in (None, "Never"):
+        from_nothing = old in (None, "Never")
+        loosest_is_nothing = direction == UP or (direction == DOWN and "Never" not in (old, new))
+        return True if from_nothing is not loosest_is_nothing else None
+    for parse in (_percent, _seconds, _amount):
+        low, high = parse(old or ""), parse(new or "")
+        if low is not None and high is not None:
+            return True if (high > low) is (direction != DOWN) else None
+    return False
+
+
+def _percent(text: str) -> Fraction | None:
+    return _amount(text[:-1]) if text.endswith("%") else None
+
+
+def _seconds(text: str) -> Fraction | None:
+    try:
+        return exact_seconds(text)
+    except DurationError:
+        return None
+
+
+def _amount(text: str) -> Fraction | None:
+    try:
+        quantity = parse_quantity(text)
+    except QuantityFormError:
+        return None
+    return Fraction(quantity.integer) * Fraction(10) ** quantity.power_of_ten
+
+
+def _instant(text: str) -> int:
+    try:
+        return parse_instant(text)
+    except InstantError:
+        return 0
+
+
+def _names(text: str | None) -> set[str]:
+    return {name for name in (text or "").strip("[]").split(", ") if name}
+
+
+def _plain(path: str) -> str:
+    """The path without its items: `limits.max.cpu` of `limits[cluster].max.cpu`."""
+    head, bracket, rest = path.partition("[")
+    return head + _plain(rest.partition("]")[2]) if bracket else head
+
+
+def _direction(path: str) -> str:
+    """The direction of the nearest field at or above the path; empty: nobody said."""
+    while path:
+        if path in DIRECTIONS:
+            return DIRECTIONS[path]
+        path = path.rpartition(".")[0]
+    return ""
