@@ -13,7 +13,7 @@ from reconciler.decisions.ownership.admission_bounds import admission_bounds
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.policy.documents import PolicySet
-from reconciler.rendering.policy_yaml import BOUNDS_NAME, bounds_data, bounds_differences, left_out
+from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences, left_out
 
 BOUNDS_MANAGER = "nodegroup-reconciler-bounds"
 """The field manager of whoever renews them: another one than the loop's, which may not write them."""

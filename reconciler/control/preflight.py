@@ -14,7 +14,7 @@ from reconciler.kube.connection.token_judge import may
 from reconciler.kube.watching.collection import WORKLOAD, Served, cluster_api, followed_kinds, platform_collections, spoken
 from reconciler.policy.documents import API_VERSION, PolicySet
 from reconciler.providers.live_platforms import Check, State, Surroundings, live_platforms, of_platform
-from reconciler.rendering.policy_yaml import BOUNDS_NAME, bounds_data, bounds_differences
+from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences
 from reconciler.values.instant import instant_text
 from reconciler.values.whole_number import whole_number
 

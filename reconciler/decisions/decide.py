@@ -10,7 +10,8 @@ from reconciler.decisions.demand.gangs import gangs, given_up, place_nominated, 
 from reconciler.decisions.demand.pending import Queue, Served, pending_demand
 from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.requests import cancel_requests, keep_headroom
+from reconciler.decisions.growth.headroom import keep_headroom
+from reconciler.decisions.growth.requests import cancel_requests
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
@@ -26,8 +27,8 @@ from reconciler.decisions.removal.scale_down import Removals
 from reconciler.decisions.situation.backoff import denials_of
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.plan.digest import summary, with_digest
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
+from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Headroom, PolicySet
 from reconciler.values.instant import instant_text
 

@@ -13,8 +13,8 @@ from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import Judgement
-from reconciler.decisions.reasons.amounts import GroupHeld
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
+from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation, too_many

@@ -9,7 +9,7 @@ import msgspec
 from reconciler.cluster.world import World
 from reconciler.plan.money import difference
 from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
-from reconciler.scheduling.columns import departing
+from reconciler.scheduling.departing import departing
 
 Line = TypeVar("Line")
 

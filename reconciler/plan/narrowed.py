@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from reconciler.plan.digest import summary
 from reconciler.plan.plan import Action, Cost, Plan
+from reconciler.plan.summary import summary
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
-from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import FORMAT_VERSION, Action, ActionKind, GroupLine, Plan
 from reconciler.plan.reason import Because, Reason
+from reconciler.plan.summary import plan_digest
 
 MOST_BYTES = 256 << 20
 

@@ -3,10 +3,7 @@
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 
-from reconciler.cluster.pods.pod_table import FINISHED_PHASES
 from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
-from reconciler.cluster.world import World
-from reconciler.scheduling.kernels import rows
 
 # Amounts of resources as short text, rounded so that what is needed never looks smaller than what is free.
 
@@ -121,15 +118,3 @@ def widened(rows: "array[int]", old: int, new: int) -> "array[int]":
     for column in range(old):
         wide[column::new] = rows[column::old]
     return wide
-
-
-# Which pods are on nodes that leave: those that are evicted, and those that end with their node.
-
-
-def departing(world: World, leaving: bytearray, *, ending: bool) -> "array[int]":
-    """Rows of pods on the nodes that are marked, in order: those that end with their node (mirror pods and those of DaemonSets,
-    which nobody evicts, and those that have finished), or all others. `leaving` has a byte for each node of the World."""
-    pods = world.pods
-    ends = bytearray(traits.daemonset or traits.mirror for traits in world.pod_traits)
-    found = array("i", bytes(4 * len(pods)))
-    return found[: rows.rows_on(pods.node, pods.traits, pods.phase, leaving, ends, *FINISHED_PHASES, ending, found)]

@@ -11,9 +11,10 @@ from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import NOWHERE_COLUMN, amount_text
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.index_set import IndexSet
-from reconciler.scheduling.nodes import NodeTable, Release, marked, union
+from reconciler.scheduling.nodes import NodeTable, marked, union
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
+from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import Ghosts
 from reconciler.scheduling.topology.rationing import DomainLimit, OnlyOne

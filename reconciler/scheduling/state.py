@@ -12,7 +12,8 @@ from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import ResourceColumns, largest_amount
 from reconciler.scheduling.filters import Filters
 from reconciler.scheduling.new_nodes import Entries, Filled, HostSpread, fill_new
-from reconciler.scheduling.nodes import NodeTable, release_of
+from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.release import release_of
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.rationing import ration
 from reconciler.scheduling.verdict import Rejection

@@ -14,8 +14,8 @@ from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import Impact, evicted_now
-from reconciler.plan.digest import with_digest
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
+from reconciler.plan.summary import with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
 from reconciler.policy.pace import Pace
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened

@@ -19,7 +19,7 @@ from reconciler.decisions.outcome.foreseen import ChangedGroup, Foreseen
 from reconciler.decisions.remember import settle
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.plan.plan import ActionKind
-from reconciler.scheduling.columns import departing
+from reconciler.scheduling.departing import departing
 from reconciler.scheduling.kernels import loops, rows
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, applied, conflict
 

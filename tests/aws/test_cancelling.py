@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.platforms.aws.writing.growth import read
+from reconciler.platforms.aws.writing.fresh import read
 from reconciler.providers.contract import WriteCode
 from tests.aws.documents import REGION
 from tests.aws.service.behaviour import settle

@@ -17,7 +17,7 @@ from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, AwsError
-from reconciler.platforms.aws.writing.growth import read as read_fresh
+from reconciler.platforms.aws.writing.fresh import read as read_fresh
 from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.providers.contract import LeavingMachine, RemovalState, WriteCode

@@ -9,7 +9,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Answer, Metered
-from reconciler.platforms.aws.writing.growth import NOT_COUNTED
+from reconciler.platforms.aws.writing.fresh import NOT_COUNTED
 from reconciler.platforms.aws.writing.polling import MOVING_SECONDS, RESTING_SECONDS, AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.providers.contract import LeavingMachine

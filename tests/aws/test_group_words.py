@@ -16,7 +16,7 @@ from reconciler.platforms.aws.facts.shown import shown, words_of_group
 from reconciler.platforms.aws.facts.view import region_of
 from reconciler.platforms.aws.facts.wire import ManagedNodeGroup, ScalingActivity
 from reconciler.platforms.aws.rules import RULES
-from reconciler.platforms.aws.writing.growth import converted
+from reconciler.platforms.aws.writing.fresh import converted
 from reconciler.policy.documents import Discovery
 from tests.aws.documents import REGION, SIZERS, TEMPLATE, Object, arn, facts, group, without, world
 from tests.aws.test_shapes import GIB, M5_LARGE, PICK, amounts, mixed, template

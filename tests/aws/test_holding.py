@@ -14,7 +14,7 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.state import StateObject
 from reconciler.platforms.aws.writing.accounts import accounts
 from reconciler.platforms.aws.writing.calls import Aws
-from reconciler.platforms.aws.writing.growth import read
+from reconciler.platforms.aws.writing.fresh import read
 from reconciler.providers.contract import WriteCode
 from reconciler.rendering.status import status_text
 from tests.aws.policies import policy_set

@@ -8,7 +8,7 @@ from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.platforms.aws.writing.asking import Region, Wanted, misses, moves, picks
 from reconciler.platforms.aws.writing.beside_groups import Refreshes
 from reconciler.platforms.aws.writing.calls import AwsError
-from reconciler.platforms.aws.writing.growth import read, seen_again
+from reconciler.platforms.aws.writing.fresh import read, seen_again
 from tests.aws.documents import REGION, Object, group, template_version
 from tests.aws.scripted import DENIED, THROTTLED, Scripted
 from tests.aws.writes import ref, workers

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reconciler.decisions.ownership.owner import OwnerState, Terms, judge
-from reconciler.platforms.aws.writing.growth import read
+from reconciler.platforms.aws.writing.fresh import read
 from reconciler.providers.contract import WriteCode
 from tests.aws.documents import REGION
 from tests.aws.policies import policy_set

@@ -9,7 +9,7 @@ from reconciler.platforms.aws.facts.activities import classified, failure_text
 from reconciler.platforms.aws.facts.instance_types import allowed_types, known_types
 from reconciler.platforms.aws.facts.instance_types import told_type as read_type
 from reconciler.platforms.aws.facts.wire import InstanceRequirements, InstanceType, ScalingActivity
-from reconciler.platforms.aws.writing.growth import converted
+from reconciler.platforms.aws.writing.fresh import converted
 from tests.aws.documents import REGION, Object, facts, group, template_version
 from tests.aws.test_launch_failures import STOCK, activity, failure
 from tests.aws.test_shapes import GIB, PICK, mixed, template

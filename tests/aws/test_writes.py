@@ -9,7 +9,7 @@ from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import AwsError, failed, paged, unread
 from reconciler.platforms.aws.writing.client import _seconds
-from reconciler.platforms.aws.writing.growth import Reading, read
+from reconciler.platforms.aws.writing.fresh import Reading, read
 from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_hold, set_tags, written
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.platforms.aws.writing.removal import Cancellations, Removals

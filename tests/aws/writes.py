@@ -10,7 +10,7 @@ from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import Aws
 from reconciler.platforms.aws.writing.client import BotoAws
-from reconciler.platforms.aws.writing.growth import read
+from reconciler.platforms.aws.writing.fresh import read
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.providers.contract import LeavingMachine, TargetRemoval
 from tests.aws.documents import REGION

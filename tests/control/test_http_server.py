@@ -13,8 +13,8 @@ import pytest
 
 from reconciler.control.log import Log
 from reconciler.control.pages import http_server
-from reconciler.control.pages.explain_page import PageFaults
 from reconciler.control.pages.http_server import HttpServer
+from reconciler.control.pages.page_faults import PageFaults
 from reconciler.control.pages.route import Answer, Broken, Request, Route
 from reconciler.control.turn.figures import Figures
 from reconciler.kube.connection.token_judge import Refusal

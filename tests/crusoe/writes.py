@@ -10,7 +10,8 @@ from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.calls import Crusoe
 from reconciler.platforms.crusoe.writing.client import HttpCrusoe
-from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Keeper, Notes, read
+from reconciler.platforms.crusoe.writing.fresh import read
+from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Keeper, Notes
 from reconciler.platforms.crusoe.writing.provider import CrusoeProvider
 from reconciler.providers.contract import LeavingMachine, TargetRemoval
 from tests.crusoe.documents import LOCATION

@@ -5,9 +5,9 @@ import hashlib
 import msgspec
 import pytest
 
-from reconciler.plan.digest import canonical_json, plan_digest, with_digest
 from reconciler.plan.plan import Cost, Plan, PodLine, PodOutcome
 from reconciler.plan.reason import Reason, Scalar
+from reconciler.plan.summary import canonical_json, plan_digest, with_digest
 
 PLAN = Plan(now="2026-11-21T18:00:00Z", mode="Observe", summary="No changes.", cost=Cost(current_per_hour="1.00"))
 

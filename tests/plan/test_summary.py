@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from reconciler.plan.digest import summary
 from reconciler.plan.plan import (
     Action,
     ActionKind,
@@ -17,6 +16,7 @@ from reconciler.plan.plan import (
     PodOutcome,
 )
 from reconciler.plan.reason import Reason
+from reconciler.plan.summary import summary
 
 BOUND = Bound(resource_version="1", replicas=1, owner_digest="", policy_digest="")
 NO_COST = Cost()

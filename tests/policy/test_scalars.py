@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.policy.values.pattern import label_value_fault, object_name_fault, qualified_name_fault, resource_name_fault
+from reconciler.policy.values.label import label_value_fault, object_name_fault, qualified_name_fault, resource_name_fault
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.money import MoneyError, parse_money
 

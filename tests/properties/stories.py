@@ -6,8 +6,8 @@ import msgspec
 
 from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
 from reconciler.decisions.decide import decide
-from reconciler.plan.digest import canonical_json
 from reconciler.plan.plan import Plan
+from reconciler.plan.summary import canonical_json
 from reconciler.policy.documents import Consolidation, PolicySet, Toggle
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour

@@ -13,7 +13,7 @@ from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.digest import canonical_json
+from reconciler.plan.summary import canonical_json
 from reconciler.policy.documents import PolicySet
 from reconciler.simulation.settled import settled
 from tests.properties.random_clusters import random_cluster
@@ -23,7 +23,7 @@ SCRIPT = """
 import hashlib, msgspec
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.digest import canonical_json
+from reconciler.plan.summary import canonical_json
 from reconciler.simulation import settled as way
 from reconciler.simulation.settled import settled
 from tests.properties.random_clusters import random_cluster

@@ -7,8 +7,8 @@ from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import Plan
+from reconciler.plan.summary import plan_digest
 from reconciler.policy.documents import Budget, Headroom, Mode, PolicySet, ScaleDown
 from reconciler.policy.pace import Pace
 from reconciler.simulation import settled as settled_module

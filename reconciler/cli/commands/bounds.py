@@ -109,7 +109,7 @@ def command(
 def _rendered(bounds: "AdmissionBounds", namespace: str, out: Path | None, check: Path | None) -> int:
     from reconciler.cli.outputs.failure import EXIT_OK
     from reconciler.cli.outputs.saved_files import save_document
-    from reconciler.rendering.policy_yaml import bounds_manifest, left_out
+    from reconciler.rendering.bounds_manifest import bounds_manifest, left_out
 
     for sentence in left_out(bounds):
         tell(f"warning: {sentence}")
@@ -132,8 +132,8 @@ def _bounds(
 ) -> "AdmissionBounds":
     import time
 
-    from reconciler.cli.inputs.approval_terms import decision_instant
     from reconciler.cli.inputs.connections import ConnectionChoice
+    from reconciler.cli.inputs.decision_instant import decision_instant
     from reconciler.cli.inputs.plan_inputs import read_cluster
     from reconciler.cluster.world import World
     from reconciler.decisions.ownership.admission_bounds import admission_bounds

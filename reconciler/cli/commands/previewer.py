@@ -82,7 +82,7 @@ def command(**given: object) -> int:
       reconciler previewer --host gitlab --repository 42 --git https://gitlab.com/team/policies.git --token-file token \\
         --git-password-file token --cluster-name prod --cluster snapshot.tar.gz --once
     """
-    from reconciler.cli.inputs.redaction import remote_access
+    from reconciler.cli.inputs.remote_access import remote_access
     from reconciler.cli.processes.previewer_run import PreviewerChoice, run_previewer
 
     access, rest = remote_access(given)

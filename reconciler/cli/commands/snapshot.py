@@ -63,7 +63,7 @@ def command(
     from reconciler.cli.commands.snapshot_publish import publish as published
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.live_inputs import LiveInputs
-    from reconciler.cli.inputs.redaction import remote_access
+    from reconciler.cli.inputs.remote_access import remote_access
     from reconciler.cli.outputs.saved_files import checked_directory, write_snapshot
     from reconciler.cli.outputs.terminal import progress
 

@@ -11,7 +11,7 @@ from reconciler.cli.inputs.source import access_options
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
-    from reconciler.cli.inputs.redaction import RemoteAccess
+    from reconciler.cli.inputs.remote_access import RemoteAccess
     from reconciler.control.capture import Capture
     from reconciler.gitops.snapshots.publish import SnapshotBranch
 
@@ -84,7 +84,7 @@ def publish(capture: "Capture", target: str, branch: str, access: "RemoteAccess"
 
 
 def _branch(target: str, branch: str, access: "RemoteAccess") -> "SnapshotBranch":
-    from reconciler.cli.inputs.redaction import reached
+    from reconciler.cli.inputs.remote_access import reached
     from reconciler.gitops.git.tree_listing import RefusedNameError
 
     try:

@@ -9,7 +9,6 @@ import msgspec
 
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
-from reconciler.values.instant import InstantError, parse_instant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +69,6 @@ def removal_terms(choice: ApprovalChoice) -> "RemovalTerms | None":
 
 def _read(choice: ApprovalChoice, name: str) -> tuple[str, str]:
     """The message of the commit, and what is wrong with its signature where it needs one."""
-    from reconciler.cli.outputs.failure import InputError
 
     try:
         from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
@@ -85,7 +83,6 @@ def _read(choice: ApprovalChoice, name: str) -> tuple[str, str]:
 
 
 def _signers(choice: ApprovalChoice) -> "Signers | None":
-    from reconciler.cli.outputs.failure import InputError
     from reconciler.gitops.git.signature import SignerNameError, Signers, signer_names
 
     if choice.allowed_signers is None and choice.gpg_keys is None:
@@ -113,20 +110,3 @@ def _not_signed(repository: "Repository", commit: str, signers: "Signers | None"
     except SourceError as error:
         return error.fault.sentence
     return ""
-
-
-# The instant that `--now` names.
-
-# Windows and budgets look a year back and years ahead of the decision, and calendars end with the year 9999.
-_EARLIEST, _LATEST = "1970-01-01T00:00:00Z", "2999-12-31T23:59:59Z"
-
-
-def decision_instant(text: str) -> int:
-    """`text` (RFC 3339) as Unix seconds. Raises `InputError` when it is no instant, or one outside the years 1970 to 2999."""
-    try:
-        seconds = parse_instant(text)
-    except InstantError as error:
-        raise InputError(f"--now: {error}; {error.hint}") from None
-    if not parse_instant(_EARLIEST) <= seconds <= parse_instant(_LATEST):
-        raise InputError(f"--now: {text!r} is out of range; write an instant from {_EARLIEST} to {_LATEST}")
-    return seconds

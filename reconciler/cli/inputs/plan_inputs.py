@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from reconciler.cli.inputs.approval_terms import decision_instant
 from reconciler.cli.inputs.cluster_files import load_world
 from reconciler.cli.inputs.connections import ConnectionChoice
+from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.policy_files import read_policy_tree
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell_neighbours

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from reconciler.cli.inputs.approval_terms import decision_instant
 from reconciler.cli.inputs.cluster_files import capi_group, load_snapshot
 from reconciler.cli.inputs.connections import ConnectionChoice
+from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.plan_inputs import one_cluster
 from reconciler.cli.inputs.policy_files import FoundFiles, read_policy_tree
 from reconciler.cli.outputs.failure import InputError

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-import msgspec
 
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
     from reconciler.cluster.snapshots.redaction import Pseudonyms
-    from reconciler.gitops.git.remote import Access, Remote
 
 LEAST_SALT_BYTES = 16
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -85,46 +83,3 @@ def _salt(file: Path | None) -> bytes:
             f"--salt-file {file}: {len(salt)} bytes could be guessed, {LEAST_SALT_BYTES} are the least: openssl rand -hex 32"
         )
     return salt
-
-
-# A remote repository that options name, and how it is reached.
-
-
-class RemoteAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """The options as given; names are those of the options."""
-
-    git_username: str
-    git_password_file: Path | None
-    git_ca_file: Path | None
-    git_ssh_key: Path | None
-    known_hosts: Path | None
-    protocols: tuple[str, ...]
-    git_timeout: int
-
-
-def remote_access(given: Mapping[str, Any]) -> tuple[RemoteAccess, dict[str, Any]]:
-    """Of the values that click hands over, those of `access_options`, and the others."""
-    others = {name: value for name, value in given.items() if name not in RemoteAccess.__struct_fields__}
-    return RemoteAccess(**{name: given[name] for name in RemoteAccess.__struct_fields__}), others
-
-
-def reached(option: str, url: str, access: RemoteAccess) -> "tuple[Remote, Access]":
-    """The remote that `option` names. Raises `InputError`, which does not repeat an address that may hold a secret."""
-    from reconciler.gitops.git.remote import DEFAULT_PROTOCOLS, Access, AccessError, check_access, checked_remote
-    from reconciler.gitops.git.tree_listing import RefusedNameError
-
-    found = Access(
-        username=access.git_username,
-        password_file=access.git_password_file,
-        ssh_key_file=access.git_ssh_key,
-        known_hosts_file=access.known_hosts,
-        ca_file=access.git_ca_file,
-    )
-    try:
-        remote = checked_remote(url, access.protocols or DEFAULT_PROTOCOLS)
-        check_access(remote, found)
-    except RefusedNameError as error:
-        raise InputError(f"{option}: the address {error}") from None
-    except AccessError as error:
-        raise InputError(f"{option}: {error}") from None
-    return remote, found

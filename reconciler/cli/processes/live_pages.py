@@ -43,8 +43,8 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
 def listening(choice: Listening, journal: "Log", reader: "KubernetesApi", why: "Callable[[], str]") -> "tuple[HttpServer, ...]":
     """The server of the pages, then that of the probes where there is one; not yet started. There is no policy: they say why
     (`why`). `reader` is whom the API server knows us as. Raises `InputError`."""
-    from reconciler.control.pages.explain_page import PageFaults
     from reconciler.control.pages.page_access import admission
+    from reconciler.control.pages.page_faults import PageFaults
     from reconciler.control.pages.pages import waiting_routes
     from reconciler.kube.connection.token_judge import TokenJudge
 
@@ -59,9 +59,10 @@ def listening(choice: Listening, journal: "Log", reader: "KubernetesApi", why: "
 
 def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LiveProcess", *, cluster_autoscaler_names: bool) -> None:
     """From now on the pages of the loop."""
-    from reconciler.control.pages.explain_page import PageFaults, explain_route
+    from reconciler.control.pages.explain_page import explain_route
     from reconciler.control.pages.live_page import LivePage
     from reconciler.control.pages.page_access import admission
+    from reconciler.control.pages.page_faults import PageFaults
     from reconciler.control.pages.pages import routes, webhook_route
     from reconciler.control.pages.snapshot_page import snapshot_route
     from reconciler.kube.connection.token_judge import TokenJudge
@@ -95,7 +96,7 @@ def probe_server(listen: str | None, pulse: "Pulse", log: "Log") -> "HttpServer 
     `InputError`."""
     if listen is None:
         return None
-    from reconciler.control.pages.explain_page import PageFaults
+    from reconciler.control.pages.page_faults import PageFaults
     from reconciler.control.pages.pages import previewer_routes
 
     server = served("--listen", listen, previewer_routes(pulse), lambda _: None, PageFaults(log))

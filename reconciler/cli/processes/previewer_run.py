@@ -14,7 +14,7 @@ import msgspec
 from reconciler.cli.inputs.connections import connection_choice
 from reconciler.cli.inputs.log_lines import LogChoice
 from reconciler.cli.inputs.plan_inputs import one_cluster
-from reconciler.cli.inputs.redaction import RemoteAccess, reached
+from reconciler.cli.inputs.remote_access import RemoteAccess, reached
 from reconciler.cli.inputs.running_loop import in_the_clear
 from reconciler.cli.inputs.source_choice import cache_directory
 from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError

@@ -11,7 +11,7 @@ from reconciler.control.live.plan_record import PlanRecord, plan_in
 from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
 from reconciler.control.turn.loop import StoreUnavailableError
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.reasons.amounts import GroupHeld
+from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.gitops.sources.standing import Condition, Standing
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError

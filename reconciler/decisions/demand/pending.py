@@ -8,7 +8,6 @@ from itertools import groupby
 import msgspec
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable, pod_flags
-from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.pods import Arriving, Delayed, Expendable, NotModelled, OtherScheduler
@@ -186,15 +185,3 @@ def arriving(plan: Plan, world: World, rules: PodRules, now_seconds: int) -> Arr
         return None
     until = instant_text(min(max(past) + rules.burst_pause_seconds, min(past) + rules.burst_limit_seconds))
     return Arriving(pause_seconds=rules.burst_pause_seconds, limit_seconds=rules.burst_limit_seconds, until=until)
-
-
-# What requests for cpu and memory are worth beside each other, where nothing has a price.
-
-# One core and one GiB in millionths of a dollar an hour: the default prices that OpenCost uses for nodes without a price
-# (0.031611 a core, 0.004237 a GiB). Only their ratio matters here.
-_CORE_MICROS, _GIB_MICROS = 31611, 4237
-
-
-def worth(requests: Resources) -> int:
-    """A number to compare requests by: what they would cost, in units of which only the ratio matters."""
-    return (requests.cpu_milli * _CORE_MICROS << 30) + requests.memory_bytes * 1000 * _GIB_MICROS

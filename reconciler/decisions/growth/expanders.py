@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.demand.pending import worth
+from reconciler.decisions.demand.worth import worth
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import difference, ignored_labels
 from reconciler.policy.documents import Expander

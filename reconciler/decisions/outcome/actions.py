@@ -6,8 +6,8 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.handover import back
 from reconciler.decisions.ownership.owner import Terms, judge, policy_mark
 from reconciler.decisions.platform_rules import rules_of
-from reconciler.decisions.reasons.amounts import Adoption, Released
 from reconciler.decisions.reasons.nodes import NodesReplaced
+from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.removal.consolidation import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState

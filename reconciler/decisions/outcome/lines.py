@@ -15,9 +15,9 @@ from reconciler.decisions.ownership.handover import from_topology
 from reconciler.decisions.ownership.owner import NO_OWNER
 from reconciler.decisions.ownership.second_writer import SAID_FROM, UNDONE_TIMES
 from reconciler.decisions.platform_rules import PlatformRules, platform_rules
-from reconciler.decisions.reasons.amounts import Conflict, GroupHeld, ResizeNextTime
 from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress
 from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
+from reconciler.decisions.reasons.owners import Conflict, GroupHeld, ResizeNextTime
 from reconciler.decisions.reasons.sizes import AboveMax
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu

@@ -15,7 +15,7 @@ from operator import mul
 
 import msgspec
 
-from reconciler.decisions.demand.pending import worth
+from reconciler.decisions.demand.worth import worth
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory, Replacement
 from reconciler.decisions.reasons.groups import CouldBeReplaced

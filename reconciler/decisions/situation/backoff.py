@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.memory import BackoffState, Memory, Outcome
-from reconciler.decisions.reasons.amounts import WriteDenied
+from reconciler.decisions.reasons.owners import WriteDenied
 from reconciler.decisions.situation.group_situation import GroupSituation
 from reconciler.plan.plan import ActionKind
 from reconciler.values.instant import instant_text

@@ -7,16 +7,14 @@ from typing import Protocol
 
 from reconciler.policy.field import LONGEST, Field, Kind
 from reconciler.policy.problems.suggestion import choose, near
-from reconciler.policy.values.pattern import (
-    CLUSTER_AUTOSCALER_EXPANDERS,
-    PatternError,
-    check_pattern,
+from reconciler.policy.values.label import (
     item_name_fault,
     label_value_fault,
     object_name_fault,
     qualified_name_fault,
     resource_name_fault,
 )
+from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS, PatternError, check_pattern
 from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule, zone_names
 from reconciler.policy.yaml_nodes import Look, Node, Scalar, described, look_of

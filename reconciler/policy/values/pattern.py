@@ -24,62 +24,6 @@ CLUSTER_AUTOSCALER_EXPANDERS = {
 """Values of the Cluster Autoscaler's flag `--expander`, and what does the same here; `priority` is what tiers are for."""
 
 
-# The syntax of Kubernetes names, label keys and values, taints and resource names.
-#
-# SOURCE: `k8s.io/apimachinery/pkg/util/validation`: a qualified name is an optional DNS subdomain of at most 253 characters, a
-# slash, and a name of at most 63 characters; a label value is empty or such a name without a slash.
-
-_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
-_PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
-
-
-def object_name_fault(text: str) -> str:
-    """What is wrong with the name of an object (a DNS subdomain), or an empty string."""
-    if not text:
-        return "is empty"
-    if len(text) > 253:
-        return f"is {len(text)} characters long, the limit is 253"
-    if not _SUBDOMAIN.fullmatch(text):
-        return "must be lower-case letters, digits, '-' and '.', and start and end with a letter or digit"
-    return ""
-
-
-def item_name_fault(text: str) -> str:
-    """What is wrong with the name of a list item (tier, limit, window), or an empty string."""
-    if not text:
-        return "is empty"
-    if len(text) > 63:
-        return f"is {len(text)} characters long, the limit is 63"
-    if not _NAME.fullmatch(text):
-        return "must be letters, digits, '-', '_' and '.', and start and end with a letter or digit"
-    return ""
-
-
-def qualified_name_fault(text: str) -> str:
-    """What is wrong with a label key, taint key or resource name, or an empty string."""
-    prefix, slash, name = text.rpartition("/")
-    if slash and not prefix:
-        return "has nothing before its slash"
-    if prefix and (len(prefix) > 253 or not _SUBDOMAIN.fullmatch(prefix)):
-        return f"has a prefix {shown(prefix)} that is no DNS name"
-    return item_name_fault(name)
-
-
-def label_value_fault(text: str) -> str:
-    """What is wrong with a label or taint value, or an empty string."""
-    return item_name_fault(text) if text else ""
-
-
-def resource_name_fault(text: str, plain: tuple[str, ...] = _PLAIN_RESOURCES) -> str:
-    """What is wrong with a resource name, or an empty string. `plain` are the names allowed without a domain."""
-    if text in plain or (text.startswith("hugepages-") and len(text) > len("hugepages-")):
-        return ""
-    if "/" not in text:
-        return f"is no resource: {', '.join(plain)}, hugepages-SIZE, or DOMAIN/NAME"
-    return qualified_name_fault(text)
-
-
 MAX_LENGTH = 256
 MAX_PROGRAM_BYTES = 1 << 18
 """Of the automaton: bounds the repeats that a pattern spells out."""

@@ -20,7 +20,7 @@ from reconciler.platforms.aws.facts.ownership import WRITABLE_STATES
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.beside_groups import MachineTypes, Refreshes
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
-from reconciler.platforms.aws.writing.growth import IN_SERVICE, NOT_COUNTED, node_group
+from reconciler.platforms.aws.writing.fresh import IN_SERVICE, NOT_COUNTED, node_group
 from reconciler.policy.documents import PolicySet
 
 # Which groups a policy asks AWS for, by account and region.

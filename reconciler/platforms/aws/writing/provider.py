@@ -17,7 +17,8 @@ from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
 from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError, failed, unread
-from reconciler.platforms.aws.writing.growth import Reading, launch, launches_at_once, read, set_desired
+from reconciler.platforms.aws.writing.fresh import Reading, read
+from reconciler.platforms.aws.writing.growth import launch, launches_at_once, set_desired
 from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
 from reconciler.platforms.aws.writing.removal import Cancellations, Removals, may_unshield, shielded_since
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult

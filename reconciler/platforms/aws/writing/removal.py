@@ -22,7 +22,8 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, NO_INSTANCE, Aws, AwsError, failed, says, unread
-from reconciler.platforms.aws.writing.growth import IN_SERVICE, Reading, seen_again, set_desired
+from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading, seen_again
+from reconciler.platforms.aws.writing.growth import set_desired
 from reconciler.platforms.aws.writing.marks import SHIELD, delete_tags, set_tags
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection

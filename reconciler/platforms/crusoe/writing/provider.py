@@ -14,7 +14,8 @@ from reconciler.plan.plan import Bound
 from reconciler.platforms.crusoe.facts.failures import failure_kind, plain
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed, unread
-from reconciler.platforms.crusoe.writing.notes import Keeper, Notes, Reading, UnnotedError, read
+from reconciler.platforms.crusoe.writing.fresh import Reading, read
+from reconciler.platforms.crusoe.writing.notes import Keeper, Notes, UnnotedError
 from reconciler.platforms.crusoe.writing.removal import Cancellations, Removals
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import objection

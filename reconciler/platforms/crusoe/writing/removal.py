@@ -26,7 +26,8 @@ from reconciler.plan.plan import Bound
 from reconciler.platforms.crusoe.facts.states import STOPPED, bare
 from reconciler.platforms.crusoe.writing.account import IN_PROGRESS, Account
 from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed, unread
-from reconciler.platforms.crusoe.writing.notes import Intent, Notes, Reading, UnnotedError
+from reconciler.platforms.crusoe.writing.fresh import Reading
+from reconciler.platforms.crusoe.writing.notes import Intent, Notes, UnnotedError
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
 

@@ -1,4 +1,4 @@
-"""The digest of a plan: two plans with one digest say the same."""
+"""The summary line of a plan, one grammar for people and scripts, and its digest: two plans with one digest say the same."""
 
 import hashlib
 from collections import Counter

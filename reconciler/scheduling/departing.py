@@ -1,0 +1,16 @@
+"""Which pods are on nodes that leave: those that are evicted, and those that end with their node."""
+
+from array import array
+
+from reconciler.cluster.pods.pod_table import FINISHED_PHASES
+from reconciler.cluster.world import World
+from reconciler.scheduling.kernels import rows
+
+
+def departing(world: World, leaving: bytearray, *, ending: bool) -> "array[int]":
+    """Rows of pods on the nodes that are marked, in order: those that end with their node (mirror pods and those of DaemonSets,
+    which nobody evicts, and those that have finished), or all others. `leaving` has a byte for each node of the World."""
+    pods = world.pods
+    ends = bytearray(traits.daemonset or traits.mirror for traits in world.pod_traits)
+    found = array("i", bytes(4 * len(pods)))
+    return found[: rows.rows_on(pods.node, pods.traits, pods.phase, leaving, ends, *FINISHED_PHASES, ending, found)]
