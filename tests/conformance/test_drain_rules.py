@@ -79,7 +79,7 @@ def test_pods_to_move(name: str) -> None:
     codes: set[str] = set()
     for index in range(len(world.pods)):
         verdict = judge.judge(index)
-        codes |= {code for code, _ in verdict.rules}
+        codes |= {rule.code for rule in verdict.rules}
         if verdict.fate is Fate.MOVES:
             moving[world.pods.name[index].rsplit("-", 1)[0]] = index
             if ledger.short({world.pods.shape[index]: 1}):

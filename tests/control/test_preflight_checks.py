@@ -8,7 +8,8 @@ import pytest
 
 from reconciler.cluster.workloads.workload import Controller
 from reconciler.cluster.world import World
-from reconciler.control.preflight import Preflight, RunMode, preflight
+from reconciler.control import preflight
+from reconciler.control.preflight import Preflight, RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import Served, cluster_api

@@ -329,3 +329,25 @@ def test_two_collections_of_one_kind_are_one_view(small: WatchedServer) -> None:
         path = f"/apis/{objects.GROUP}/v1beta2/namespaces/other/machinedeployments/other"
         small.write("DELETE", path)
         eventually(lambda: [t.ref.name for t in world.observe().targets] == ["general"], "its end", 30)
+
+
+def test_what_is_found_while_it_starts_is_started_once() -> None:
+    """A page that looks at the view while it starts may find a template to follow: it starts that reflector itself."""
+    started: list[str] = []
+    live = LiveWorld.__new__(LiveWorld)
+
+    class Found:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def start(self) -> None:
+            started.append(self.name)
+            if self.name == "targets":
+                template = Found("templates")
+                live._reflectors.append(template)  # type: ignore[arg-type]
+                template.start()
+
+    live._reflectors = [Found("targets"), Found("pods")]  # type: ignore[list-item]
+    live._polled = ()
+    live.start()
+    assert started == ["targets", "templates", "pods"]

@@ -10,7 +10,7 @@ import yaml
 
 # The line that a real platform adds to `PLATFORMS`.
 _LINE = 'registered_platforms.PLATFORMS += ("tests.providers.example_platform",)'
-_RUN = f"from reconciler.platforms import registered\n{_LINE}\nfrom reconciler.cli.main import main\nmain()"
+_RUN = f"from reconciler import registered_platforms\n{_LINE}\nfrom reconciler.cli.main import main\nmain()"
 
 ROWS = {
     "TreeRows": [

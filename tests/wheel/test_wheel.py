@@ -21,7 +21,7 @@ _NAMES = (
     ("--group 'gpu-*'", "--group 'a*'"), ("'gpu-*'", "'c1-*'"),
     ("--until 24h", "--until 1h"), ("examples/traces/packed", "examples/traces/packed --until 2h"),
     ("~/", "home/"), ("${fpath[1]}", "home"), ("snapshot --comment", "snapshot"),
-    ("--out policies/", "--out imported/"),
+    ("eksctl.yaml --out policies/", "eksctl.yaml --out from-eksctl/"), ("--out policies/", "--out imported/"),
     ("reconciler example &&", "mkdir fresh && cd fresh && reconciler example &&"),
 )  # fmt: skip
 

@@ -113,8 +113,8 @@ def command(
     from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, ClusterAsked, outside_checkout, read_cluster, read_sides
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
     from reconciler.cli.outputs.stats import Stats
-    from reconciler.cli.outputs.telling import tell_neighbours
     from reconciler.cli.outputs.terminal import progress
+    from reconciler.cli.outputs.told_neighbours import tell_neighbours
     from reconciler.cli.processes.preview_made import chosen, made_preview
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 

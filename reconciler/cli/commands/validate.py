@@ -59,7 +59,8 @@ def command(
     """
     from reconciler.cli.inputs.policy_files import read_policy_tree
     from reconciler.cli.outputs.failure import EXIT_ERROR, InputError
-    from reconciler.cli.outputs.telling import tell, tell_neighbours
+    from reconciler.cli.outputs.telling import tell
+    from reconciler.cli.outputs.told_neighbours import tell_neighbours
     from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
     from reconciler.policy.problems.findings import Severity
     from reconciler.policy.tree import read_tree, unread_targets

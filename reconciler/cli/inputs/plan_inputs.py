@@ -13,8 +13,8 @@ from reconciler.cli.inputs.connections import ConnectionChoice
 from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.policy_files import read_policy_tree
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cli.outputs.telling import tell_neighbours
 from reconciler.cli.outputs.terminal import wants_colour
+from reconciler.cli.outputs.told_neighbours import tell_neighbours
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet

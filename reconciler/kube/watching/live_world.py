@@ -87,7 +87,8 @@ class LiveWorld:
     def start(self) -> None:
         """Begin to follow; returns at once."""
         self._started = True
-        for reflector in self._reflectors:
+        # A page that looks at the view meanwhile may find templates to follow, whose reflectors it starts itself.
+        for reflector in tuple(self._reflectors):
             reflector.start()
         for source in self._polled:
             source.start(self._changed)

@@ -1,0 +1,11 @@
+"""Files beside policies that were passed over, named for who asks."""
+
+from reconciler.cli.outputs.telling import tell
+from reconciler.policy.tree import PolicyTree
+
+
+def tell_neighbours(tree: PolicyTree) -> None:
+    """A line on stderr for each."""
+    for one in tree.neighbours:
+        what = f"document of another kind: {one.message}" if one.code == "OtherKind" else f"{one.message} [{one.code}]"
+        tell(f"skipped: {one.path}: {what}")
