@@ -44,12 +44,11 @@ def consequences(preview: Preview) -> tuple[str, ...]:
     found = [
         *_writes(preview.loosened, preview.plan),
         *_takes_over(preview.loosened, preview.plan),
-        *_loosens(preview.loosened),
         *_pods_harmed(preview),
+        _steady_state(preview.comparison, preview.plan),
+        *_loosens(preview.loosened),
     ]
-    if steady := _steady_state(preview.comparison, preview.plan):
-        found.append(steady)
-    return tuple(found)
+    return tuple(filter(None, found))
 
 
 def _steady_state(comparison: PlanComparison, plan: Plan) -> str:

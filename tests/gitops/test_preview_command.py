@@ -20,7 +20,9 @@ now 2026-11-21T18:00:00Z
 base main at BASE
 head change at HEAD
 
-! No action now; at rest 1 node fewer (3 -> 2).
+! 2 more evictions on the way to rest (0 -> 2).
+! No action now; at rest 1 node fewer than without this change (3 -> 2).
+! This loosens scaleDown.utilizationThresholdPercent 20 -> 50 (general, quiet).
 
 Policy: 1
   ! NodeGroupPolicy prod: tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent 20 -> 50

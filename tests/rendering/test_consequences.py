@@ -2,74 +2,103 @@
 
 import msgspec
 
-from reconciler.plan.comparison import compare_plans
+from reconciler.plan.comparison import Impact, compare_plans
 from reconciler.plan.plan import Plan
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange
+from reconciler.policy.loosening import Loosened
 from reconciler.rendering.differences import consequences, rest_words
 from reconciler.rendering.markdown.preview import preview_markdown
 from reconciler.rendering.text.preview import preview_text
 
 
-def changed(path: str, before: str | None, after: str | None, kind: str = "NodeGroup", name: str = "big") -> PolicyChange:
-    """One value that differs."""
-    return PolicyChange(kind=kind, name=name, path=path, before=before, after=after)
+def looser(path: str, before: str, after: str, *groups: str, certain: bool = True) -> Loosened:
+    """One value that lets more happen."""
+    return Loosened(path=path, before=before, after=after, certain=certain, groups=groups)
 
 
-def told(plan: Plan, *changes: PolicyChange) -> tuple[str, ...]:
-    """The sentences about a change of policy that changes no decision."""
-    return consequences(preview(plan, *changes))
+def told(plan: Plan, *values: Loosened, before: Plan | None = None) -> tuple[str, ...]:
+    """The sentences about a change of policy; without `before` it changes no decision."""
+    return consequences(preview(plan, *values, before=before))
 
 
-def preview(plan: Plan, *changes: PolicyChange) -> Preview:
-    """The plan under two policies, which decide the same."""
+def preview(plan: Plan, *values: Loosened, before: Plan | None = None) -> Preview:
+    """The plan under two policies."""
     side = PreviewSide(source="x")
-    return Preview(base=side, head=side, plan=plan, changes=changes, comparison=compare_plans(plan, plan))
+    return Preview(base=side, head=side, plan=plan, loosened=values, comparison=compare_plans(before or plan, plan))
+
+
+MODE = looser("mode", "Observe", "Enforce")
 
 
 def test_it_starts_writing(mixed_plan: Plan):
     """Observe -> Enforce comes first, with the number of actions that follow now and the summary of the plan."""
-    mode = changed("mode", "Observe", "Enforce", "NodeGroupPolicy", "prod")
-    first = told(mixed_plan, changed("size.max", "4", "5"), mode)[0]
+    first = told(mixed_plan, looser("size.max", "4", "5", "big"), MODE)[0]
     assert first == f"This starts writing: mode Observe -> Enforce. 2 actions now: {mixed_plan.summary}"
-    assert told(mixed_plan, changed("mode", "Enforce", "Observe", "NodeGroupPolicy", "prod")) == (rest_words(mixed_plan),)
     quiet = msgspec.structs.replace(mixed_plan, actions=())
-    assert "No action follows now." in told(quiet, mode)[0]
+    assert "No action follows now." in told(quiet, MODE)[0]
+    one = looser("mode", "Observe", "Enforce", "big")
+    assert told(quiet, one) == ("This starts writing to big: mode Observe -> Enforce. No action follows now.",)
 
 
 def test_bold_above_everything_in_a_pull_request(mixed_plan: Plan):
     """In markdown the sentence is bold and stands before the sections; on a terminal it is marked."""
-    shown = preview(mixed_plan, changed("mode", "Observe", "Enforce", "NodeGroupPolicy", "prod"))
+    mode = PolicyChange(kind="NodeGroupPolicy", name="prod", path="mode", before="Observe", after="Enforce")
+    shown = msgspec.structs.replace(preview(mixed_plan, MODE), changes=(mode,))
     text = preview_markdown(shown)
     assert text.index("> **`This starts writing") < text.index("###")
     assert "\n! This starts writing: mode Observe -> Enforce." in preview_text(shown)
 
 
 def test_loosened(mixed_plan: Plan):
-    """Wider bounds, larger budgets, lifted holds and new adoptions are told; what tightens is not."""
-    loose = told(
+    """What loosens and what may are two sentences; takeovers have their own."""
+    assert told(
         mixed_plan,
-        changed("size.max", "40", "60"),
-        changed("size.min", "4", "2"),
-        changed("limits[cluster].max.nodes", "9", None, "NodeGroupPolicy", "prod"),
-        changed("budgets[0].nodes", "5%", "100%", "NodeGroupPolicy", "prod"),
-        changed("hold", "{reason: x}", None),
-        changed("adoptFrom", None, "[kubectl]", "NodeGroupPolicy", "prod"),
-    )
-    assert loose[:-1] == (
+        looser("size.max", "40", "60", "big", "small"),
+        looser("limits[cluster].max.nodes", "9", "not set"),
+        looser("windows[0 7 * * *].duration", "1h", "2h", "big", certain=False),
+        looser("adoptFrom", "not set", "[kubectl]"),
+    ) == (
         "This takes over replicas that others declare (adoptFrom [kubectl]): 1 group, spot-b.",
-        "This lifts the hold of big: its replicas are decided again.",
-        "This widens bounds: big size.max 40 -> 60, big size.min 4 -> 2, prod limits[cluster].max.nodes 9 -> none.",
-        "This lets more nodes leave at a time: budgets[0].nodes 5% -> 100%.",
+        "This loosens size.max 40 -> 60 (big, small), limits[cluster].max.nodes 9 -> not set.",
+        "This may loosen windows[0 7 * * *].duration 1h -> 2h (big).",
     )
-    tight = told(
-        mixed_plan,
-        changed("size.max", "60", "40"),
-        changed("size.min", "2", "4"),
-        changed("budgets[0].nodes", "10", "5", "NodeGroupPolicy", "prod"),
-        changed("hold", None, "{reason: x}"),
+
+
+def test_groups_that_discovery_finds(mixed_plan: Plan):
+    value = msgspec.structs.replace(looser("size.max", "4", "5", "big"), discovered=True)
+    assert told(mixed_plan, value) == ("This loosens size.max 4 -> 5 (big, what discovery finds).",)
+
+
+def test_the_steady_state_is_held_against_that_without_the_change(mixed_plan: Plan):
+    """The same steady state is no consequence, however far it is from now."""
+    assert told(mixed_plan) == ()
+    first, *others = mixed_plan.groups
+    now = msgspec.structs.replace(first, settled=(first.settled or 0) + 3)
+    before = msgspec.structs.replace(mixed_plan, groups=(now, *others))
+    assert told(mixed_plan, before=before) == ("At rest 3 nodes fewer than without this change (13 -> 10).",)
+    assert told(before, before=mixed_plan) == ("At rest 3 nodes more than without this change (10 -> 13).",)
+
+
+def test_a_group_that_leaves_keeps_its_size(mixed_plan: Plan):
+    """Its target is no longer sized: it stays at what it has now."""
+    first = mixed_plan.groups[0]
+    leaving = msgspec.structs.replace(first, name="leaving", current=4, desired=6, settled=6)
+    before = msgspec.structs.replace(mixed_plan, groups=(leaving, *mixed_plan.groups))
+    assert told(mixed_plan, before=before) == ("At rest 2 nodes fewer than without this change (16 -> 14).",)
+
+
+def test_more_pods_without_a_node_and_more_evictions(mixed_plan: Plan):
+    shown = msgspec.structs.replace(
+        preview(mixed_plan),
+        impact_before=Impact(waiting=("a/1",), evicted_settled=("a/1",)),
+        impact_after=Impact(waiting=("a/1", "a/2"), evicted_settled=("a/1", "a/2", "a/3")),
     )
-    assert tight == (rest_words(mixed_plan),)
+    assert consequences(shown) == (
+        "1 more pod without a node at rest (1 -> 2).", "2 more evictions on the way to rest (1 -> 3)."
+    )  # fmt: skip
+    calmer = msgspec.structs.replace(shown, impact_before=shown.impact_after, impact_after=shown.impact_before)
+    assert consequences(calmer) == ()
 
 
 def test_rest(mixed_plan: Plan):
@@ -79,17 +108,3 @@ def test_rest(mixed_plan: Plan):
     assert rest_words(quiet) == "No action now; at rest 1 node fewer (11 -> 10)."
     unknown = tuple(msgspec.structs.replace(group, settled=None) for group in mixed_plan.groups)
     assert rest_words(msgspec.structs.replace(mixed_plan, groups=unknown)) == ""
-
-
-def test_fewer_approvals_and_more_evictions_are_told(mixed_plan: Plan):
-    """A higher ceiling or none, and namespaces that are blocked no more; what tightens is not."""
-    above, blocked = "pace.requireApprovalAbove", "drain.blockedNamespaces"
-    for path, before, after, said in (
-        (above, "5", "50", "This lets more nodes leave without an approval: pace.requireApprovalAbove 5 -> 50."),
-        (above, "5", None, "This lets more nodes leave without an approval: pace.requireApprovalAbove 5 -> none."),
-        (blocked, "[a, b, c]", "[b]", "This lets pods be evicted in a, c."),
-        (blocked, "[a]", None, "This lets pods be evicted in a."),
-    ):
-        assert told(mixed_plan, changed(path, before, after, "NodeGroupPolicy", "prod"))[0] == said
-    for path, before, after in ((above, "5", "4"), (above, None, "5"), (blocked, "[a]", "[a, b]"), (blocked, None, "[a]")):
-        assert told(mixed_plan, changed(path, before, after, "NodeGroupPolicy", "prod")) == (rest_words(mixed_plan),)

@@ -201,7 +201,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "the same set, made anew"
         ),
     },
-    "reconciler/decisions/growth/requests.py": {
+    "reconciler/decisions/growth/headroom.py": {
         "template is not None and (own := template.label(ZONE_LABEL)) -> (own := template.label(ZONE_LABEL))": (
             "a group without template may not grow, and was passed over"
         ),
@@ -213,6 +213,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "missing <= 0 -> missing < 0": "growing by none changes nothing and tells nothing",
         "missing <= 0 or (zone is not None and template.label(ZONE_LABEL) != zone) -> zone is not None and "
         "template.label(ZONE_LABEL) != zone": ("growing by none or fewer changes nothing and tells nothing"),
+    },
+    "reconciler/decisions/growth/requests.py": {
         "group.group.facts is not None and group.group.facts.rolling_out -> group.group.facts.rolling_out": (
             "of a target that is not there no size is known"
         ),

@@ -1,0 +1,79 @@
+"""What a preview says of a change of mode: each side is what happens under it."""
+
+import msgspec
+import pytest
+
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+from reconciler.gitops.preview import compare
+from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.policy.documents import Mode, PolicySet
+from reconciler.rendering.differences import consequences
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+
+
+@pytest.fixture
+def world() -> World:
+    """Group `busy` needs two more nodes, `calm` none."""
+    cluster = ClusterBuilder()
+    cluster.group("busy", nodes=1)
+    cluster.pods("full", 1, cpu="4", on="busy-1")
+    cluster.pods("web", 2, cpu="4", node_selector={"pool": "busy"})
+    cluster.group("calm", nodes=1)
+    cluster.pods("calm", 1, cpu="3", on="calm-1")
+    return cluster.world()
+
+
+def _policy(mode: Mode, own: Mode | None = None) -> PolicySet:
+    return policy(node_group("busy", max=9, mode=own), node_group("calm", max=9), mode=mode)
+
+
+def _preview(world: World, before: PolicySet, after: PolicySet) -> Preview:
+    side = PreviewSide(source="x")
+    return compare(world, NOW, (side, before), (side, after), DEFAULT_WORK_BUDGET)
+
+
+def test_observe_to_enforce_shows_what_begins(world: World) -> None:
+    """Today nothing is written: the two nodes come because of the change."""
+    shown = _preview(world, _policy(Mode.OBSERVE), _policy(Mode.ENFORCE))
+    assert shown.comparison is not None
+    (busy,) = (pair for pair in shown.comparison.groups if pair.either.name == "busy")
+    assert busy.before is not None
+    assert busy.after is not None
+    assert (busy.before.desired, busy.before.settled, busy.after.desired) == (1, 1, 3)
+    assert [pair.before for pair in shown.comparison.actions] == [None]
+    assert len(shown.impact_before.waiting) == 2
+    assert shown.impact_after.waiting == ()
+    assert consequences(shown)[0].startswith("This starts writing: mode Observe -> Enforce. 1 action now:")
+    assert "At rest 2 nodes more than without this change (2 -> 4)." in consequences(shown)
+
+
+def test_enforce_to_observe_shows_what_ends(world: World) -> None:
+    shown = _preview(world, _policy(Mode.ENFORCE), _policy(Mode.OBSERVE))
+    assert shown.plan.actions == ()
+    assert consequences(shown) == (
+        "2 more pods without a node at rest (0 -> 2).",
+        "No action now; at rest 2 nodes fewer than without this change (4 -> 2).",
+    )
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_the_same_mode_on_both_sides_differs_in_nothing(world: World, mode: Mode) -> None:
+    """In Observe both sides are shown as they would act, so that a change of values can be judged before it counts."""
+    shown = _preview(world, _policy(mode), _policy(mode))
+    assert not shown.changed
+    assert consequences(shown) == ()
+    assert shown.untouched == ("busy", "calm")
+
+
+def test_one_group_that_begins_to_write(world: World) -> None:
+    shown = _preview(world, _policy(Mode.ENFORCE, own=Mode.OBSERVE), _policy(Mode.ENFORCE))
+    assert consequences(shown)[0].startswith("This starts writing to busy: mode Observe -> Enforce. 1 action now:")
+    assert shown.untouched == ("calm",)
+
+
+def test_what_only_waits_longer_is_no_alarm(world: World) -> None:
+    """`humanHoldTime` 1h -> 2h in Observe: the steady state is the same, however far it is from now."""
+    before = _policy(Mode.OBSERVE)
+    after = msgspec.structs.replace(before, policy=msgspec.structs.replace(before.policy, human_hold_time_seconds=7200))
+    assert consequences(_preview(world, before, after)) == ()
