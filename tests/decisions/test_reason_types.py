@@ -9,7 +9,9 @@ import pytest
 
 import reconciler
 from docs.generator.reasons import reasons
+from reconciler.decisions.removal.kinds import KINDS
 from reconciler.plan.reason import Because
+from reconciler.policy.documents import RemovalReason
 
 _NUMBER_AND_WORD = re.compile(r"(?<![\w.:-])([012]) ([a-z]+)\b")
 # Words after a number that end in s and are no plurals.
@@ -55,3 +57,7 @@ def test_no_reason_of_a_node_is_a_bare_string() -> None:
     root = Path(reconciler.__file__).parent
     makers = [path.relative_to(root).as_posix() for path in root.rglob("*.py") if "Blocker(" in path.read_text(encoding="utf-8")]
     assert makers == ["plan/reason.py"]
+
+
+def test_every_kind_of_removal_is_a_row() -> None:
+    assert set(KINDS) == set(RemovalReason)

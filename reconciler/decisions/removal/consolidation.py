@@ -21,7 +21,8 @@ from reconciler.decisions.memory import Memory, Replacement
 from reconciler.decisions.reasons.groups import CouldBeReplaced
 from reconciler.decisions.reasons.nodes import ReplacementsNotExamined
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.decisions.removal.scale_down import Judged, Removals, Takeover
+from reconciler.decisions.removal.kinds import Takeover
+from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.plan.plan import NodeState
 from reconciler.scheduling.relocation import Places, is_too_much, lift, requested
 from reconciler.values.money import price_text

@@ -10,7 +10,6 @@ from reconciler.cluster.world import World
 from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.demand.purchase import NOTHING, Bought, came_late
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.memory import Replacement
 from reconciler.decisions.reasons.groups import CoolDown
 from reconciler.decisions.reasons.kept_nodes import (
     AtMinSize,
@@ -25,8 +24,6 @@ from reconciler.decisions.reasons.kept_nodes import (
     KeptByLimitMin,
     NodeNotExamined,
     NoPlaceToMove,
-    NotUnneededLongEnough,
-    NotUnreadyLongEnough,
     PlaceNotSafe,
     ReceivesPods,
     RemovalPaceReached,
@@ -34,18 +31,16 @@ from reconciler.decisions.reasons.kept_nodes import (
     ReplacesOthers,
     SameDemand,
 )
-from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeReplaced, NodeUnderutilized, NodeUnready
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import BudgetLedger, floor_of
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.drain import DisruptionLedger
-from reconciler.decisions.removal.utilization import threshold_percent
+from reconciler.decisions.removal.kinds import KINDS, Leaving, Takeover
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
 from reconciler.scheduling.relocation import Moved, Places, lift
 from reconciler.values.instant import instant_text
-from reconciler.values.money import price_text
 
 # In which order nodes are examined for their removal, and where a plan goes on whose forerunner ran out of work.
 
@@ -78,49 +73,6 @@ def _rank(draft: Draft, candidate: Candidate) -> tuple[bool, int, int, int, str]
     return bool(candidate.moving), since, -price, candidate.utilization_permille or 0, name
 
 
-# Why a node leaves, with the numbers of this plan.
-
-
-class Takeover(msgspec.Struct, frozen=True, kw_only=True):
-    """A replacement under way: `sources` are its nodes that are still there, `takers` new ones that are ready (World
-    indices)."""
-
-    replacement: Replacement
-    sources: tuple[int, ...]
-    takers: tuple[int, ...]
-
-
-def why_removed(draft: Draft, group: GroupDraft, candidate: Candidate, reason: RemovalReason, since: int) -> Because:
-    """Of a node that goes by itself, unneeded since `since` (Unix time)."""
-    node = draft.world.nodes[candidate.index]
-    pods = sum(candidate.moving.values())
-    if reason is RemovalReason.ABOVE_MAX:
-        return NodeAboveMax(node=node.name, current=group.situation.size, max=group.group.max_size, pods=pods)
-    if reason is RemovalReason.UNREADY:
-        return NodeUnready(node=node.name, since=instant_text(node.ready_seconds))
-    if reason is RemovalReason.EMPTY:
-        return NodeEmpty(node=node.name, since=instant_text(since))
-    return NodeUnderutilized(
-        node=node.name,
-        utilization_permille=candidate.utilization_permille or 0,
-        threshold_percent=threshold_percent(group.group, draft.world.node_shapes[node.shape]),
-        pods=pods,
-        since=instant_text(since),
-    )
-
-
-def why_replaced(draft: Draft, candidate: Candidate, takeover: Takeover) -> Because:
-    """Of a node whose pods a new one takes."""
-    return NodeReplaced(
-        node=draft.world.nodes[candidate.index].name,
-        by=tuple(draft.world.nodes[index].name for index in takeover.takers),
-        pods=sum(candidate.moving.values()),
-        saving_per_hour=price_text(takeover.replacement.saving_micros),
-    )
-
-
-# Removals that save: they follow demand. The others mend something, whatever was bought.
-_SAVING = (RemovalReason.EMPTY, RemovalReason.UNDERUTILIZED)
 # Shapes of pods of which a plan says what rejects them on every other node.
 _SHAPES_EXPLAINED = 64
 
@@ -258,11 +210,11 @@ class Removals:
         if group.desired > group.situation.current:
             return GroupGrows(group=group.group.name).blocker()
         since = self._bought.since.get(group.position)
-        if since is not None and reason in _SAVING and not came_late(draft, candidate.index):
+        if since is not None and KINDS[reason].saves and not came_late(draft, candidate.index):
             return SameDemand(group=group.group.name, since=instant_text(since)).blocker()
         if group.situation.size - self._gone[group.position] - 1 < group.group.min_size:
             return AtMinSize(group=group.group.name, min=group.group.min_size).blocker()
-        if candidate.index in draft.protected and reason is not RemovalReason.ABOVE_MAX:
+        if candidate.index in draft.protected and KINDS[reason].keeps_headroom:
             return HeadroomNode(group=group.group.name).blocker()
         shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
         passed = self._floor.below_min(group.group, shape) if self._floor is not None else None
@@ -274,7 +226,7 @@ class Removals:
     def _keep_headroom(self, candidate: Candidate, reason: RemovalReason) -> Blocker | None:
         """kube-scheduler knows no headroom and prefers empty nodes: pods that fit there may go there, and the headroom
         would be bought again."""
-        if reason is not RemovalReason.UNDERUTILIZED:
+        if KINDS[reason].moves_beside_headroom:
             return None
         for node in sorted(self._draft.protected):
             if node != candidate.index and any(self._draft.state.fits(shape, node) for shape in candidate.moving):
@@ -284,7 +236,7 @@ class Removals:
     def _move_pods(self, candidate: Candidate, reason: RemovalReason, places: Places | None = None) -> Blocker | None:
         """Find a place for every pod, all together; the places stay taken when all are found."""
         draft, state, moving = self._draft, self._draft.state, candidate.moving
-        places = places or self._places[reason not in _SAVING]
+        places = places or self._places[not KINDS[reason].saves]
         short = self._ledger.short(candidate.evicted)
         if short:
             budget = self._ledger.budgets[short[0]]
@@ -327,7 +279,7 @@ class Removals:
             cpu_milli=requests.cpu_milli,
             memory_mib=requests.memory_bytes >> 20,
             nodes=others,
-            bought_excluded=reason in _SAVING and bool(self._bought.nodes),
+            bought_excluded=KINDS[reason].saves and bool(self._bought.nodes),
             rejections=rejections,
         )
         return why.blocker(_pod_of(self._draft.world, candidate, shape))
@@ -364,11 +316,8 @@ class Removals:
         if self._floor is not None:
             self._floor.count(group.group, draft.world.node_shapes[node.shape], -1)
         since = draft.memory.unneeded_since.get(node.name, draft.now_seconds)
-        due = since + group.group.unneeded_time_seconds
-        if reason is RemovalReason.UNREADY:
-            due = max(since, node.ready_seconds + group.group.unready_time_seconds)
-        elif reason in (RemovalReason.ABOVE_MAX, RemovalReason.CONSOLIDATED):
-            due = since
+        leaving = Leaving(draft=draft, group=group, candidate=candidate, since=since, takeover=takeover)
+        due = KINDS[reason].due(leaving)
         blocker = self._not_now(reason, due) or self._ceilings.refuses(group)
         if blocker is not None:
             remembered = None if self.halted else since
@@ -377,9 +326,7 @@ class Removals:
         self._budgets.take(reason)
         self._pace -= 1
         self._ceilings.take(group)
-        why = (
-            why_removed(draft, group, candidate, reason, since) if takeover is None else why_replaced(draft, candidate, takeover)
-        )
+        why = KINDS[reason].why(leaving)
         group.removed.append(candidate.index)
         group.desired -= 1
         return Judged(candidate=candidate, safe=True, blockers=(), unneeded_since=since, removable_at=due, why=why)
@@ -388,10 +335,8 @@ class Removals:
         if self.halted:
             return RemovalsHalted(why=self.halted[0]).blocker()
         if due > self._draft.now_seconds:
-            waits = NotUnreadyLongEnough if reason is RemovalReason.UNREADY else NotUnneededLongEnough
-            return waits(why=reason.value, removable_at=instant_text(due)).blocker()
-        # The drains of a replacement are its second half: what it added itself must not put them off.
-        if self._cool_down is not None and reason is not RemovalReason.CONSOLIDATED:
+            return KINDS[reason].waits(why=reason.value, removable_at=instant_text(due)).blocker()
+        if self._cool_down is not None and KINDS[reason].cools_down:
             return self._cool_down.blocker()
         budget = self._budgets.refuses(reason)
         if budget is not None:

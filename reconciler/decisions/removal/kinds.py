@@ -1,0 +1,129 @@
+"""The kinds of removal: why a node leaves, when it may, what else bounds it, and the reason with its numbers.
+
+One row a kind. Whoever judges a node asks the row and never the name of the kind.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.memory import Replacement
+from reconciler.decisions.reasons.kept_nodes import NotUnneededLongEnough, NotUnreadyLongEnough
+from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeReplaced, NodeUnderutilized, NodeUnready
+from reconciler.decisions.removal.candidates import Candidate
+from reconciler.decisions.removal.utilization import threshold_percent
+from reconciler.plan.reason import Because
+from reconciler.policy.documents import RemovalReason
+from reconciler.values.instant import instant_text
+from reconciler.values.money import price_text
+
+
+class Takeover(msgspec.Struct, frozen=True, kw_only=True):
+    """A replacement under way: `sources` are its nodes that are still there, `takers` new ones that are ready (World
+    indices)."""
+
+    replacement: Replacement
+    sources: tuple[int, ...]
+    takers: tuple[int, ...]
+
+
+class Leaving(msgspec.Struct, frozen=True, kw_only=True):
+    """One node that may leave: `since` when it is unneeded (Unix time), `takeover` where a new node takes its pods."""
+
+    draft: Draft
+    group: GroupDraft
+    candidate: Candidate
+    since: int
+    takeover: Takeover | None = None
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.draft.world.nodes[self.candidate.index].name
+
+    @property
+    def ready_seconds(self) -> int:
+        """When its Ready condition changed last (Unix time)."""
+        return self.draft.world.nodes[self.candidate.index].ready_seconds
+
+    @property
+    def pods(self) -> int:
+        """How many pods have to move."""
+        return sum(self.candidate.moving.values())
+
+
+class RemovalKind(msgspec.Struct, frozen=True, kw_only=True):
+    """`due` is from when on the node may leave (Unix time), `waits` the reason until then, `why` the reason of its removal.
+
+    `saves`: it follows demand, so that room which was bought for the present demand is no place for its pods and its group must
+    not have grown for it. `keeps_headroom`: a node that is headroom stays. `moves_beside_headroom` false: it stays where its pods
+    could take room that headroom keeps free. `cools_down`: it waits after additions, removals and failures.
+    """
+
+    due: Callable[[Leaving], int]
+    why: Callable[[Leaving], Because]
+    waits: type[NotUnneededLongEnough] | type[NotUnreadyLongEnough] = NotUnneededLongEnough
+    saves: bool = False
+    keeps_headroom: bool = True
+    moves_beside_headroom: bool = True
+    cools_down: bool = True
+
+
+def _after_unneeded_time(leaving: Leaving) -> int:
+    return leaving.since + leaving.group.group.unneeded_time_seconds
+
+
+def _at_once(leaving: Leaving) -> int:
+    return leaving.since
+
+
+def _after_unready_time(leaving: Leaving) -> int:
+    return max(leaving.since, leaving.ready_seconds + leaving.group.group.unready_time_seconds)
+
+
+def _empty(leaving: Leaving) -> Because:
+    return NodeEmpty(node=leaving.name, since=instant_text(leaving.since))
+
+
+def _underutilized(leaving: Leaving) -> Because:
+    world = leaving.draft.world
+    return NodeUnderutilized(
+        node=leaving.name,
+        utilization_permille=leaving.candidate.utilization_permille or 0,
+        threshold_percent=threshold_percent(leaving.group.group, world.node_shapes[world.nodes[leaving.candidate.index].shape]),
+        pods=leaving.pods,
+        since=instant_text(leaving.since),
+    )
+
+
+def _unready(leaving: Leaving) -> Because:
+    return NodeUnready(node=leaving.name, since=instant_text(leaving.ready_seconds))
+
+
+def _above_max(leaving: Leaving) -> Because:
+    group = leaving.group
+    return NodeAboveMax(node=leaving.name, current=group.situation.size, max=group.group.max_size, pods=leaving.pods)
+
+
+def _consolidated(leaving: Leaving) -> Because:
+    if leaving.takeover is None:
+        raise ValueError("a node is consolidated by the node that takes its pods")
+    return NodeReplaced(
+        node=leaving.name,
+        by=tuple(leaving.draft.world.nodes[index].name for index in leaving.takeover.takers),
+        pods=leaving.pods,
+        saving_per_hour=price_text(leaving.takeover.replacement.saving_micros),
+    )
+
+
+KINDS: Mapping[RemovalReason, RemovalKind] = {
+    RemovalReason.EMPTY: RemovalKind(due=_after_unneeded_time, why=_empty, saves=True),
+    RemovalReason.UNDERUTILIZED: RemovalKind(
+        due=_after_unneeded_time, why=_underutilized, saves=True, moves_beside_headroom=False
+    ),
+    RemovalReason.UNREADY: RemovalKind(due=_after_unready_time, why=_unready, waits=NotUnreadyLongEnough),
+    RemovalReason.ABOVE_MAX: RemovalKind(due=_at_once, why=_above_max, keeps_headroom=False),
+    # The drains of a replacement are its second half: what it added itself must not put them off.
+    RemovalReason.CONSOLIDATED: RemovalKind(due=_at_once, why=_consolidated, cools_down=False),
+}
