@@ -200,7 +200,7 @@ class GroupFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TargetSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Which object a NodeGroup sizes: exactly one provider key. `provider` is `clusterAPI`, `aws`, `openshift`, `crusoe`."""
+    """Which object a NodeGroup sizes: exactly one provider key. `provider` is the key of a platform in policies."""
 
     provider: str
     kind: str = ""
