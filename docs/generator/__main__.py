@@ -1,4 +1,4 @@
-"""Write every generated file anew: `python -m docs.generator`, which `make generate` calls."""
+"""Regenerate all schemas and reference pages: `python -m docs.generator`. `make generate` calls it."""
 
 from docs.generator.pages import DOCS, PAGES, page
 from reconciler.rendering.schemas.generated import generated_files

@@ -89,6 +89,8 @@ DIRECTIONS: Mapping[str, str] = {
     "pace.maxRemovedPercent": UP,
     "pace.requireApprovalAbove": UP,
     "balancing": SAFE,
+    "tier": SAFE,
+    "policyRef": SAFE,
 }
 """By path below `spec`, items of lists left out. A word is the value to which a change loosens."""
 
@@ -96,6 +98,8 @@ _BOUNDS = ("limits", "budgets")
 """Lists of bounds: an item more tightens, an item less loosens."""
 _OPENINGS = ("discovery", "groupNamespaces")
 """Lists of what a policy takes: an item more loosens, an item less does not."""
+_WITH_DEFAULT = ("budgets", "groupNamespaces")
+"""Without these lists something else holds (a built-in budget, all namespaces): the first item replaces it."""
 _NOT_SET, _THERE = "not set", "there"
 
 
@@ -160,6 +164,8 @@ def _group_values(policy: NodeGroupPolicy, group: NodeGroup | str | None, now_se
             if rule.rule is MergeRule.NEAREST and any(_within(key, path) for key in written):
                 values = {key: value for key, value in values.items() if not _within(key, path)}
         values |= written
+    if document is not None:
+        values |= _own_values(document)
     values = {key: value for key, value in values.items() if not _within(key, "hold")}
     hold = HOLD.nearest(levels, now_seconds)
     if hold is not None:
@@ -175,6 +181,14 @@ def _group_values(policy: NodeGroupPolicy, group: NodeGroup | str | None, now_se
 def _level_values(level: GroupFields) -> dict[str, str]:
     """What one level says, by path below `spec` of a NodeGroup."""
     return _written(GroupFields(**{name: getattr(level, name) for name in GroupFields.__struct_fields__}))
+
+
+def _own_values(document: NodeGroup) -> dict[str, str]:
+    """What a NodeGroup says that no default can: its target, its nodes, its labels, by which limits and tiers select it."""
+    written = WrittenDocument(document).values
+    merged = {field.yaml_key for field in GROUP_FIELDS}
+    own = {key: value for key, value in written.get("spec", {}).items() if key not in merged}
+    return dict(_leaves({**own, "labels": written.get("metadata", {}).get("labels", {})}, ""))
 
 
 @lru_cache(maxsize=512)
@@ -225,8 +239,7 @@ def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tup
             gone = item in items_before
             name = item.partition("[")[0]
             first_or_last = not any(other.startswith(f"{name}[") for other in (items_after if gone else items_before))
-            # Without the list nothing is left out, or the namespace of the reconciler alone counts.
-            verdict = False if name == "groupNamespaces" and first_or_last else _of_item(name, gone=gone)
+            verdict = False if name in _WITH_DEFAULT and first_or_last else _of_item(name, gone=gone)
             if verdict is not None:
                 yield item, _THERE if gone else _NOT_SET, _NOT_SET if gone else _THERE, verdict
             continue

@@ -35,6 +35,7 @@ from reconciler.values.duration import duration_text
 
 
 _OWN_SENTENCE = ("mode", "adoptFrom")
+_FOUND = "what discovery finds"
 
 
 def consequences(preview: Preview) -> tuple[str, ...]:
@@ -87,8 +88,8 @@ def _writes(loosened: Sequence[Loosened], plan: Plan) -> Iterator[str]:
     started = [one for one in loosened if one.path == "mode"]
     if not started:
         return
-    groups = tuple(name for one in started for name in one.groups)
-    whole = any(not one.groups for one in started)
+    whole = any(not one.groups and not one.discovered for one in started)
+    groups = (*(name for one in started for name in one.groups), *(_FOUND for one in started if one.discovered))
     where = "" if whole else f" to {listed(groups, NAMES_SHOWN)}"
     if not plan.actions:
         yield f"This starts writing{where}: mode Observe -> Enforce. No action follows now."
@@ -119,7 +120,7 @@ def _loosens(loosened: Sequence[Loosened]) -> Iterator[str]:
 
 
 def _loosened_words(one: Loosened) -> str:
-    names = (*one.groups, *(("what discovery finds",) if one.discovered else ()))
+    names = (*one.groups, *((_FOUND,) if one.discovered else ()))
     whose = f" ({listed(names, NAMES_SHOWN)})" if names else ""
     return f"{one.path} {one.before} -> {one.after}{whose}"
 

@@ -98,13 +98,20 @@ OF_THE_POLICY = [
     ("pace: {requireApprovalAbove: 50}", "pace: {requireApprovalAbove: 10}"),
 ]
 # Which of both is looser depends on more than the two values: both ways are told, and neither as certain.
-EITHER_WAY = [(_window("1h"), ""), (_window("1h"), _window("2h"))]
+EITHER_WAY = [
+    (_window("1h"), ""),
+    (_window("1h"), _window("2h")),
+    ("nodes: {matchLabels: {a: b}}", ""),
+    ("nodes: {matchLabels: {a: b}}", "nodes: {matchLabels: {a: c}}"),
+]
 EITHER_WAY_OF_THE_POLICY = [
     (_budget_of("4h"), _budget_of("1m")),
     ("budgets: [{name: a, nodes: 1}]", "budgets: [{name: a, nodes: 1, reasons: [Empty]}]"),
     ('budgets: [{nodes: "20%"}]', "budgets: [{nodes: 2}]"),
     ("limits: [{name: x, max: {cpu: 1}}]", "limits: [{name: x, max: {cpu: 1}, groups: {matchLabels: {a: b}}}]"),
     ("targetAnnotations: Ignore", "targetAnnotations: Read"),
+    # Without any budget the built-in one holds, a tenth of the nodes at a time.
+    ("budgets: [{nodes: 50}]", ""),
     ("groupNamespaces: [{name: prod}]", ""),
 ]  # fmt: skip
 HARMLESS = [
@@ -196,7 +203,7 @@ def test_every_field_has_a_direction_or_is_told_both_ways() -> None:
     spec = kind.root.child("spec")
     assert spec is not None
     paths = [path.removeprefix("defaults.") for path in _paths(spec) if not path.startswith("tiers") and path != "defaults"]
-    assert set(DIRECTIONS) <= set(paths)
+    assert set(DIRECTIONS) - {"tier", "policyRef"} <= set(paths)
     said = tuple(f"{path}." for path in DIRECTIONS)
     leaves = {path for path in paths if not any(other.startswith(f"{path}.") for other in paths)}
     left_out = {path.partition(".")[0] for path in leaves if not f"{path}.".startswith(said)}

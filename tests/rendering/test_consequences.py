@@ -66,6 +66,8 @@ def test_loosened(mixed_plan: Plan):
 
 
 def test_groups_that_discovery_finds(mixed_plan: Plan):
+    begins = msgspec.structs.replace(looser("mode", "Observe", "Enforce"), discovered=True)
+    assert told(mixed_plan, begins)[0].startswith("This starts writing to what discovery finds: mode Observe -> Enforce.")
     value = msgspec.structs.replace(looser("size.max", "4", "5", "big"), discovered=True)
     assert told(mixed_plan, value) == ("This loosens size.max 4 -> 5 (big, what discovery finds).",)
 

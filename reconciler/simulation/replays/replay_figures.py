@@ -1,0 +1,148 @@
+"""The figures of a replay, from what happened in it."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.pods.pod import PodShape
+from reconciler.plan.replay import GroupFigures
+from reconciler.simulation.embedded.agenda import Event, Happened
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """What the events of a replay add up to. Times in seconds, money in millionths of the currency times seconds an hour."""
+
+    waits: tuple[int, ...]
+    unplaced_pod_seconds: int
+    placed_pod_seconds: int
+    lost_pod_seconds: int
+    lost_micros: int
+    counts: Mapping[Happened, int]
+    peak_nodes: int
+    targets: tuple[GroupFigures, ...]
+    cost_micros: int
+
+
+class Ledger:
+    """Reads events in order from an instant on. `nodes` maps those that are there then to their target (empty: nobody's),
+    `placed` and `waiting` the pods to since when they run or wait."""
+
+    def __init__(
+        self,
+        start_seconds: int,
+        nodes: Mapping[str, str],
+        placed: Mapping[str, tuple[int, str]],
+        waiting: Mapping[str, int],
+        prices_micros: Mapping[str, int],
+    ) -> None:
+        """`placed`: pod -> (bound since, node); `prices_micros`: an hour of a node, by target."""
+        self._start = start_seconds
+        self._prices = prices_micros
+        self._target_of = dict(nodes)
+        self._alive = dict.fromkeys(nodes, start_seconds)
+        self._running = dict(placed)
+        self._waiting = {pod: max(since, start_seconds) for pod, since in waiting.items()}
+        self._waits: list[int] = []
+        self._unplaced = self._placed = self._lost = self._lost_micros = 0
+        self._counts: dict[Happened, int] = {}
+        self._peak = len(nodes)
+        self._seconds: dict[str, int] = {}
+        self._per_target: dict[str, list[int]] = {}
+        for target in nodes.values():
+            self._target(target)[0] += 1
+        for numbers in self._per_target.values():
+            numbers[1] = numbers[0]
+
+    def _target(self, target: str) -> list[int]:
+        """Nodes now, most nodes, grown, removed."""
+        return self._per_target.setdefault(target, [0, 0, 0, 0])
+
+    def read(self, event: Event, share_permille: int) -> None:
+        """One event; `share_permille` is how much of its node an evicted pod takes."""
+        at, subject = event.at_seconds, event.object
+        self._counts[event.kind] = self._counts.get(event.kind, 0) + 1
+        match event.kind:
+            case Happened.POD_CREATED:
+                self._waiting[subject] = at
+            case Happened.POD_BOUND:
+                since = self._waiting.pop(subject, at)
+                self._waits.append(at - since)
+                self._unplaced += at - since
+                self._running[subject] = (at, event.detail)
+            case Happened.POD_EVICTED | Happened.POD_PREEMPTED:
+                since, node = self._running.get(subject, (at, ""))
+                self._lost += at - since
+                price = self._prices.get(self._target_of.get(node, ""), 0)
+                self._lost_micros += (at - since) * price * share_permille // 1000
+            case Happened.POD_GONE:
+                if subject in self._waiting:
+                    self._unplaced += at - self._waiting.pop(subject)
+                elif subject in self._running:
+                    self._placed += at - max(self._running.pop(subject)[0], self._start)
+            case Happened.NODE_JOINED:
+                self._alive[subject] = at
+                self._target_of[subject] = event.target
+                self._peak = max(self._peak, len(self._alive))
+                numbers = self._target(event.target)
+                numbers[0] += 1
+                numbers[1] = max(numbers[:2])
+                numbers[2] += 1
+            case Happened.NODE_GONE if subject in self._alive:
+                target = self._target_of[subject]
+                self._seconds[target] = self._seconds.get(target, 0) + at - self._alive.pop(subject)
+                numbers = self._target(target)
+                numbers[0] -= 1
+                numbers[3] += 1
+            case _:
+                pass
+
+    def close(self, end_seconds: int) -> Totals:
+        """The totals at the end."""
+        seconds = dict(self._seconds)
+        for node, since in self._alive.items():
+            target = self._target_of[node]
+            seconds[target] = seconds.get(target, 0) + end_seconds - since
+        unplaced = self._unplaced + sum(end_seconds - since for since in self._waiting.values())
+        placed = self._placed + sum(end_seconds - max(since, self._start) for since, _ in self._running.values())
+        return Totals(
+            waits=tuple(sorted(self._waits)),
+            unplaced_pod_seconds=unplaced,
+            placed_pod_seconds=placed,
+            lost_pod_seconds=self._lost,
+            lost_micros=self._lost_micros,
+            counts=self._counts,
+            peak_nodes=self._peak,
+            targets=tuple(
+                GroupFigures(
+                    target=target,
+                    node_seconds=seconds.get(target, 0),
+                    peak_nodes=numbers[1],
+                    grown_nodes=numbers[2],
+                    removed_nodes=numbers[3],
+                    cost=money(seconds.get(target, 0) * self._prices[target]) if target in self._prices else None,
+                )
+                for target, numbers in sorted(self._per_target.items())
+            ),
+            cost_micros=sum(amount * self._prices.get(target, 0) for target, amount in seconds.items()),
+        )
+
+
+def share_permille(pod: PodShape, node: NodeShape) -> int:
+    """How much of a node a pod takes: the larger of its shares of cpu and memory."""
+    pairs = (
+        (pod.requests.cpu_milli, node.allocatable.cpu_milli),
+        (pod.requests.memory_bytes, node.allocatable.memory_bytes),
+    )
+    return min(1000, max((1000 * wanted // offered for wanted, offered in pairs if offered), default=0))
+
+
+def percentile(values: tuple[int, ...], percent: int) -> int:
+    """The nearest-rank percentile of sorted values; 0 of none."""
+    return values[max(0, -(-len(values) * percent // 100) - 1)] if values else 0
+
+
+def money(micro_seconds: int) -> str:
+    """Millionths times seconds at an hourly price -> `12.34`, rounded to the nearest hundredth, halves up."""
+    cents = (micro_seconds + 18_000_000) // 36_000_000
+    return f"{cents // 100}.{cents % 100:02d}"
