@@ -174,7 +174,7 @@ def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet,
         group = groups.get(node.target) if node.target is not None else None
         if group is None or group.template is None:
             continue
-        if now_seconds - node.value.created_seconds < group.max_node_startup_time_seconds:
+        if now_seconds - node.value.created_seconds < group.scale_up.max_node_startup_time_seconds:
             cluster.finish_start(node, group.template, group.startup_taints)
 
 

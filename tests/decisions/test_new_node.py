@@ -402,22 +402,25 @@ def test_a_hold_of_the_group_comes_before_those_of_its_tier_and_target() -> None
 def test_choices_of_a_group() -> None:
     """Each as written, and what is built in."""
     quiet = _group(policy(node_group("general")))
-    assert (quiet.ignores_daemonsets, quiet.ignores_mirror_pods, quiet.platform_chooses) == (False, False, False)
-    assert (quiet.consolidates, quiet.removals_enabled, quiet.whole, quiet.price_micros) == (False, True, False, None)
-    down = ScaleDown(
+    assert (quiet.scale_down.daemon_set_utilization, quiet.scale_down.mirror_pod_utilization) == ("Count", "Count")
+    assert (quiet.scale_down.consolidation.mode, quiet.scale_down.mode) == (Toggle.DISABLED, Toggle.ENABLED)
+    assert (quiet.platform_chooses, quiet.whole, quiet.price_micros) == (False, False, None)
+    down = ScaleDown[None](
         mode=Toggle.DISABLED, daemon_set_utilization=Counting.IGNORE, mirror_pod_utilization=Counting.IGNORE,
         without_machines=WithoutMachines.PLATFORM_CHOOSES,
     )  # fmt: skip
     told = _group(policy(node_group("general", scale_down=down)))
-    assert (told.ignores_daemonsets, told.ignores_mirror_pods, told.platform_chooses) == (True, True, True)
-    assert told.removals_enabled is False
+    assert (told.scale_down.daemon_set_utilization, told.scale_down.mirror_pod_utilization) == (Counting.IGNORE, Counting.IGNORE)
+    assert (told.scale_down.mode, told.platform_chooses) == (Toggle.DISABLED, True)
 
 
 @pytest.mark.parametrize(("value", "ignores"), [(1, True), (0, False)])
 def test_the_target_may_say_that_daemonsets_do_not_count(value: int, ignores: bool) -> None:
     """By its own option."""
     option = TargetOption(key="scaleDown.daemonSetUtilization", value=value, origin="annotation x")
-    assert _group(policy(node_group("general")), options=(option,)).ignores_daemonsets is ignores
+    assert _group(policy(node_group("general")), options=(option,)).scale_down.daemon_set_utilization is (
+        Counting.IGNORE if ignores else Counting.COUNT
+    )
 
 
 @pytest.mark.parametrize(("own", "listed", "micros"), [("0.50", "0.70", 500_000), ("", "0.70", 700_000), ("", "", None)])
