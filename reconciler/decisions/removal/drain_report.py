@@ -21,7 +21,6 @@ from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import PolicySet
 from reconciler.values.money import price_text
 
-DEFAULT_THRESHOLDS = (30, 50, 70, 90)
 # What keeps the node for the loop's own reasons and not for what runs on it: whoever drains by hand need not mind.
 _LOOP_ONLY = ("NotManaged", "GroupHeld", "NotUnderutilized", "RolloutInProgress", "NotSelectable", "ScaleDownDisabled")
 ADVICE = {
