@@ -208,16 +208,14 @@ class GroupFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TargetSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Which object a NodeGroup sizes: exactly one provider key. `provider` is a platform's key in policies, `identity` as whom
-    the platform is asked for it, in the platform's own words; empty: as for everything else."""
+    """Which object a NodeGroup sizes: exactly one provider key. `provider` is the key of a platform in policies."""
 
     provider: str
     kind: str = ""
     namespace: str = ""
     name: str
     region: str = ""
-    # Digests of policies, which saved plans and approvals name, were made with this key.
-    identity: str = msgspec.field(default="", name="role_arn")
+    role_arn: str = ""
 
 
 class NodeGroup(GroupFields, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ KEYS = PolicyKeys(
                 Kind.STRING,
                 "The role that is assumed for it, where it lives in another account.",
                 "arn:aws:iam::123456789012:role/reconciler",
-                "identity",
+                "role_arn",
                 required=False,
                 pattern="arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+",
             ),

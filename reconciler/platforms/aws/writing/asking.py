@@ -45,7 +45,7 @@ def wanted(policy: PolicySet | None) -> tuple[Wanted, ...]:
     named: dict[tuple[str, str], set[str]] = {}
     for group in policy.groups:
         if group.target.provider == "aws":
-            named.setdefault((group.target.region, group.target.identity), set()).add(group.target.name)
+            named.setdefault((group.target.region, group.target.role_arn), set()).add(group.target.name)
     tagged: dict[tuple[str, str], set[Tags]] = {}
     for item in policy.policy.discovery:
         if item.provider == "aws" and item.region:
@@ -63,7 +63,7 @@ def role_of(policy: PolicySet | None, region: str, name: str) -> str:
     groups = policy.groups if policy is not None else ()
     return next(
         (
-            one.target.identity
+            one.target.role_arn
             for one in groups
             if one.target.provider == "aws" and (one.target.region, one.target.name) == (region, name)
         ),
