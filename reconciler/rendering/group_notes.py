@@ -80,7 +80,7 @@ def _waiting(plan: Plan, later: Collection[str]) -> dict[str, tuple[str, ...]]:
     """`5 empty nodes wait`: nodes that go once a timer or a budget lets them, by group."""
     counts: dict[str, dict[str, int]] = {}
     for node in plan.nodes:
-        if node.group is not None and node.group in later and node.removable_at is not None:
+        if node.group is not None and node.group in later and (node.removable or node.removable_at is not None):
             states = counts.setdefault(node.group, {})
             states[state_words(node.state)] = states.get(state_words(node.state), 0) + 1
     return {

@@ -11,6 +11,7 @@ from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.foreseen import Foreseen
 from reconciler.decisions.reasons.sizes import Headroom
+from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import Impact, evicted_now
@@ -280,7 +281,7 @@ def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
 
 
 def _lifted(budget: Budget) -> Budget:
-    if budget.nodes == 0 or budget.percent == 0:
+    if allows_none(budget):
         return budget
     return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None)
 

@@ -158,6 +158,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),
         price_micros=parse_money(price) if price else None,
         headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields())) is None else headroom[1],
+        windows=_windows(sources),
         removals_enabled=values.choice("scaleDown.mode", Toggle) is Toggle.ENABLED,
         utilization_threshold_percent=values.percent("scaleDown.utilizationThresholdPercent"),
         gpu_utilization_threshold_percent=values.percent("scaleDown.gpuUtilizationThresholdPercent"),

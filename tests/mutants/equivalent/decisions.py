@@ -338,6 +338,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "2 -> 3 in: return tuple(pin for _, _, pin in sorted(ranked, key=lambda entry: entry[:2]))": "every pod has one pin",
         "True -> False": "what a hold says of a node is left out of the report, and it changes nothing else there",
     },
+    "reconciler/decisions/removal/last_timer.py": {
+        "since and since + delay > now -> since + delay > now": "an instant that never was is long ago",
+    },
     "reconciler/decisions/removal/load.py": {
         "2 -> 3": "room for one more number, which nobody reads",
         "1 -> 2 in: named = ordinary[classes.index(kind)] if known.verdict.rules else -1": "of pods without rules none is named",
@@ -366,7 +369,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "blocker is None and reason is not None -> blocker is None": "without a reason there is a blocker",
         "blocker is not None or reason is None -> blocker is not None": "without a reason there is a blocker",
         "len(moving) > 1 -> len(moving) >= 1": "pods of one shape find the same places in whatever order",
-        "since and since + delay > now -> since + delay > now": "an instant that never was is long ago",
         "True -> False in: self._places = {False: Places(draft.state), True: Places(draft.state)}": (
             "made anew before it is asked"
         ),
