@@ -16,7 +16,7 @@ from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import Impact, evicted_now
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
-from reconciler.plan.summary import with_digest
+from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
 from reconciler.policy.pace import Pace
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
@@ -328,7 +328,10 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
     if work.exhausted:
         message = f"the settled columns end after {at.loops} of the plans that lead there: {work.budget} steps ran out"
         problems = tuple(sorted({*problems, PlanProblem(code="SettlingCutShort", message=message)}))
-    return with_digest(msgspec.structs.replace(plan, groups=groups, cost=cost, settled_loops=at.loops, problems=problems))
+    told = summary(groups, plan.actions, plan.pods, cost, problems)
+    return with_digest(
+        msgspec.structs.replace(plan, summary=told, groups=groups, cost=cost, settled_loops=at.loops, problems=problems)
+    )
 
 
 def _price(groups: tuple[GroupLine, ...]) -> str | None:

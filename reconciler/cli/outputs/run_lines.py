@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.plan.one_write import DEFERRED
 from reconciler.plan.replay import falls_on_never
 from reconciler.rendering.simulated_run import RunAction, RunDocument, RunTotals, RunTurn
 from reconciler.values.duration import duration_text
@@ -83,7 +84,8 @@ def _action(actions: list[RunAction]) -> str:
     nodes = [node for action in actions for node in action.nodes]
     which = f" ({_nodes(tuple(nodes))})" if nodes else ""
     more = f" (and {len(actions) - 1} more)" if len(actions) > 1 else ""
-    outcome = "" if first.state == "Done" else f" [{first.state}: {first.explanation}]"
+    state = "Next turn" if first.code == DEFERRED else first.state
+    outcome = "" if first.state == "Done" else f" [{state}: {first.explanation}]"
     return f"{_VERBS[first.kind]} {first.group}{size}{which}: {first.message}{more}{outcome}"
 
 
