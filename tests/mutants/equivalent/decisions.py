@@ -261,12 +261,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
         "facts is None or group.held_why -> group.held_why": "a group whose target is not there is held",
     },
-    "reconciler/decisions/outcome/lines.py": {
-        "wanted in (None, draft.situation.current) or group.hold or group.facts is None -> wanted in (None, "
-        "draft.situation.current) or group.hold": ("who owns a target that is not there is unknown, and asked for below"),
-    },
     "reconciler/decisions/outcome/foreseen.py": {
-        "entry.removable_at or 0 -> entry.removable_at": "nodes that may go have an instant",
         "0 -> 1 in: last_seconds=max((entry.removable_at or 0 for entry in leaving.values()), default=0),": (
             "nodes that may go have an instant; of none it is said that nothing is waited for"
         ),
