@@ -1,6 +1,27 @@
 """What demand over time came to under one or two policies: how long pods waited, and what the nodes cost."""
 
+from collections.abc import Sequence
+
 import msgspec
+
+# Waiting times by nearest rank. Pods that never got a node stand behind all others: nobody knows how long they would have waited.
+
+
+def _rank(percent: int, pods: int) -> int:
+    return max(1, -(-pods * percent // 100))
+
+
+def falls_on_never(percent: int, placed: int, never: int) -> bool:
+    """Whether so many percent of the pods reach into those that never got a node; 100 is the longest."""
+    return _rank(percent, placed + never) > placed and never > 0
+
+
+def waited_seconds(waits: Sequence[int], never: int, percent: int, whole_seconds: int) -> int:
+    """The percentile of sorted waits and of so many pods that never got a node; `whole_seconds` where it falls on one of these.
+    0 of none."""
+    if falls_on_never(percent, len(waits), never):
+        return whole_seconds
+    return waits[_rank(percent, len(waits) + never) - 1] if waits else 0
 
 
 class GroupFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -17,7 +38,11 @@ class GroupFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One policy over the whole trace: availability and cost, both, since the one is bought with the other.
 
-    Waiting times are of pods that got a node, moved ones included, from creation to binding, by nearest rank.
+    Waiting times are of all pods, moved ones included, from creation to binding, by nearest rank. `pods_never_placed` had no node
+    when they ended, or at the end; a waiting time that falls on one of them is the length of the replay, and means longer.
+    Figures begin at `start` of the replay; `lead_grown_nodes` joined in the time before, in which the first demand lasts, and
+    `start_nodes` were there. `held_groups` were held in every decision, `groups_without_template` had none when it began;
+    `could_grow`: at least one group was neither.
     `unplaced_pod_seconds` sums over all pods the time without a node, of those that never got one too; `served_ppm` is the share
     of the time of all pods that had one, in millionths. Nodes count from joining until they are gone. `lost_pod_seconds` is how
     long evicted and preempted pods had run, work that has to be done again where it is not saved; `lost_cost` is the
@@ -29,6 +54,7 @@ class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     policy: str
     source: str
     pods_placed: int
+    pods_never_placed: int
     wait_p50_seconds: int
     wait_p95_seconds: int
     wait_p99_seconds: int
@@ -37,10 +63,12 @@ class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     unplaced_pod_seconds: int
     served_ppm: int
     node_seconds: int
+    start_nodes: int
     peak_nodes: int
     cost: str | None
     lost_pod_seconds: int
     lost_cost: str | None
+    lead_grown_nodes: int
     grown_nodes: int
     removed_nodes: int
     evictions: int
@@ -48,6 +76,9 @@ class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     writes_refused: int
     zone_spread_permille: int | None
     decisions: int
+    could_grow: bool
+    held_groups: tuple[str, ...]
+    groups_without_template: tuple[str, ...]
     unpriced: tuple[str, ...]
     targets: tuple[GroupFigures, ...]
 

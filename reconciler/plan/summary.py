@@ -70,7 +70,9 @@ def summary(
     for anew), what stays wrong (pods that cannot be placed, held groups, groups that wait for an approval, problems), the
     difference in cost, a full stop.
     `Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held; +$1.92/h.`
-    `No changes; 40 pods cannot be placed, 1 group held.` `No changes.` alone says that nothing is pending, held or in error.
+    `No changes; 40 pods cannot be placed, 1 group held.`
+    `No changes now, 1 group down (-2 nodes) in the steady state.` where sizes change later.
+    `No changes.` alone says that nothing is pending, held or in error, and that no size changes later.
     """
     outcomes = Counter(pod.outcome for pod in pods)
     held = sum(group.held for group in groups)
@@ -79,13 +81,26 @@ def summary(
     wrong = [_count(len(problems), "problem")] if problems else []
     if not actions:
         open_points = [*stuck, *_waiting(outcomes), *([f"{_count(held, 'group')} held"] if held else []), *asking, *wrong]
-        return f"No changes; {', '.join(open_points)}." if open_points else "No changes."
-    parts = [*_sizes(groups), *_counts(actions), *stuck, *([f"{held} held"] if held else []), *asking, *wrong]
+        nothing = f"No changes{_later(groups)}"
+        return f"{nothing}; {', '.join(open_points)}." if open_points else f"{nothing}."
+    parts = [
+        *_sizes([group.desired - group.current for group in groups]),
+        *_counts(actions),
+        *stuck,
+        *([f"{held} held"] if held else []),
+        *asking,
+        *wrong,
+    ]
     return f"Plan: {', '.join(parts)}{_price(cost)}."
 
 
-def _sizes(groups: Sequence[GroupLine]) -> list[str]:
-    steps = [group.desired - group.current for group in groups]
+def _later(groups: Sequence[GroupLine]) -> str:
+    """That nothing is done now is said of now alone where the steady state has other sizes."""
+    steps = [group.settled - group.current for group in groups if group.settled is not None]
+    return f" now, {' and '.join(_sizes(steps))} in the steady state" if any(steps) else ""
+
+
+def _sizes(steps: Sequence[int]) -> list[str]:
     parts = []
     for sign, word, chosen in (("+", "up", [s for s in steps if s > 0]), ("-", "down", [-s for s in steps if s < 0])):
         if chosen:

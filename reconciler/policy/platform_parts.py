@@ -29,8 +29,9 @@ class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     whose constants name the provider, and the kind of target where there is one alone. `discovery` None: its targets are named
     one by one. `default_discovery` names the item that discovers all its targets where there is no policy (empty: none does).
     `experimental` says how far they were proven where that is not on the real platform (empty: it is). `controllers` are managers
-    of its own that would write replicas again, each with what to do instead of adopting from it. `balancing` is what
-    `spec.balancing.presets` may name for its nodes. `in_cloud`: its targets are kept by a service of a cloud and not by an API
+    of its own that would write replicas again, each with what to do instead of adopting from it. `never_adopted` are names of
+    what holds its targets whatever `adoptFrom` says, likewise. `balancing` is what `spec.balancing.presets` may name for its
+    nodes. `in_cloud`: its targets are kept by a service of a cloud and not by an API
     server."""
 
     target: Field
@@ -38,6 +39,7 @@ class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     default_discovery: str = ""
     experimental: str = ""
     controllers: Mapping[str, str] = {}
+    never_adopted: Mapping[str, str] = {}
     balancing: Preset | None = None
     in_cloud: bool = False
 

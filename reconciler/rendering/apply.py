@@ -22,7 +22,8 @@ class WhyNot(msgspec.Struct, frozen=True, kw_only=True):
 
 class AppliedAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One action of the saved plan. `state` is Done (of nodes that are removed or replaced: they have left), Skipped, Refused or
-    Failed (also: a node stays); `plannedTo` is the size in the saved plan, `to` the one that was written or would have been."""
+    Failed (also: a node stays); `plannedTo` is the size in the saved plan, `to` the one that was written or would have been.
+    `later`: a further turn did it, after the one that adopted or wrote the target was read back."""
 
     kind: str
     group: str
@@ -33,6 +34,7 @@ class AppliedAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     nodes: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     state: str
+    later: bool = False
     reasons: tuple[WhyNot, ...] = ()
 
 
@@ -68,7 +70,7 @@ def apply_text(document: ApplyDocument, *, colour: bool = False, width: int = WI
     lines = [*paragraph(head, width, 0), ""]
     for action in document.actions:
         done = action.state == DONE
-        told = _words(action) + ("" if done else f": {action.state.lower()}")
+        told = _words(action) + (", in a further turn" if action.later else "") + ("" if done else f": {action.state.lower()}")
         bullet = "+ " if done else "! "
         lines += [style.paint(line, Tone.GROWS if done else Tone.HELD) for line in paragraph(told, width, 2, bullet)]
         for reason in action.reasons:
@@ -87,7 +89,9 @@ def _last(document: ApplyDocument, style: Style) -> Iterator[str]:
         yield style.paint(f"stopped early: {plain(document.unavailable)}", Tone.SHRINKS)
     done = sum(action.state == DONE for action in document.actions)
     left = len(document.actions) - done
-    yield style.paint(f"Applied: {done} of {len(document.actions)} actions{f', {left} not done' if left else ''}.", Tone.HEADING)
+    later = sum(action.later for action in document.actions)
+    more = (f", {later} of them in a further turn" if later else "") + (f", {left} not done" if left else "")
+    yield style.paint(f"Applied: {done} of {len(document.actions)} actions{more}.", Tone.HEADING)
     yield style.paint(plain(document.plan), Tone.FAINT)
 
 

@@ -75,13 +75,14 @@ def _settled(group: GroupLine) -> int:
 
 
 def rest_words(plan: Plan) -> str:
-    """`No action now; at rest 445 nodes fewer (1523 -> 1078)`; empty where the loop comes to rest at what it does now."""
+    """`At rest 445 nodes fewer (1523 -> 1078)`; empty where the loop comes to rest at what it does now, and where it does
+    nothing now: then the summary says it."""
     desired = sum(group.desired for group in plan.groups)
     rest = sum(_settled(group) for group in plan.groups)
-    if rest == desired:
+    if rest == desired or not plan.actions:
         return ""
     more = f"{count(abs(rest - desired), 'node')} {'fewer' if rest < desired else 'more'} ({desired} -> {rest})"
-    return f"{'' if plan.actions else 'No action now; '}{'At' if plan.actions else 'at'} rest {more}."
+    return f"At rest {more}."
 
 
 def _writes(loosened: Sequence[Loosened], plan: Plan) -> Iterator[str]:

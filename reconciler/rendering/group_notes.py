@@ -9,7 +9,7 @@ from reconciler.plan.plan import Action, ActionKind, GroupLine, NodeState, Owner
 from reconciler.plan.reason import Reason
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.plain import listed
-from reconciler.rendering.wording import count, held_words, one_sentence, owner_words, state_words
+from reconciler.rendering.wording import count, held_words, next_block, one_sentence, owner_words, state_words
 
 # Why a group changes and the bound that it meets, in words short enough for a row of a table: the same in every format.
 
@@ -18,6 +18,7 @@ _KEPT_BY = {
     "Budget": "budget used up",
     "CoolDown": "cool-down",
     "Headroom": "headroom",
+    "KeptByWindow": "window",
     "LimitMin": "minimum of a limit",
     "NeedsApproval": "approval needed",
     "Pace": "pace.maxRemovedPercent",
@@ -80,7 +81,7 @@ def _waiting(plan: Plan, later: Collection[str]) -> dict[str, tuple[str, ...]]:
     """`5 empty nodes wait`: nodes that go once a timer or a budget lets them, by group."""
     counts: dict[str, dict[str, int]] = {}
     for node in plan.nodes:
-        if node.group is not None and node.group in later and node.removable_at is not None:
+        if node.group is not None and node.group in later and (node.removable or node.removable_at is not None):
             states = counts.setdefault(node.group, {})
             states[state_words(node.state)] = states.get(state_words(node.state), 0) + 1
     return {
@@ -195,12 +196,14 @@ class GroupNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlikeHeld(msgspec.Struct, frozen=True, kw_only=True):
-    """Held groups of which the same is to be said. `target` is empty where there are several."""
+    """Held groups of which the same is to be said. `target` is empty where there are several; `block` is YAML to copy, of the
+    first one."""
 
     groups: tuple[str, ...]
     target: str
     owner: str
     sentences: tuple[str, ...]
+    block: tuple[str, ...] = ()
 
 
 def group_notes(plan: Plan) -> tuple[GroupNote, ...]:
@@ -267,4 +270,5 @@ def _lot(groups: Sequence[GroupLine]) -> AlikeHeld:
         target=groups[0].target if len(groups) == 1 else "",
         owner=owner_words(groups[0]),
         sentences=tuple(held_words(groups[0]) if len(groups) == 1 else (word or "" for word in _merged(groups))),
+        block=next_block(groups[0]),
     )

@@ -36,11 +36,13 @@ class RunTurn(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RunTotals(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Totals over `seconds` of virtual time. Waiting times are of pods that were bound, from their creation (or the start of
-    the run) to the binding. `cost` is null when no group has a price; `unpriced` names groups without."""
+    """Totals over `seconds` of virtual time. Waiting times are from a pod's creation (or the start of the run) to its binding.
+    `pods_never_placed` had no node when they ended, or at the end; a waiting time that falls on one of them is `seconds`, and
+    means longer. `cost` is null when no group has a price; `unpriced` names groups without."""
 
     seconds: int
     pods_placed: int
+    pods_never_placed: int
     wait_p50_seconds: int
     wait_p95_seconds: int
     wait_max_seconds: int

@@ -50,9 +50,9 @@ class OwnerStatus(msgspec.Struct, frozen=True, kw_only=True):
 class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One group that the loop knows. `replicas` None: the target is not there, or cannot be read. `held`, `owner`, `heldSince`,
     `desired` and `wanted` (what a held group would get) are those of the last plan, `next` is what a person does so that the
-    group is decided again. `hold` is the annotation on the target, with `holdOver` when it names an end that has passed.
-    `backoffUntil` and `conflict` are empty without one, `approval` says what waits for one, `why` is the last plan's word on why
-    the group is held."""
+    group is decided again, and `block` YAML to copy for that. `hold` is the annotation on the target, with `holdOver` when it
+    names an end that has passed. `backoffUntil` and `conflict` are empty without one, `approval` says what waits for one, `why`
+    is the last plan's word on why the group is held."""
 
     name: str
     target: str
@@ -63,6 +63,7 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     held_since: str = ""
     owner: OwnerStatus = OwnerStatus()
     next: str = ""
+    block: tuple[str, ...] = ()
     hold: str = ""
     hold_over: bool = False
     backoff_until: str = ""
@@ -112,6 +113,7 @@ def status_text(document: StatusDocument) -> str:
         lines += paragraph(plain(_group(group)), _WIDTH, 2)
         for sentence in _ownership(group):
             lines += paragraph(plain(sentence), _WIDTH, 4, "- ")
+        lines += [f"      {plain(line)}" for line in group.block]
     if document.drains:
         lines += ["", "Drains in flight"]
         lines += [f"  {plain(drain.node)} since {drain.since}" for drain in document.drains]

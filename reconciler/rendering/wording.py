@@ -12,7 +12,7 @@ from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, NodeLine, 
 from reconciler.plan.reason import Reason
 from reconciler.rendering.alike import AlikeBlockers, AlikePods
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.plain import listed
+from reconciler.rendering.plain import listed, plain
 
 # Several sentences that differ in names and figures only, as one: what is the same stands, figures become spans.
 
@@ -96,10 +96,16 @@ def next_step(line: GroupLine) -> str:
         )
     if declared_by(line.owner):
         return (
-            f"whoever runs {line.owner.by} leaves spec.replicas out, or the policy takes it over: "
-            f"spec.adoptFrom: [{line.owner.by}]"
+            f"the policy takes it over first, spec.adoptFrom: [{line.owner.by}]; only then {line.owner.by} leaves spec.replicas "
+            "out, since left out by its only owner it becomes 1, or what both size annotations allow"
         )
     return ""
+
+
+def next_block(line: GroupLine) -> tuple[str, ...]:
+    """YAML to copy for that step; empty where there is none."""
+    found = next((reason.data.get("block") for reason in line.reasons if line.held and reason.code == FromTopology.code), None)
+    return tuple(plain(str(one)) for one in found) if isinstance(found, (list, tuple)) else ()
 
 
 GROWS, SHRINKS, HELD, OTHER, SAME = "+", "-", "!", "~", " "

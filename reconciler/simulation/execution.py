@@ -10,6 +10,7 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Outcome
 from reconciler.decisions.removal.candidates import SCALE_DOWN_DISABLED
+from reconciler.plan.one_write import OneWrite
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites, Written
@@ -63,9 +64,17 @@ def _kept(node: Node) -> Node:
 
 
 def execute(plan: Plan, cluster: SimulatedCluster, writes: SimulatedWrites) -> tuple[Outcome, ...]:
-    """Do every action in order, whatever the policy's mode; what became of each, and of removals that ended since."""
+    """Do the actions in order, whatever the policy's mode, but those that a turn leaves to the next one; what became of each, and
+    of removals that ended since."""
     refs = {str(ref): ref for ref in cluster.objects.targets}
-    outcomes = [_outcome(action, _do(action, refs, cluster, writes), cluster.now_seconds) for action in plan.actions]
+    outcomes, turn = list[Outcome](), OneWrite()
+    for action in plan.actions:
+        if turn.waits(action):
+            continue
+        written = _do(action, refs, cluster, writes)
+        outcomes.append(_outcome(action, written, cluster.now_seconds))
+        if not written.code:
+            turn.done(action)
     cluster.advance_to(cluster.now_seconds)
     groups = {line.target: line.name for line in plan.groups}
     outcomes.extend(

@@ -11,11 +11,12 @@ from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.foreseen import Foreseen
 from reconciler.decisions.reasons.sizes import Headroom
+from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import Impact, evicted_now
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
-from reconciler.plan.summary import with_digest
+from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
 from reconciler.policy.pace import Pace
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
@@ -280,7 +281,7 @@ def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
 
 
 def _lifted(budget: Budget) -> Budget:
-    if budget.nodes == 0 or budget.percent == 0:
+    if allows_none(budget):
         return budget
     return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None)
 
@@ -327,7 +328,10 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
     if work.exhausted:
         message = f"the settled columns end after {at.loops} of the plans that lead there: {work.budget} steps ran out"
         problems = tuple(sorted({*problems, PlanProblem(code="SettlingCutShort", message=message)}))
-    return with_digest(msgspec.structs.replace(plan, groups=groups, cost=cost, settled_loops=at.loops, problems=problems))
+    told = summary(groups, plan.actions, plan.pods, cost, problems)
+    return with_digest(
+        msgspec.structs.replace(plan, summary=told, groups=groups, cost=cost, settled_loops=at.loops, problems=problems)
+    )
 
 
 def _price(groups: tuple[GroupLine, ...]) -> str | None:

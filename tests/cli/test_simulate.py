@@ -146,6 +146,37 @@ def test_a_policy_without_groups_needs_a_cluster(run: Run, tmp_path: Path):
     assert "policy bare has no node group without a cluster: name one with --cluster, or write NodeGroups" in err
 
 
+@pytest.mark.parametrize("why", ["held", "no template"])
+def test_a_policy_under_which_nothing_could_grow_is_no_success(run: Run, tmp_path: Path, why: str):
+    """The figures are there, a note says that they tell nothing, and the exit code is 1 with the policy's name."""
+    demand = curve(tmp_path / "c.csv", "2026-11-21T00:00:00Z,2", "2026-11-21T00:10:00Z,2")
+    words = ("simulate", "--trace", demand, "--until", "10m")
+    if why == "held":
+        shutil.copytree(PACKED, tmp_path / "policy")
+        for file in (tmp_path / "policy").glob("*.yaml"):
+            text = file.read_text(encoding="utf-8")
+            file.write_text(text.replace("  policyRef:", "  hold: {reason: x}\n  policyRef:"), encoding="utf-8")
+        words = (*words, "--policy", tmp_path / "policy")
+        told = "held all the time: "
+    else:
+        (tmp_path / "policy").mkdir()
+        (tmp_path / "policy" / "p.yaml").write_text(
+            "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: bare}\nspec: {}\n---\n"
+            "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: gone, namespace: x}\n"
+            "spec: {policyRef: {name: bare}, size: {max: 3},\n"
+            "  target: {clusterAPI: {kind: MachineDeployment, namespace: none, name: gone}}}\n",
+            encoding="utf-8",
+        )
+        words = (*words, "--policy", tmp_path / "policy", "--cluster", QUICKSTART)
+        told = "nothing says what a new node offers: gone"
+    code, out, err = run(*words)
+    assert code == 1
+    assert "time to schedule, longest" in out
+    assert told in " ".join(out.split())
+    assert "no group could grow, so the figures say nothing about this policy" in " ".join(out.split())
+    assert f"{tmp_path / 'policy'}: no group could grow" in err
+
+
 def test_a_preview_replays_demand_under_both_policies(run: Run, tmp_path: Path):
     """The curve's figures stand below the difference, in JSON with both sides; equal policies differ in nothing."""
     demand = curve(tmp_path / "c.csv", "2026-11-21T00:00:00Z,2", "2026-11-21T00:05:00Z,2")

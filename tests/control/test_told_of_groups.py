@@ -99,7 +99,7 @@ def test_what_could_not_be_written_is_written_by_the_next_turn() -> None:
 
 def test_next_step() -> None:
     """By what holds: a declaration is left out or taken over, a person's write ends by itself, a hold is released."""
-    assert next_step(HELD).endswith("spec.adoptFrom: [kubectl]")
+    assert next_step(HELD).startswith("the policy takes it over first, spec.adoptFrom: [kubectl]; only then kubectl leaves")
     assert next_step(msgspec.structs.replace(HELD, owner=BY_A_PERSON)).startswith("nothing: at that instant")
     assert next_step(OURS) == ""
     held_by_us = msgspec.structs.replace(OURS, held=True)
@@ -137,7 +137,7 @@ def test_status_says_what_the_plan_says() -> None:
     text = " ".join(status_text(document).split())
     assert "held by kubectl since 1970-01-01T00:16:40Z" in text
     assert BY_KUBECTL.evidence[0] in text
-    assert "next: whoever runs kubectl leaves spec.replicas out" in text
+    assert "next: the policy takes it over first, spec.adoptFrom: [kubectl]" in text
 
 
 def test_status_says_what_waits_for_an_approval() -> None:

@@ -155,9 +155,9 @@ def test_a_turn_with_results_or_broken_rules() -> None:
 def test_what_a_run_says_at_its_end() -> None:
     """Actions that were done, totals, each broken rule with the time since the start, and what was expected in vain."""
     totals = {
-        "seconds": 600, "pods_placed": 3, "wait_p50_seconds": 1, "wait_p95_seconds": 2, "wait_max_seconds": 4, "pods_pending": 5,
-        "node_seconds": 6, "cost": "0.10", "currency": "USD", "unpriced": ("a",), "evictions": 7, "nodes_joined": 8,
-        "nodes_removed": 9, "machines_failed": 10, "writes_refused": 11,
+        "seconds": 600, "pods_placed": 3, "pods_never_placed": 2, "wait_p50_seconds": 1, "wait_p95_seconds": 2,
+        "wait_max_seconds": 4, "pods_pending": 5, "node_seconds": 6, "cost": "0.10", "currency": "USD", "unpriced": ("a",),
+        "evictions": 7, "nodes_joined": 8, "nodes_removed": 9, "machines_failed": 10, "writes_refused": 11,
     }  # fmt: skip
     broken = Violation(at_seconds=NOW + 90, rule="PDB", object="shop/web", message="two at once")
     run: Any = SimpleNamespace(

@@ -1,13 +1,22 @@
 """Taking over, letting go, and what is remembered."""
 
+import html
+
 import msgspec
 import pytest
+import yaml
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
+from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState
 from reconciler.policy.documents import Discovery, Hold
+from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.group import explain_group
+from reconciler.rendering.html.plan import plan_html
+from reconciler.rendering.text.plan import plan_text
+from reconciler.rendering.wording import held_words, next_block, next_step
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, of_kind, plan_of
 
@@ -136,12 +145,42 @@ def test_a_group_that_its_topology_keeps_from_growing_says_how_to_hand_it_over()
         '    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "7"',
     )
     assert (reason.data["before"], reason.data["after"], reason.data["alone"]) == (1, 1, 1)
+    annotation = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
+    entry = {"name": "fixed", "metadata": {"annotations": {f"{annotation}-min-size": "0", f"{annotation}-max-size": "7"}}}
+    assert yaml.safe_load("\n".join(reason.data["block"])) == {"spec": {"topology": {"workers": {"machineDeployments": [entry]}}}}
 
 
-def test_a_hand_over_is_not_said_where_it_changes_nothing() -> None:
-    """No pods, so the size would stay; or the group is on hold, so it would stay as well."""
-    assert "FromTopology" not in codes(_declared_by_topology(0))
-    assert "FromTopology" not in codes(_declared_by_topology(2, hold=Hold(reason="being repaired")))
+@pytest.mark.parametrize("line", [_declared_by_topology(0), _declared_by_topology(2, hold=Hold(reason="being repaired"))])
+def test_a_hand_over_is_said_wherever_the_topology_holds(line: GroupLine) -> None:
+    """No pods, so that the size would stay; or the group is on hold besides. To adopt from the topology would change nothing."""
+    assert "FromTopology" in codes(line)
+    assert not any("adoptFrom" in sentence for sentence in (*held_words(line), next_step(line)))
+    assert next_block(line)[1:] == (
+        "spec:",
+        "  topology:",
+        "    workers:",
+        "      machineDeployments:",
+        '        - name: "fixed"',
+        "          metadata:",
+        "            annotations:",
+        '              cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "0"',
+        '              cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "7"',
+    )
+
+
+def test_the_block_is_printed_as_it_is_copied() -> None:
+    """In a plan of a narrow terminal, on the page, by `explain group` and in the status: whole lines, no word broken."""
+    cluster = ClusterBuilder()
+    cluster.group("fixed", nodes=1, evidence=_DECLARED)
+    world, rules = cluster.world(), policy(node_group("fixed", max=7))
+    plan, memory = decide(world, rules, Memory(), NOW)
+    (line,) = plan.groups
+    page = plan_html(plan, Pictures(now=Picture(nodes=(), waiting=0)))
+    explained = "\n".join(explain_group(Case.of(world, rules, plan, NOW, memory), "fixed", 40))
+    for text in (plan_text(plan, width=40), explained, html.unescape(page)):
+        at = [text.index(part) for part in next_block(line)]
+        assert at == sorted(at)
+        assert "adoptFrom" not in text
 
 
 def test_a_topology_declared_group_is_held_with_its_evidence() -> None:

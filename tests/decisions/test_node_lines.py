@@ -404,16 +404,17 @@ def test_what_goes_for_the_maximum_leaves_the_others_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "since", "at", "code"),
+    ("age", "since", "at", "budget", "code"),
     [
-        (0, "2027-01-15T08:00:00Z", "2027-01-15T08:10:00Z", "NotUnneededLongEnough"),
-        (599, "2027-01-15T07:50:01Z", "2027-01-15T08:00:01Z", "NotUnneededLongEnough"),
-        (601, "2027-01-15T07:49:59Z", "2027-01-15T08:00:00Z", "Budget"),
+        (0, "2027-01-15T08:00:00Z", "2027-01-15T08:10:00Z", 1, "NotUnneededLongEnough"),
+        (599, "2027-01-15T07:50:01Z", "2027-01-15T08:00:01Z", 1, "NotUnneededLongEnough"),
+        (599, "2027-01-15T07:50:01Z", None, 0, "Budget"),
+        (601, "2027-01-15T07:49:59Z", None, 0, "Budget"),
     ],
 )
-def test_times_of_a_node_that_waits(age: int, since: str, at: str, code: str) -> None:
-    """Since when it is unneeded, and when it may go: not before now."""
-    closed = (Budget(nodes=0),)
+def test_times_of_a_node_that_waits(age: int, since: str, at: str | None, budget: int, code: str) -> None:
+    """Since when it is unneeded, and when it may go; nobody knows when a budget of zero ends that has no schedule."""
+    closed = (Budget(nodes=budget),)
     line = node(plan_of(*_case(_cluster(), Memory(unneeded_since={"general-1": NOW - age}), {"budgets": closed})), "general-1")
     assert (line.unneeded_since, line.removable_at, line.removable) == (since, at, True)
     assert [one.code for one in line.blockers] == [code]

@@ -65,12 +65,13 @@ def test_groups_whose_targets_nobody_reads():
 
 
 def test_a_group_that_waits_for_adopt_from():
-    """Who declares its replicas, and the two ways out."""
+    """Who declares its replicas, what the policy takes over, and in which order: left out first, the size would become 1."""
     made = ClusterBuilder()
     made.group("general", nodes=1, owners=(FieldOwner(manager="argocd-controller", operation="Apply", time_seconds=NOW - 9999),))
     plan, _ = decide(made.world(), policy(node_group("general")), Memory(), NOW)
     told = " ".join(plan_text(plan, width=200).split())
-    assert "whoever runs argocd-controller leaves spec.replicas out, or the policy takes it over: spec.adoptFrom: " in told
+    assert "the policy takes it over first, spec.adoptFrom: [argocd-controller]; only then argocd-controller leaves" in told
+    assert "left out by its only owner it becomes 1" in told
 
 
 def test_a_policy_without_groups():

@@ -49,7 +49,7 @@ Nodes: 3
 1 group untouched: quiet
 
 before: No changes.
-after:  No changes.
+after:  No changes now, 1 group down (-1 node) in the steady state.
 """
 
 

@@ -53,6 +53,20 @@ def test_bare_no_changes():
     assert summary((group(2, 2),), (), (), Cost(current_per_hour="1", desired_per_hour="1")) == "No changes."
 
 
+def test_no_changes_now_but_in_the_steady_state():
+    """Nothing is done now, and the loop comes to other sizes: the line does not claim that nothing changes. Sums that cancel out
+    are two changes all the same."""
+    down = msgspec.structs.replace(group(4, 4), settled=2)
+    up = msgspec.structs.replace(group(1, 1), settled=3)
+    same = msgspec.structs.replace(group(1, 1), settled=1)
+    assert summary((same,), (), (), NO_COST) == "No changes."
+    assert summary((down, same), (), (), NO_COST) == "No changes now, 1 group down (-2 nodes) in the steady state."
+    both = summary((down, up), (), pods(PodOutcome.UNPLACEABLE, 1), NO_COST)
+    assert both == (
+        "No changes now, 1 group up (+2 nodes) and 1 group down (-2 nodes) in the steady state; 1 pod cannot be placed."
+    )
+
+
 @pytest.mark.parametrize(
     ("outcome", "number", "words"),
     [

@@ -13,10 +13,12 @@ from tests.rendering.test_html import HOSTILE, Elements
 def figures(policy: str, wait: int, cost: str, target: str = "MachineDeployment capi/general") -> ReplayFigures:
     group = GroupFigures(target=target, node_seconds=7200, peak_nodes=2, grown_nodes=1, removed_nodes=0, cost=cost)
     return ReplayFigures(
-        policy=policy, source="", pods_placed=4, wait_p50_seconds=wait, wait_p95_seconds=wait, wait_p99_seconds=wait,
-        wait_max_seconds=wait, pods_pending=0, unplaced_pod_seconds=wait * 4, served_ppm=990_000, node_seconds=7200, peak_nodes=2,
-        cost=cost, lost_pod_seconds=0, lost_cost="0", grown_nodes=1, removed_nodes=0, evictions=0, machines_failed=0,
-        writes_refused=0, zone_spread_permille=None, decisions=3, unpriced=(), targets=(group,),
+        policy=policy, source="", pods_placed=4, pods_never_placed=0, wait_p50_seconds=wait, wait_p95_seconds=wait,
+        wait_p99_seconds=wait, wait_max_seconds=wait, pods_pending=0, unplaced_pod_seconds=wait * 4, served_ppm=990_000,
+        node_seconds=7200, start_nodes=1, peak_nodes=2, cost=cost,
+        lost_pod_seconds=0, lost_cost="0", lead_grown_nodes=0, grown_nodes=1, removed_nodes=0, evictions=0,
+        machines_failed=0, writes_refused=0, zone_spread_permille=None, decisions=3,
+        could_grow=True, held_groups=(), groups_without_template=(), unpriced=(), targets=(group,),
     )  # fmt: skip
 
 

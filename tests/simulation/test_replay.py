@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from reconciler.plan.replay import Replay, ReplayFigures
-from reconciler.policy.documents import Headroom, PolicySet, ScaleDown, Size, Template, Window
+from reconciler.policy.documents import Headroom, Hold, PolicySet, ScaleDown, Size, Template, Window
+from reconciler.rendering.text.simulation import figure_lines, note_words
 from reconciler.simulation.replays.replay import replay
 from reconciler.simulation.replays.trace import Trace, read_curve
 from tests.builders import ClusterBuilder
@@ -57,10 +58,68 @@ def test_percentiles_by_nearest_rank():
 
 
 def test_pods_that_never_get_a_node_count_until_the_end():
-    """A limit of one node: four of eight pods wait three hours, and are pending at the end; nothing of that is a waiting time."""
-    side = figures(replay([("a", rules(size=Size(min=0, max=1)))], curve((0, 4), (HOUR, 8))))
+    """A limit of one node: four of eight pods wait three hours, and are pending at the end. Nobody knows how much longer they
+    wait, so each figure that falls on one of them is the length of the replay, and is told as longer."""
+    found = replay([("a", rules(size=Size(min=0, max=1)))], curve((0, 4), (HOUR, 8)))
+    side = figures(found)
     assert (side.pods_pending, side.unplaced_pod_seconds) == (4, 4 * 3 * HOUR)
-    assert side.wait_max_seconds == 0
+    assert (side.pods_placed, side.pods_never_placed) == (0, 4)
+    assert (side.wait_p50_seconds, side.wait_max_seconds) == (4 * HOUR, 4 * HOUR)
+    cells = {line.name: line.cells for line in figure_lines(found)}
+    assert cells["time to schedule, longest"] == cells["time to schedule, p50"] == ("longer than 4h",)
+    assert cells["pods that never got a node"] == ("4",)
+
+
+def test_percentiles_count_pods_that_never_get_a_node_as_the_longest():
+    """Room for ten pods more: of twelve ten find it at once. By nearest rank p50 is the 6th, at 0 s, and p95 the 12th, without a
+    node. Two of them are taken back before the end, and never got one all the same."""
+    spare = rules(size=Size(min=5, max=5))
+    found = replay([("a", spare)], curve((0, 10), (HOUR, 22), (2 * HOUR, 20)))
+    side = figures(found)
+    assert (side.pods_placed, side.pods_pending, side.pods_never_placed) == (10, 0, 2)
+    assert (side.wait_p50_seconds, side.wait_p95_seconds, side.wait_max_seconds) == (0, 4 * HOUR, 4 * HOUR)
+    cells = {line.name: line.cells for line in figure_lines(found)}
+    assert cells["time to schedule, p50"] == ("0s",)
+    assert cells["time to schedule, p95"] == ("longer than 4h",)
+
+
+def test_nodes_that_come_before_the_figures_begin_are_told():
+    """Eight pods from the start need two nodes, which come in the hour before; then a third one comes, and the peak is three."""
+    found = replay([("a", rules())], curve((0, 8), (HOUR, 9)))
+    side = figures(found)
+    assert (side.lead_grown_nodes, side.start_nodes, side.grown_nodes, side.peak_nodes) == (2, 2, 1, 3)
+    cells = {line.name: line.cells for line in figure_lines(found)}
+    assert cells["nodes grown before the figures begin"] == ("2",)
+    assert cells["nodes when the figures begin"] == ("2",)
+
+
+def test_groups_that_could_not_grow_are_named():
+    """One is held in git, one has no node and nothing says what one would offer: no figure says anything about the policy."""
+    cluster = ClusterBuilder()
+    cluster.group("held", nodes=1)
+    cluster.target("unknown", 0)
+    held = msgspec.structs.replace(node_group("held"), hold=Hold(reason="a recovery"))
+    world = cluster.world()
+    both = policy(held, node_group("unknown"))
+    found = replay([("a", both)], curve((0, 2)).at_same_hour(world, HOUR), world)
+    side = figures(found)
+    assert side.held_groups == ("held",)
+    assert side.groups_without_template == ("unknown",)
+    assert not side.could_grow
+    assert note_words(found)[:3] == (
+        "test: no group could grow, so the figures say nothing about this policy",
+        "test: held all the time: held",
+        "test: nothing says what a new node offers: unknown",
+    )
+
+
+def test_a_group_that_is_held_for_a_while_could_grow():
+    """The hold ends an hour after the figures begin."""
+    free = rules()
+    until = curve((0, 2)).start_seconds + HOUR
+    side = figures(replay([("a", rules(hold=Hold(reason="a recovery", until_seconds=until)))], curve((0, 2))))
+    assert (side.held_groups, side.could_grow) == ((), True)
+    assert figures(replay([("a", free)], curve((0, 2)))).could_grow
 
 
 def test_unneeded_nodes_go():

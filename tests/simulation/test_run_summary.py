@@ -41,3 +41,16 @@ def test_pods_that_waited_before_the_run_count_from_its_start():
     journal = Journal()
     journal.add(60, Happened.POD_BOUND, "shop/old")
     assert _summary(journal, waiting={"shop/old": -86_400}).wait_max_seconds == 60
+
+
+def test_pods_that_never_get_a_node_wait_longest():
+    """Of four pods two wait 10 s; one was pending at the start and is taken away, one is pending at the end of the two hours."""
+    journal = Journal()
+    for number in range(3):
+        journal.add(100, Happened.POD_CREATED, f"shop/p{number}")
+    for number in range(2):
+        journal.add(110, Happened.POD_BOUND, f"shop/p{number}")
+    journal.add(200, Happened.POD_GONE, "shop/old")
+    summary = _summary(journal, waiting={"shop/old": 0})
+    assert (summary.pods_placed, summary.pods_never_placed) == (2, 2)
+    assert (summary.wait_p50_seconds, summary.wait_p95_seconds, summary.wait_max_seconds) == (10, 2 * HOUR, 2 * HOUR)

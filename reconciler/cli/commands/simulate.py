@@ -57,7 +57,8 @@ def command(
 
     The decisions are those of the loop; cluster and clock are made up. The figures of --policy and --against stand side by
     side: availability first, then cost. A curve is lines of CSV: `time,cpu` (or pods, memory, nodes) and below it when and how
-    much; a line `# pod: cpu=1 memory=2Gi` says what its pods are like.
+    much; a line `# pod: cpu=1 memory=2Gi` says what its pods are like. Exit code 1: in one of the policies no group could grow,
+    because all are held or nothing says what a new node offers; the figures are printed all the same.
 
     \b
     Examples:
@@ -93,6 +94,17 @@ def command(
     if stats:
         counts = {"turns": sum(side.decisions for side in found.sides), "pods": sum(side.pods_placed for side in found.sides)}
         click.echo(measured.line(**counts, steps=len(inputs.trace.steps)), err=True)
+    _check_growth(found)
+
+
+def _check_growth(found: "Replay") -> None:
+    """Raises `InputError` where the figures of a policy say nothing about it."""
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.rendering.text.simulation import COULD_NOT_GROW
+
+    stuck = [side.source for side in found.sides if not side.could_grow]
+    if stuck:
+        raise InputError(f"{', '.join(stuck)}: {COULD_NOT_GROW}: take the holds away, or write spec.template")
 
 
 def _sides(policy_path: Path | None, against_path: Path | None, name: str | None, now: int) -> "list[tuple[str, PolicySet]]":

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from reconciler.rendering.simulated_run import RunAction, RunDocument, RunTurn
+from reconciler.plan.one_write import DEFERRED
+from reconciler.plan.replay import falls_on_never
+from reconciler.rendering.simulated_run import RunAction, RunDocument, RunTotals, RunTurn
 from reconciler.values.duration import duration_text
 
 _VERBS = {
@@ -40,16 +42,20 @@ def summary_lines(document: RunDocument) -> Iterator[str]:
     if total.unpriced and total.cost is not None:
         money += f" (without {len(total.unpriced)} targets that have no price)"
     yield f"Scenario {document.scenario}: {duration_text(total.seconds)} of virtual time, {document.decisions} decisions"
-    yield (
-        f"  pods        {total.pods_placed} placed, waited {duration_text(total.wait_p50_seconds)} (p50), "
-        f"{duration_text(total.wait_p95_seconds)} (p95), {duration_text(total.wait_max_seconds)} (longest); "
-        f"{total.pods_pending} still pending"
-    )
+    waits = ((50, "p50", total.wait_p50_seconds), (95, "p95", total.wait_p95_seconds), (100, "longest", total.wait_max_seconds))
+    waited = ", ".join(f"{_waited(total, percent, seconds)} ({name})" for percent, name, seconds in waits)
+    never = f"{total.pods_never_placed} never got a node, {total.pods_pending} still pending"
+    yield f"  pods        {total.pods_placed} placed, waited {waited}; {never}"
     yield f"  nodes       {total.nodes_joined} joined, {total.nodes_removed} removed, {hours:.1f} node hours{money}"
     yield f"  actions     {document.actions} done, {total.writes_refused} writes refused, {total.evictions} pods evicted"
     yield f"  violations  {len(document.violations)}"
     for sentence in document.unmet:
         yield f"  NOT MET     {sentence}"
+
+
+def _waited(total: RunTotals, percent: int, seconds: int) -> str:
+    late = falls_on_never(percent, total.pods_placed, total.pods_never_placed)
+    return f"longer than {duration_text(seconds)}" if late else duration_text(seconds)
 
 
 def clock(seconds: int) -> str:
@@ -78,7 +84,8 @@ def _action(actions: list[RunAction]) -> str:
     nodes = [node for action in actions for node in action.nodes]
     which = f" ({_nodes(tuple(nodes))})" if nodes else ""
     more = f" (and {len(actions) - 1} more)" if len(actions) > 1 else ""
-    outcome = "" if first.state == "Done" else f" [{first.state}: {first.explanation}]"
+    state = "Next turn" if first.code == DEFERRED else first.state
+    outcome = "" if first.state == "Done" else f" [{state}: {first.explanation}]"
     return f"{_VERBS[first.kind]} {first.group}{size}{which}: {first.message}{more}{outcome}"
 
 

@@ -29,7 +29,7 @@ from reconciler.rendering.status import (
     PolicyStatus,
     StatusDocument,
 )
-from reconciler.rendering.wording import next_step
+from reconciler.rendering.wording import next_block, next_step
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 
 # How the policy's source stands, kept beside the memory of the loop: what is said of a policy that has no object of its own.
@@ -222,6 +222,7 @@ def _groups(
                 if line is not None
                 else OwnerStatus(),
                 next=next_step(line) if line is not None else "",
+                block=next_block(line) if line is not None else (),
                 hold=facts.owner.hold if facts is not None else "",
                 hold_over=mark is not None and not mark.holds(now_seconds),
                 backoff_until=instant_text(waiting.until_seconds) if waiting is not None else "",

@@ -19,6 +19,7 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.events import EventRecorder
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.collection import Served
+from reconciler.plan.one_write import DEFERRED
 from reconciler.plan.plan import Plan
 from reconciler.providers.contract import RemovalProgress, RemovalState, WriteCode
 from reconciler.rendering.wording import one_sentence
@@ -26,7 +27,7 @@ from reconciler.values.plural import count_text
 
 # What a turn did, as lines of the log: what is alike in one group is one line, with all names.
 
-_SAID_BY_THE_PLAN = ("Observe", "Held", "Deferred", Arriving.code)
+_SAID_BY_THE_PLAN = ("Observe", "Held", DEFERRED, Arriving.code)
 _T = TypeVar("_T")
 
 

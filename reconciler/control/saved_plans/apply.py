@@ -10,6 +10,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.decisions.ownership.owner import OUR_MANAGER
 from reconciler.plan.approvals import Approval, Occasion, judge_removals
 from reconciler.plan.comparison import evicted_now
+from reconciler.plan.one_write import DEFERRED
 from reconciler.plan.plan import Action, ActionKind, GroupLine, OwnerState, Plan
 from reconciler.plan.saved import Intersection, Refusal, action_key, intersection
 from reconciler.providers.contract import ClusterPort
@@ -31,12 +32,14 @@ class RemovalTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a saved plan. `results` are actions that were tried, `refusals` those that were not; `unavailable` says
-    why it stopped early."""
+    """What became of a saved plan. `results` are actions that were tried, `refusals` those that were not; `later` are keys
+    of those that a further turn did, since the one before had just written their target; `unavailable` says why it stopped
+    early."""
 
     fresh: Plan | None = None
     results: tuple[ActionResult, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    later: frozenset[object] = frozenset()
     unavailable: str = ""
 
     @property
@@ -73,22 +76,27 @@ class PlanApplication:
         fresh: Plan | None = None
         results: list[ActionResult] = []
         refusals: list[Refusal] = []
+        later: set[object] = set()
         for number in range(MAX_ROUNDS):
             self._agreed = Intersection()
             report = self._loop.turn()
             if number == 0:
                 fresh = report.plan
             refusals += self._agreed.refusals
-            waiting = [result for result in report.results if result.code == "Deferred"]
+            waiting = [result for result in report.results if result.code == DEFERRED]
             again = bool(waiting) and number + 1 < MAX_ROUNDS and not report.unavailable
-            results += [result for result in report.results if not again or result.code != "Deferred"]
+            later.update(action_key(result.action) for result in report.results if number and result.state is ResultState.DONE)
+            results += [result for result in report.results if not again or result.code != DEFERRED]
             if not again:
-                return Applied(fresh=fresh, results=tuple(results), refusals=tuple(refusals), unavailable=report.unavailable)
+                return Applied(
+                    fresh=fresh, results=tuple(results), refusals=tuple(refusals), later=frozenset(later),
+                    unavailable=report.unavailable,
+                )  # fmt: skip
             done = (result for result in report.results if result.state is ResultState.DONE)
             self._adopted.update(result.action.target for result in done if result.action.kind is ActionKind.ADOPT)
             keys = {action_key(result.action) for result in waiting}
             self._left = tuple(action for action in self._left if action_key(action) in keys)
-        return Applied(fresh=fresh, results=tuple(results), refusals=tuple(refusals))
+        return Applied(fresh=fresh, results=tuple(results), refusals=tuple(refusals), later=frozenset(later))
 
     def _choose(self, fresh: Plan, world: World) -> tuple[Action, ...]:
         """What the loop may do of its decision."""
@@ -150,7 +158,7 @@ def apply_document(saved: Plan, applied: Applied, now_seconds: int, happened: tu
     for action in saved.actions:
         key = action_key(action)
         if key in results:
-            actions.append(_result(action, results[key]))
+            actions.append(msgspec.structs.replace(_result(action, results[key]), later=key in applied.later))
         elif key in refusals:
             actions.append(_refusal(action, refusals[key]))
         else:

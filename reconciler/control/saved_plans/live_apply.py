@@ -23,6 +23,7 @@ from reconciler.control.saved_plans.departures import Departures
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.plan.one_write import DEFERRED
 from reconciler.plan.plan import Bound, Plan
 from reconciler.plan.reason import Because
 from reconciler.plan.saved import Refusal, action_key
@@ -39,7 +40,7 @@ from reconciler.values.whole_number import whole_number
 
 VIEW_PATIENCE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
-_NOT_JUDGED = frozenset({"Deferred", WriteCode.UNAVAILABLE.value})
+_NOT_JUDGED = frozenset({DEFERRED, WriteCode.UNAVAILABLE.value})
 """What a turn says of an action against which nothing stands but the moment."""
 
 

@@ -16,6 +16,7 @@ from reconciler.decisions.ownership.second_writer import without_last_writes
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.decisions.reasons.sizes import PendingPods
 from reconciler.decisions.removal.under_way import called_off, intending, recovered
+from reconciler.plan.one_write import DEFERRED, OneWrite
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.policy.documents import Mode, PolicySet
 from reconciler.providers.contract import (
@@ -292,7 +293,7 @@ class ControlLoop:
         observing = _observing(world, policy, now_seconds)
         held = {line.name for line in plan.groups if line.held}
         burst = arriving(plan, world, policy.policy.pods, now_seconds) if self._waits_for_bursts else None
-        written: set[str] = set()
+        turn = OneWrite()
         intended: set[tuple[str, str]] = set()
         results: dict[int, ActionResult] = {}
         leaving: dict[int, Action] = {}
@@ -306,16 +307,16 @@ class ControlLoop:
                 results[number] = _skipped(action, "Held", f"{action.group} is held")
             elif burst is not None and action.reason.code == PendingPods.code:
                 results[number] = _skipped(action, Arriving.code, burst.sentence())
-            elif action.target in written:
+            elif turn.waits(action):
                 results[number] = _skipped(
-                    action, "Deferred", f"this turn has just written {action.target}; the next one judges it"
+                    action, DEFERRED, f"this turn has just written {action.target}; the next one judges it"
                 )
             elif action.kind is ActionKind.REMOVE_NODE:
                 leaving[number] = action
             else:
                 results[number] = self._act(action, world)
                 if results[number].state is ResultState.DONE:
-                    written.add(action.target)
+                    turn.done(action)
         results |= self._remove(leaving, world, memory, intended)
         return tuple(results[number] for number in range(len(plan.actions)))
 

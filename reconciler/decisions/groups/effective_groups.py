@@ -146,6 +146,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),
         price_micros=parse_money(price) if price else None,
         headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields())) is None else headroom[1],
+        windows=_windows(sources),
         scale_down=values.all_below("scaleDown", ScaleDown),
         scale_up=scale_up,
         hold=hold,

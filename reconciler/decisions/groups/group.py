@@ -11,7 +11,7 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.reason import Reason
 from reconciler.policy.balancing import ALWAYS_IGNORED, ALWAYS_IGNORED_PREFIX, presets
-from reconciler.policy.documents import Growth, Headroom, Mode, NodeGroupPolicy, ScaleDown, ScaleUp, WithoutMachines
+from reconciler.policy.documents import Growth, Headroom, Mode, NodeGroupPolicy, ScaleDown, ScaleUp, Window, WithoutMachines
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +49,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     startup_taints: tuple[str, ...] = ()
     price_micros: int | None = None
     headroom: Headroom = Headroom()
+    windows: tuple[Window, ...] = ()
     scale_down: ScaleDown[Never]
     scale_up: ScaleUp[Never]
     hold: str = ""

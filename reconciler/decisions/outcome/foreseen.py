@@ -9,6 +9,7 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.demand.pending import Served
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.group_situation import unmade_key, waiting_key
 from reconciler.decisions.view import View
@@ -104,7 +105,7 @@ def _still(group: GroupDraft) -> bool:
 def _forbids(policy: NodeGroupPolicy) -> bool:
     """Whether a bound of zero keeps nodes for ever."""
     pace = policy.pace
-    zero = any(budget.nodes == 0 or budget.percent == 0 for budget in policy.budgets)
+    zero = any(map(allows_none, policy.budgets))
     return zero or pace.max_removed_percent == 0 or pace.require_approval_above == 0
 
 

@@ -87,17 +87,14 @@ def _group_line(plan: Draft, draft: GroupDraft, wanted: int | None) -> GroupLine
         owner=draft.judgement.ownership,
         held=bool(draft.held_why),
         price_per_hour=None if group.price_micros is None else price_text(group.price_micros),
-        reasons=(*_group_reasons(plan, draft), *_hand_over(draft, wanted)),
+        reasons=(*_group_reasons(plan, draft), *_hand_over(draft)),
     )
 
 
-def _hand_over(draft: GroupDraft, wanted: int | None) -> tuple[Reason, ...]:
-    """What to write so that a group which its topology keeps from changing becomes ours. A group on hold would not change
-    then either."""
+def _hand_over(draft: GroupDraft) -> tuple[Reason, ...]:
+    """What to write so that a group whose replicas its topology declares becomes ours, whatever it would change to."""
     group, owner = draft.group, draft.judgement.ownership
-    if wanted in (None, draft.situation.current) or group.hold or group.facts is None:
-        return ()
-    if owner.state is not OwnerState.HELD or owner.by in NO_OWNER:
+    if group.facts is None or owner.state is not OwnerState.HELD or owner.by in NO_OWNER:
         return ()
     found = from_topology(group.facts, group.min_size, group.max_size)
     return () if found is None else (found.reason(),)

@@ -101,12 +101,14 @@ def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
 
 
 class FromTopology(Because, frozen=True, kw_only=True):
-    """A topology declares the replicas of a group that would change: what to write so that the group becomes ours, and what
-    the webhook makes of it. `lines` are YAML to add at `where`; `alone` is what removing replicas without them sets."""
+    """A topology declares the replicas of a group: what to write so that the group becomes ours, and what the webhook makes of
+    it. `lines` are YAML to add at `where`, and `block` is the same as a part of the Cluster, to copy; `alone` is what removing
+    replicas without them sets."""
 
     code = "FromTopology"
     where: str
     lines: tuple[str, ...]
+    block: tuple[str, ...]
     before: int
     after: int
     alone: int
@@ -132,11 +134,26 @@ def from_topology(facts: TargetFacts, min_size: int, max_size: int) -> FromTopol
     return FromTopology(
         where=way.where,
         lines=way.lines,
+        block=_block(facts, way.lines),
         before=facts.replicas or 0,
         after=way.replicas,
         alone=defaulted(facts.replicas, None, None),
         min=min_size,
         max=max_size,
+    )
+
+
+def _block(facts: TargetFacts, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """The entry of the Cluster with these lines and without replicas. Names are quoted: `on` and `1` are text here."""
+    cluster = f"Cluster {facts.ref.namespace}/{facts.cluster_name}" if facts.cluster_name else "The Cluster"
+    return (
+        f"# {cluster}: in the same change, take replicas out of this entry",
+        "spec:",
+        "  topology:",
+        "    workers:",
+        f"      {workers_field(facts.ref.kind)}:",
+        f"        - name: {msgspec.json.encode(facts.owner.topology_deployment).decode()}",
+        *(f"          {line}" for line in lines),
     )
 
 

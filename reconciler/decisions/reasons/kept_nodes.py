@@ -316,16 +316,31 @@ class NotUnreadyLongEnough(Because, frozen=True, kw_only=True):
 
 
 class DisruptionBudgetUsedUp(Because, frozen=True, kw_only=True):
-    """A budget of the policy allows no further node at once; one of `nodes` and `percent` is set."""
+    """A budget of the policy allows no further node at once; one of `nodes` and `percent` is set. `until`: one of zero with a
+    schedule ends then."""
 
     code = "Budget"
     nodes: int | None
     percent: int | None
+    until: str = ""
 
     def sentence(self) -> str:
         """The budget as the policy writes it."""
         amount = f"{self.percent}%" if self.nodes is None else count_text(self.nodes, "node")
+        if self.until:
+            return f"a budget allows {amount} at once until {self.until}"
         return f"the budget of {amount} at once is used up"
+
+
+class KeptByWindow(Because, frozen=True, kw_only=True):
+    """When the other timers end, a window is open that keeps the group larger."""
+
+    code = "KeptByWindow"
+    group: str
+    min: int
+    until: str
+
+    template = "a window keeps {group} at {min} or more until {until}"
 
 
 class RemovalPaceReached(Because, frozen=True, kw_only=True):

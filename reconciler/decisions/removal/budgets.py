@@ -32,6 +32,7 @@ class BudgetLedger:
         self, budgets: tuple[Budget, ...], ready_nodes: int, leaving: Counter[RemovalReason | None], now_seconds: int
     ) -> None:
         self._left: list[tuple[Budget, int]] = []
+        self._zero = [budget for budget in budgets if allows_none(budget)]
         nodes = ready_nodes + leaving.total()
         for budget in budgets or DEFAULT_BUDGETS:
             if not _open(budget, now_seconds):
@@ -44,9 +45,27 @@ class BudgetLedger:
         """The budget that allows no further removal for this reason, or None."""
         return next((budget for budget, left in self._left if left <= 0 and _covers(budget, reason)), None)
 
+    def shut_at(self, reason: RemovalReason, at_seconds: int) -> tuple[Budget, int | None] | None:
+        """The budget of zero that keeps every node then, the one that ends last, with its end (None: it has none)."""
+        found: list[tuple[Budget, int | None]] = []
+        for budget in self._zero:
+            if not _covers(budget, reason):
+                continue
+            if not budget.schedule:
+                return budget, None
+            until = closes_at(budget.schedule, budget.time_zone, budget.duration_seconds or 0, at_seconds)
+            if until is not None:
+                found.append((budget, until))
+        return max(found, key=lambda pair: pair[1] or 0, default=None)
+
     def take(self, reason: RemovalReason) -> None:
         """One more node leaves."""
         self._left = [(budget, left - 1 if _covers(budget, reason) else left) for budget, left in self._left]
+
+
+def allows_none(budget: Budget) -> bool:
+    """Whether no node leaves for its reasons while it is open."""
+    return budget.nodes == 0 or budget.percent == 0
 
 
 def _covers(budget: Budget, reason: RemovalReason) -> bool:

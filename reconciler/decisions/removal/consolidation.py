@@ -24,7 +24,7 @@ from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.kinds import Takeover
 from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.plan.plan import NodeState
-from reconciler.policy.documents import Toggle
+from reconciler.policy.documents import RemovalReason, Toggle
 from reconciler.scheduling.relocation import Places, is_too_much, lift, requested
 from reconciler.values.money import price_text
 
@@ -308,7 +308,8 @@ def consolidate(draft: Draft, judged: dict[int, Judged], removals: Removals, und
         since[key] = draft.memory.replaceable_since.get(key, draft.now_seconds)
         due = since[key] + found.wait_seconds
         for index in found.nodes:
-            judged[index] = msgspec.structs.replace(judged[index], removable_at=max(due, draft.now_seconds))
+            timer = removals.last_timer(index, RemovalReason.CONSOLIDATED, due, cools_down=True)
+            judged[index] = msgspec.structs.replace(judged[index], removable_at=timer.at_seconds)
         if starts is None and calm and due <= draft.now_seconds and removals.may_replace(found.nodes):
             starts = found
     if starts is None:

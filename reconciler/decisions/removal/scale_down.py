@@ -10,7 +10,6 @@ from reconciler.cluster.world import World
 from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.demand.purchase import NOTHING, Bought, came_late
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.reasons.groups import CoolDown
 from reconciler.decisions.reasons.kept_nodes import (
     AtMinSize,
     AwaitedByPods,
@@ -36,6 +35,7 @@ from reconciler.decisions.removal.budgets import BudgetLedger, floor_of
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.kinds import KINDS, Leaving, Takeover
+from reconciler.decisions.removal.last_timer import LastTimers, Timer
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
@@ -105,7 +105,6 @@ class Removals:
         self._ledger = ledger
         self.halted = halted
         self._bought = bought
-        self._cool_down = _cool_down(draft)
         empty = frozenset(draft.memory.left_empty)
         leaving: Counter[RemovalReason | None] = Counter(
             RemovalReason.EMPTY if node.name in empty else None
@@ -114,6 +113,7 @@ class Removals:
         )
         managed_ready = sum(group.situation.ready for group in draft.groups)
         self._budgets = BudgetLedger(draft.policy.budgets, managed_ready, leaving, draft.now_seconds)
+        self._timers = LastTimers(draft, self._budgets)
         managed = sum(len(group.situation.nodes) for group in draft.groups)
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
         self._gone: Counter[int] = Counter()
@@ -168,7 +168,7 @@ class Removals:
 
     def may_replace(self, nodes: Iterable[int]) -> bool:
         """Whether a replacement of these nodes may begin now: their drains would have to follow."""
-        free = self._cool_down is None and self._pace > 0 and self._budgets.refuses(RemovalReason.CONSOLIDATED) is None
+        free = self._timers.cool_down is None and self._pace > 0 and self._budgets.refuses(RemovalReason.CONSOLIDATED) is None
         return free and self._ceilings.allows(nodes)
 
     def _take_over(self, one: Takeover, judged: dict[int, Judged], waited_for: frozenset[int]) -> None:
@@ -318,10 +318,11 @@ class Removals:
         since = draft.memory.unneeded_since.get(node.name, draft.now_seconds)
         leaving = Leaving(draft=draft, group=group, candidate=candidate, since=since, takeover=takeover)
         due = KINDS[reason].due(leaving)
-        blocker = self._not_now(reason, due) or self._ceilings.refuses(group)
+        timer = self.last_timer(candidate.index, reason, due, cools_down=KINDS[reason].cools_down)
+        blocker = self._not_now(reason, timer) or self._ceilings.refuses(group)
         if blocker is not None:
             remembered = None if self.halted else since
-            at = None if self.halted else max(due, draft.now_seconds)
+            at = timer.at_seconds if blocker is timer.blocker else None
             return Judged(candidate=candidate, safe=True, blockers=(blocker,), unneeded_since=remembered, removable_at=at)
         self._budgets.take(reason)
         self._pace -= 1
@@ -331,13 +332,18 @@ class Removals:
         group.desired -= 1
         return Judged(candidate=candidate, safe=True, blockers=(), unneeded_since=since, removable_at=due, why=why)
 
-    def _not_now(self, reason: RemovalReason, due: int) -> Blocker | None:
+    def last_timer(self, index: int, reason: RemovalReason, due: int, *, cools_down: bool) -> Timer:
+        """What a node waits for last, which has left its group already in this plan; its own time ends when it is due."""
+        group = self._draft.groups[self._draft.members.group_of[index]]
+        waits = KINDS[reason].waits(why=reason.value, removable_at=instant_text(due)).blocker()
+        left = group.situation.size - self._gone[group.position]
+        return self._timers.last(group, reason, due, waits, left, cools_down=cools_down)
+
+    def _not_now(self, reason: RemovalReason, timer: Timer) -> Blocker | None:
         if self.halted:
             return RemovalsHalted(why=self.halted[0]).blocker()
-        if due > self._draft.now_seconds:
-            return KINDS[reason].waits(why=reason.value, removable_at=instant_text(due)).blocker()
-        if self._cool_down is not None and KINDS[reason].cools_down:
-            return self._cool_down.blocker()
+        if timer.blocker is not None:
+            return timer.blocker
         budget = self._budgets.refuses(reason)
         if budget is not None:
             return DisruptionBudgetUsedUp(nodes=budget.nodes, percent=budget.percent).blocker()
@@ -345,23 +351,6 @@ class Removals:
             percent = self._draft.policy.pace.max_removed_percent
             return RemovalPaceReached(percent=percent).blocker()
         return None
-
-
-def _cool_down(draft: Draft) -> CoolDown | None:
-    """The cool-down in force that ends last. A plan that adds nodes removes none, unless that delay is 0."""
-    pace, memory, now = draft.policy.pace, draft.memory, draft.now_seconds
-    if draft.added and pace.delay_after_add_seconds:
-        return CoolDown(after="the nodes that this plan adds", delay_seconds=pace.delay_after_add_seconds, until="")
-    running = [
-        (since + delay, CoolDown(after=after, delay_seconds=delay, until=instant_text(since + delay)))
-        for after, delay, since in (
-            ("nodes were added", pace.delay_after_add_seconds, memory.last_added_seconds),
-            ("a removal", pace.delay_after_delete_seconds, memory.last_removed_seconds),
-            ("a failure", pace.delay_after_failure_seconds, memory.last_failed_seconds),
-        )
-        if since and since + delay > now
-    ]
-    return max(running, key=lambda pair: pair[0])[1] if running else None
 
 
 def _pod_of(world: World, candidate: Candidate, shape: int) -> str:

@@ -56,8 +56,11 @@ KEYS = PolicyKeys(
         ),
     ),
     default_discovery="cluster-api",
+    never_adopted=dict.fromkeys(
+        ("capi-topology", "topology", "topology controller"),
+        "hand its groups over in the Cluster: `reconciler plan` prints the block; replicas go, both size annotations come",
+    ),
     controllers={
-        "capi-topology": "the Cluster's topology writes replicas back within a second: unset them there instead",
         "capi-machinedeployment": "a MachineDeployment writes the replicas of its MachineSets: size the MachineDeployment",
     },
 )

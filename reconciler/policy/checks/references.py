@@ -113,6 +113,14 @@ def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
         if manager in _controllers():
             message = f"{manager} is a controller that would take replicas back"
             policy.warn(findings, "AdoptsFromController", f"spec.adoptFrom[{index}]", message, _controllers()[manager])
+        elif manager in _never_adopted():
+            message = f"{manager} has no effect here: what the topology of a Cluster declares is never taken over"
+            policy.warn(findings, "AdoptHasNoEffect", f"spec.adoptFrom[{index}]", message, _never_adopted()[manager])
+
+
+@cache
+def _never_adopted() -> dict[str, str]:
+    return {name: advice for keys in platform_keys() for name, advice in keys.never_adopted.items()}
 
 
 @cache

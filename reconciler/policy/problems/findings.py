@@ -40,6 +40,7 @@ class Problem(msgspec.Struct, frozen=True, order=True, kw_only=True):
 # Every problem code with the rule behind it. Codes are stable: scripts and suppressions name them.
 
 _TEXT_CODES: Mapping[str, str] = {
+    "AdoptHasNoEffect": "An entry of adoptFrom that names the topology controller has no effect: it is never taken over from.",
     "AdoptsFromController": "Replicas that a controller keeps writing cannot be taken over.",
     "AliasBomb": "Aliases may not make a text much larger than it is.",
     "AliasLoop": "An alias may not stand inside what it repeats.",

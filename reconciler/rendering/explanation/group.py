@@ -18,7 +18,15 @@ from reconciler.rendering.explanation.document import (
 )
 from reconciler.rendering.plain import listed
 from reconciler.rendering.text.layout import paragraph
-from reconciler.rendering.wording import action_words, blockers_words, count, owner_words, state_words, utilization_words
+from reconciler.rendering.wording import (
+    action_words,
+    blockers_words,
+    count,
+    next_block,
+    owner_words,
+    state_words,
+    utilization_words,
+)
 from reconciler.values.instant import instant_text
 
 # What there is to say about a group besides its line in the plan: limits, pods it was no option for, back-off, values.
@@ -120,6 +128,7 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
         if reason in told:
             continue
         lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
+    lines += [f"    {one}" for one in next_block(line)]
     lines += [*_template(group, width), *_group_limits(found, width), *_group_rejected(found, width), *_values(found, width)]
     return [*lines, *_nodes(case, name, width)]
 

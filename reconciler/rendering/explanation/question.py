@@ -9,6 +9,7 @@ import msgspec
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.reasons.amounts import amount_text, permille_text
+from reconciler.decisions.removal.last_timer import LAST_TIMERS
 from reconciler.decisions.removal.utilization import (
     GPU_RESOURCES,
     counted_resources,
@@ -117,10 +118,17 @@ def explain_node(case: Case, name: str, width: int) -> list[str]:
     if line.unneeded_since:
         lines += paragraph(f"unneeded since {line.unneeded_since}", width, 0)
     if line.removable_at:
-        after = found.unneeded_time
-        told = f", {after.value} after it was first unneeded ({after.chain[0].source})" if after and line.unneeded_since else ""
-        lines += paragraph(f"may go at {line.removable_at}{told}", width, 0)
+        lines += paragraph(f"may go at {line.removable_at}{_timer(found)}", width, 0)
     return lines
+
+
+def _timer(found: NodeExplanation) -> str:
+    """Which timer the node waits for last."""
+    line, after = found.decision, found.unneeded_time
+    ended = next((words for blocker in line.blockers if (words := LAST_TIMERS.get(blocker.code))), "")
+    if ended:
+        return f", {ended}"
+    return f", {after.value} after it was first unneeded ({after.chain[0].source})" if after and line.unneeded_since else ""
 
 
 def _blockers(line: NodeLine, width: int) -> list[str]:

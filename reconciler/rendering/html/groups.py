@@ -7,7 +7,15 @@ from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.group_notes import GroupWhy, further_reasons, group_whys, removal_words
 from reconciler.rendering.html.element import DASH, NOTHING, Content, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, scrolling, slots
-from reconciler.rendering.wording import NO_GROUPS, SAME, group_mark, groups_with_other_actions, held_words, owner_words
+from reconciler.rendering.wording import (
+    NO_GROUPS,
+    SAME,
+    group_mark,
+    groups_with_other_actions,
+    held_words,
+    next_block,
+    owner_words,
+)
 
 MOST_GROUPS = 300
 _MOST_REASONS = 6
@@ -144,4 +152,6 @@ def _why(group: GroupLine, actions: Sequence[Action], why: GroupWhy | None) -> H
     left = len(told) - _MOST_REASONS
     if left > 1:
         told = [*told[:_MOST_REASONS], f"and {counted(left, 'reason')} more"]
-    return tag("ul", joined(tag("li", sentence) for sentence in told)) if told else NOTHING
+    block = next_block(group)
+    shown = tag("pre", "\n".join(block)) if block else NOTHING
+    return joined((tag("ul", joined(tag("li", sentence) for sentence in told)), shown)) if told else shown

@@ -254,6 +254,9 @@ class Page:
             lines += self._painted(paragraph(f"{told}: {lot.owner}", self._width, 2, "! "), Tone.HELD)
             for sentence in lot.sentences:
                 lines += paragraph(sentence, self._width, 4, "- ")
+            if lot.block and len(lot.groups) > 1:
+                lines += paragraph(f"for {lot.groups[0]}, and likewise for the others:", self._width, 4)
+            lines += [f"      {line}" for line in lot.block]
         return lines + self._more(sum(len(lot.groups) for lot in lots[shown:]), "group")
 
     def cost(self) -> list[str]:

@@ -6,17 +6,19 @@ from decimal import Decimal
 import msgspec
 
 from reconciler.plan.money import money_text
-from reconciler.plan.replay import Replay, ReplayFigures
+from reconciler.plan.replay import Replay, ReplayFigures, falls_on_never
+from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.markdown_code import code, folded
 from reconciler.rendering.markdown_code import table as markdown_table
-from reconciler.rendering.plain import plain
+from reconciler.rendering.plain import listed, plain
 from reconciler.rendering.text.layout import Column, Row, Style, Tone, paragraph, table
 from reconciler.values.duration import duration_text
 
 # The figures of a replay in words, the same on a terminal and in a pull request.
 
 _UNKNOWN = "unknown"
+COULD_NOT_GROW = "no group could grow, so the figures say nothing about this policy"
 
 
 class FigureLine(msgspec.Struct, frozen=True):
@@ -46,10 +48,11 @@ def figure_lines(replay: Replay) -> tuple[FigureLine, ...]:
     """Availability first, then cost, then what was done."""
     sides, currency = replay.sides, replay.currency
     lines = [
-        _seconds(sides, "time to schedule, p50", lambda side: side.wait_p50_seconds),
-        _seconds(sides, "time to schedule, p95", lambda side: side.wait_p95_seconds),
-        _seconds(sides, "time to schedule, p99", lambda side: side.wait_p99_seconds),
-        _seconds(sides, "time to schedule, longest", lambda side: side.wait_max_seconds),
+        _waits(sides, "p50", 50, lambda side: side.wait_p50_seconds),
+        _waits(sides, "p95", 95, lambda side: side.wait_p95_seconds),
+        _waits(sides, "p99", 99, lambda side: side.wait_p99_seconds),
+        _waits(sides, "longest", 100, lambda side: side.wait_max_seconds),
+        _counts(sides, "pods that never got a node", lambda side: side.pods_never_placed),
         _tenths(sides, "unplaced pod minutes", lambda side: side.unplaced_pod_seconds, 60),
         _share(sides, "pod time with a node", lambda side: side.served_ppm, 10_000),
         _counts(sides, "pods pending at the end", lambda side: side.pods_pending),
@@ -61,6 +64,8 @@ def figure_lines(replay: Replay) -> tuple[FigureLine, ...]:
         _money(sides, "cost", lambda side: side.cost, currency),
         _tenths(sides, "pod minutes lost by evictions", lambda side: side.lost_pod_seconds, 60),
         _money(sides, "cost of what was lost", lambda side: side.lost_cost, currency),
+        _counts(sides, "nodes grown before the figures begin", lambda side: side.lead_grown_nodes),
+        _counts(sides, "nodes when the figures begin", lambda side: side.start_nodes),
         _counts(sides, "peak nodes", lambda side: side.peak_nodes),
         _counts(sides, "nodes grown", lambda side: side.grown_nodes),
         _counts(sides, "nodes removed", lambda side: side.removed_nodes),
@@ -90,9 +95,17 @@ def target_lines(replay: Replay) -> tuple[FigureLine, ...]:
 
 
 def note_words(replay: Replay) -> tuple[str, ...]:
-    """What the figures leave out."""
+    """What the figures leave out, and why they may say nothing."""
+    notes: list[str] = []
+    for name, side in zip(side_names(replay), replay.sides, strict=True):
+        if not side.could_grow:
+            notes.append(f"{name}: {COULD_NOT_GROW}")
+        if side.held_groups:
+            notes.append(f"{name}: held all the time: {listed(side.held_groups, NAMES_SHOWN)}")
+        if side.groups_without_template:
+            notes.append(f"{name}: nothing says what a new node offers: {listed(side.groups_without_template, NAMES_SHOWN)}")
     without = sorted({target for side in replay.sides for target in side.unpriced})
-    return (f"without a price, so not in the cost: {', '.join(without)}",) if without else ()
+    return (*notes, *((f"without a price, so not in the cost: {', '.join(without)}",) if without else ()))
 
 
 _Read = Callable[[ReplayFigures], int]
@@ -106,10 +119,13 @@ def _refused(side: ReplayFigures) -> int:
     return side.writes_refused
 
 
-def _seconds(sides: tuple[ReplayFigures, ...], name: str, read: _Read) -> FigureLine:
+def _waits(sides: tuple[ReplayFigures, ...], name: str, percent: int, read: _Read) -> FigureLine:
+    """Of pods that never got a node nobody knows how long they would have waited, nor any difference."""
     values = [read(side) for side in sides]
-    change = f"{values[1] - values[0]:+}s" if len(values) == 2 and values[0] != values[1] else ""
-    return FigureLine(name, tuple(f"{value}s" for value in values), change)
+    never = [falls_on_never(percent, side.pods_placed, side.pods_never_placed) for side in sides]
+    cells = (f"longer than {duration_text(value)}" if late else f"{value}s" for value, late in zip(values, never, strict=True))
+    change = f"{values[1] - values[0]:+}s" if len(values) == 2 and values[0] != values[1] and not any(never) else ""
+    return FigureLine(f"time to schedule, {name}", tuple(cells), change)
 
 
 def _counts(sides: tuple[ReplayFigures, ...], name: str, read: _Read) -> FigureLine:
@@ -208,12 +224,14 @@ def replay_markdown(replay: Replay) -> str:
 def replay_section(replay: Replay, width: int, style: Style) -> list[str]:
     """The figures below something else: a heading and the table, without targets."""
     heading = style.paint("Replay", Tone.HEADING)
-    return [heading, *paragraph(heading_words(replay), width, 2), *_table(replay, "", figure_lines(replay), width, style)]
+    told = [*paragraph(heading_words(replay), width, 2), *_table(replay, "", figure_lines(replay), width, style)]
+    return [heading, *told, *(line for note in note_words(replay) for line in paragraph(note, width, 2))]
 
 
 def replay_markdown_section(replay: Replay) -> list[str]:
     """The same for a pull request."""
-    return ["### Replay", "", code(heading_words(replay)), "", *_markdown(replay, "", figure_lines(replay))]
+    told = ["### Replay", "", code(heading_words(replay)), "", *_markdown(replay, "", figure_lines(replay))]
+    return [*told, *(line for note in note_words(replay) for line in ("", code(note)))]
 
 
 def _table(replay: Replay, title: str, lines: tuple[FigureLine, ...], width: int, style: Style) -> list[str]:

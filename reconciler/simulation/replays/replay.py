@@ -14,7 +14,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.groups.effective_groups import closes_at, effective_groups
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
-from reconciler.plan.replay import Replay, ReplayFigures
+from reconciler.plan.replay import Replay, ReplayFigures, waited_seconds
 from reconciler.policy.documents import GroupFields, PolicySet
 from reconciler.policy.values.schedule import openings_after
 from reconciler.scheduling.state import SchedulingState
@@ -25,7 +25,7 @@ from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.workloads import Workload
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
-from reconciler.simulation.replays.replay_figures import Ledger, money, percentile, share_permille
+from reconciler.simulation.replays.replay_figures import Ledger, money, share_permille
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace, policy_world
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.values.instant import instant_text
@@ -296,7 +296,10 @@ class ReplayRun:
         self._read = 0
         self._bound: dict[str, tuple[int, str]] = {}
         self._of_nodes = {pod.key for pod in self.cluster.objects.pods.values() if self.cluster.objects.goes_with_node(pod)}
-        self._decisions = 0
+        self._decisions = self._lead_grown = 0
+        self._without_template = frozenset(group.name for group in groups if group.template is None)
+        self._always_held = frozenset(group.name for group in groups)
+        self._could_grow = False
 
     def turns(self) -> Iterator[int]:
         """Turn by turn, to the end; the instants (Unix seconds)."""
@@ -309,12 +312,19 @@ class ReplayRun:
                 self._count_from(now)
             plan, memory = decide(self.cluster.world(), self._policy, memory, now, self._work_budget)
             self._decisions += 1
+            self._look_at(plan)
             outcomes = execute(plan, self.cluster, self._writes)
             memory = settle(memory, outcomes)
             self._advance(self._latest(plan, memory, outcomes))
             self._spread.pass_time(self.cluster.now_seconds - now)
             yield self.cluster.now_seconds
         self._take_events()
+
+    def _look_at(self, plan: Plan) -> None:
+        """Which groups are held, and whether one could grow."""
+        free = {line.name for line in plan.groups if not line.held}
+        self._always_held -= free
+        self._could_grow |= not free <= self._without_template
 
     def _latest(self, plan: Plan, memory: Memory, outcomes: tuple[Outcome, ...]) -> int:
         """When the loop looks again, whatever happens."""
@@ -380,6 +390,8 @@ class ReplayRun:
                 continue
             if self._ledger is not None:
                 self._ledger.read(event, self._share(event))
+            elif event.kind is Happened.NODE_JOINED:
+                self._lead_grown += 1
             elif event.kind is Happened.POD_BOUND:
                 self._bound[event.object] = (event.at_seconds, event.detail)
 
@@ -408,23 +420,28 @@ class ReplayRun:
         assert self._ledger is not None  # noqa: S101 - for the type checker: set right above
         totals = self._ledger.close(self.cluster.now_seconds)
         asked = totals.placed_pod_seconds + totals.unplaced_pod_seconds
-        counts = totals.counts
+        counts, waits, never = totals.counts, totals.waits, totals.never_placed
+        whole = self._trace.end_seconds - self._trace.start_seconds
+        waited = partial(waited_seconds, waits, never, whole_seconds=whole)
         return ReplayFigures(
             policy=self._policy.policy.name,
             source=source,
-            pods_placed=len(totals.waits),
-            wait_p50_seconds=percentile(totals.waits, 50),
-            wait_p95_seconds=percentile(totals.waits, 95),
-            wait_p99_seconds=percentile(totals.waits, 99),
-            wait_max_seconds=totals.waits[-1] if totals.waits else 0,
+            pods_placed=len(waits),
+            pods_never_placed=never,
+            wait_p50_seconds=waited(50),
+            wait_p95_seconds=waited(95),
+            wait_p99_seconds=waited(99),
+            wait_max_seconds=waited(100),
             pods_pending=sum(1 for _ in self.cluster.objects.pending()),
             unplaced_pod_seconds=totals.unplaced_pod_seconds,
             served_ppm=1_000_000 * totals.placed_pod_seconds // asked if asked else 1_000_000,
             node_seconds=sum(line.node_seconds for line in totals.targets),
+            start_nodes=totals.start_nodes,
             peak_nodes=totals.peak_nodes,
             cost=money(totals.cost_micros) if self._prices else None,
             lost_pod_seconds=totals.lost_pod_seconds,
             lost_cost=money(totals.lost_micros) if self._prices else None,
+            lead_grown_nodes=self._lead_grown,
             grown_nodes=counts.get(Happened.NODE_JOINED, 0),
             removed_nodes=counts.get(Happened.NODE_GONE, 0),
             evictions=counts.get(Happened.POD_EVICTED, 0) + counts.get(Happened.POD_PREEMPTED, 0),
@@ -432,6 +449,9 @@ class ReplayRun:
             writes_refused=counts.get(Happened.WRITE_REFUSED, 0),
             zone_spread_permille=self._spread.permille,
             decisions=self._decisions,
+            could_grow=self._could_grow,
+            held_groups=tuple(sorted(self._always_held)),
+            groups_without_template=tuple(sorted(self._without_template)),
             unpriced=tuple(line.target for line in totals.targets if line.target and line.cost is None and line.node_seconds),
             targets=totals.targets,
         )

@@ -14,11 +14,13 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """What the events of a replay add up to. Times in seconds, money in millionths of the currency times seconds an hour."""
 
     waits: tuple[int, ...]
+    never_placed: int
     unplaced_pod_seconds: int
     placed_pod_seconds: int
     lost_pod_seconds: int
     lost_micros: int
     counts: Mapping[Happened, int]
+    start_nodes: int
     peak_nodes: int
     targets: tuple[GroupFigures, ...]
     cost_micros: int
@@ -46,7 +48,8 @@ class Ledger:
         self._waits: list[int] = []
         self._unplaced = self._placed = self._lost = self._lost_micros = 0
         self._counts: dict[Happened, int] = {}
-        self._peak = len(nodes)
+        self._never = 0
+        self._peak = self._first = len(nodes)
         self._seconds: dict[str, int] = {}
         self._per_target: dict[str, list[int]] = {}
         for target in nodes.values():
@@ -78,6 +81,7 @@ class Ledger:
             case Happened.POD_GONE:
                 if subject in self._waiting:
                     self._unplaced += at - self._waiting.pop(subject)
+                    self._never += 1
                 elif subject in self._running:
                     self._placed += at - max(self._running.pop(subject)[0], self._start)
             case Happened.NODE_JOINED:
@@ -107,11 +111,13 @@ class Ledger:
         placed = self._placed + sum(end_seconds - max(since, self._start) for since, _ in self._running.values())
         return Totals(
             waits=tuple(sorted(self._waits)),
+            never_placed=self._never + len(self._waiting),
             unplaced_pod_seconds=unplaced,
             placed_pod_seconds=placed,
             lost_pod_seconds=self._lost,
             lost_micros=self._lost_micros,
             counts=self._counts,
+            start_nodes=self._first,
             peak_nodes=self._peak,
             targets=tuple(
                 GroupFigures(
@@ -135,11 +141,6 @@ def share_permille(pod: PodShape, node: NodeShape) -> int:
         (pod.requests.memory_bytes, node.allocatable.memory_bytes),
     )
     return min(1000, max((1000 * wanted // offered for wanted, offered in pairs if offered), default=0))
-
-
-def percentile(values: tuple[int, ...], percent: int) -> int:
-    """The nearest-rank percentile of sorted values; 0 of none."""
-    return values[max(0, -(-len(values) * percent // 100) - 1)] if values else 0
 
 
 def money(micro_seconds: int) -> str:

@@ -4,15 +4,18 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reconciler.plan.replay import waited_seconds
 from reconciler.simulation.embedded.agenda import Event, Happened
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Totals of a run over `seconds` of virtual time. Waiting times are of pods that were bound, from their creation (or
-    the start of the run) to the binding. `cost` is None when no group has a price; `unpriced` names groups without."""
+    """Totals of a run over `seconds` of virtual time. Waiting times are from a pod's creation (or the start of the run) to its
+    binding. `pods_never_placed` had no node when they ended, or at the end; a waiting time that falls on one of them is
+    `seconds`, and means longer. `cost` is None when no group has a price; `unpriced` names groups without."""
 
     seconds: int
     pods_placed: int
+    pods_never_placed: int
     wait_p50_seconds: int
     wait_p95_seconds: int
     wait_max_seconds: int
@@ -40,19 +43,23 @@ def summarize(
 ) -> RunSummary:
     """`started_nodes`: node -> target at the start; `waiting`: pods that waited at the start -> since when; `price_micros`:
     price an hour by target."""
-    created = {pod: max(since, start_seconds) for pod, since in waiting.items()}
+    waiting_since = {pod: max(since, start_seconds) for pod, since in waiting.items()}
     alive = dict.fromkeys(started_nodes, start_seconds)
     target_of = dict(started_nodes)
     seconds: dict[str, int] = {}
     waits: list[int] = []
+    never = 0
     counts: dict[Happened, int] = {}
     for event in events:
         counts[event.kind] = counts.get(event.kind, 0) + 1
         match event.kind:
             case Happened.POD_CREATED:
-                created[event.object] = event.at_seconds
+                waiting_since[event.object] = event.at_seconds
             case Happened.POD_BOUND:
-                waits.append(event.at_seconds - created.get(event.object, event.at_seconds))
+                waits.append(event.at_seconds - waiting_since.pop(event.object, event.at_seconds))
+            case Happened.POD_GONE if event.object in waiting_since:
+                del waiting_since[event.object]
+                never += 1
             case Happened.NODE_JOINED:
                 alive[event.object] = event.at_seconds
                 target_of[event.object] = event.target
@@ -65,12 +72,15 @@ def summarize(
         seconds[target_of[node]] = seconds.get(target_of[node], 0) + end_seconds - since
     micros = sum(amount * price_micros[target] for target, amount in seconds.items() if target in price_micros)
     waits.sort()
+    never += len(waiting_since)
+    whole = end_seconds - start_seconds
     return RunSummary(
-        seconds=end_seconds - start_seconds,
+        seconds=whole,
         pods_placed=len(waits),
-        wait_p50_seconds=_percentile(waits, 50),
-        wait_p95_seconds=_percentile(waits, 95),
-        wait_max_seconds=waits[-1] if waits else 0,
+        pods_never_placed=never,
+        wait_p50_seconds=waited_seconds(waits, never, 50, whole),
+        wait_p95_seconds=waited_seconds(waits, never, 95, whole),
+        wait_max_seconds=waited_seconds(waits, never, 100, whole),
         pods_pending=pending,
         node_seconds=sum(seconds.values()),
         cost=f"{micros / 3_600_000_000:.2f}" if price_micros else None,
@@ -82,8 +92,3 @@ def summarize(
         machines_failed=counts.get(Happened.MACHINE_FAILED, 0),
         writes_refused=counts.get(Happened.WRITE_REFUSED, 0),
     )
-
-
-def _percentile(values: list[int], percent: int) -> int:
-    """The nearest-rank percentile of sorted values; 0 of none."""
-    return values[max(0, -(-len(values) * percent // 100) - 1)] if values else 0

@@ -261,12 +261,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
         "facts is None or group.held_why -> group.held_why": "a group whose target is not there is held",
     },
-    "reconciler/decisions/outcome/lines.py": {
-        "wanted in (None, draft.situation.current) or group.hold or group.facts is None -> wanted in (None, "
-        "draft.situation.current) or group.hold": ("who owns a target that is not there is unknown, and asked for below"),
-    },
     "reconciler/decisions/outcome/foreseen.py": {
-        "entry.removable_at or 0 -> entry.removable_at": "nodes that may go have an instant",
         "0 -> 1 in: last_seconds=max((entry.removable_at or 0 for entry in leaving.values()), default=0),": (
             "nodes that may go have an instant; of none it is said that nothing is waited for"
         ),
@@ -338,6 +333,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "2 -> 3 in: return tuple(pin for _, _, pin in sorted(ranked, key=lambda entry: entry[:2]))": "every pod has one pin",
         "True -> False": "what a hold says of a node is left out of the report, and it changes nothing else there",
     },
+    "reconciler/decisions/removal/last_timer.py": {
+        "since and since + delay > now -> since + delay > now": "an instant that never was is long ago",
+    },
     "reconciler/decisions/removal/load.py": {
         "2 -> 3": "room for one more number, which nobody reads",
         "1 -> 2 in: named = ordinary[classes.index(kind)] if known.verdict.rules else -1": "of pods without rules none is named",
@@ -366,7 +364,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "blocker is None and reason is not None -> blocker is None": "without a reason there is a blocker",
         "blocker is not None or reason is None -> blocker is not None": "without a reason there is a blocker",
         "len(moving) > 1 -> len(moving) >= 1": "pods of one shape find the same places in whatever order",
-        "since and since + delay > now -> since + delay > now": "an instant that never was is long ago",
         "True -> False in: self._places = {False: Places(draft.state), True: Places(draft.state)}": (
             "made anew before it is asked"
         ),

@@ -1,0 +1,112 @@
+"""From when on nothing but use keeps a node that may go: the timer that ends last, and which one that is."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.groups.effective_groups import open_windows
+from reconciler.decisions.reasons.groups import CoolDown
+from reconciler.decisions.reasons.kept_nodes import DisruptionBudgetUsedUp, KeptByWindow
+from reconciler.decisions.removal.budgets import BudgetLedger
+from reconciler.plan.reason import Blocker
+from reconciler.policy.documents import RemovalReason
+from reconciler.values.instant import instant_text
+
+_MOST_SPANS = 100
+"""Spans of budgets and windows that follow each other without a gap; with more of them nobody knows an end."""
+
+
+LAST_TIMERS: Mapping[str, str] = {
+    CoolDown.code: "when the cool-down ends",
+    DisruptionBudgetUsedUp.code: "when the budget opens",
+    KeptByWindow.code: "when the window closes",
+}
+"""What happens at the end of the last timer, by the code of the blocker; the node's own time is none of them."""
+
+
+class Timer(msgspec.Struct, frozen=True, kw_only=True):
+    """The one that ends last. `at_seconds` None: it has no known end. `blocker` None: it has ended."""
+
+    at_seconds: int | None
+    blocker: Blocker | None = None
+
+
+class LastTimers:
+    """Of every node of a plan: what it waits for last among its own time (unneeded or unready), the cool-downs, budgets of zero
+    with a schedule, and windows that keep its group larger.
+
+    Budgets that are used up are no timers: they are free again as soon as a drain ends, and nobody knows when.
+    """
+
+    def __init__(self, draft: Draft, budgets: BudgetLedger) -> None:
+        self._draft = draft
+        self._budgets = budgets
+        self.cool_down = cool_down(draft)
+        self._shut: dict[tuple[RemovalReason, int], Timer | None] = {}
+        self._raised: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+
+    def last(
+        self, group: GroupDraft, reason: RemovalReason, own_seconds: int, waits: Blocker | None, left: int, *, cools_down: bool
+    ) -> Timer:
+        """For one node. `own_seconds` is when its own time ends and `waits` what is said until then; `left` is the size of the
+        group without the node."""
+        now = self._draft.now_seconds
+        at, blocker = max(own_seconds, now), waits if own_seconds > now else None
+        if cools_down and self.cool_down is not None and self.cool_down[0] > at:
+            at, blocker = self.cool_down[0], self.cool_down[1].blocker()
+        for _ in range(_MOST_SPANS):
+            later = self._shut_at(reason, at) or self._kept_at(group, left, at)
+            if later is None:
+                return Timer(at_seconds=at, blocker=blocker)
+            if later.at_seconds is None:
+                return later
+            at, blocker = later.at_seconds, later.blocker
+        return Timer(at_seconds=None, blocker=blocker)
+
+    def _shut_at(self, reason: RemovalReason, at_seconds: int) -> Timer | None:
+        """The budget of zero that is open then, with its end; None where there is none."""
+        key = reason, at_seconds
+        if key not in self._shut:
+            self._shut[key] = None
+            shut = self._budgets.shut_at(reason, at_seconds)
+            if shut is not None:
+                budget, until = shut
+                why = DisruptionBudgetUsedUp(
+                    nodes=budget.nodes, percent=budget.percent, until="" if until is None else instant_text(until)
+                )
+                self._shut[key] = Timer(at_seconds=until, blocker=why.blocker())
+        return self._shut[key]
+
+    def _kept_at(self, group: GroupDraft, left: int, at_seconds: int) -> Timer | None:
+        """The window that keeps the group larger then; one that is open now is a bound of the group already."""
+        if at_seconds == self._draft.now_seconds or not group.group.windows:
+            return None
+        key = group.position, at_seconds
+        if key not in self._raised:
+            opened = open_windows(group.group.windows, at_seconds)
+            self._raised[key] = tuple((one.window.size.min or 0, one.until_seconds) for one in opened)
+        kept = [(until, least) for least, until in self._raised[key] if left < least]
+        if not kept:
+            return None
+        until, least = max(kept)
+        why = KeptByWindow(group=group.group.name, min=least, until=instant_text(until))
+        return Timer(at_seconds=until, blocker=why.blocker())
+
+
+def cool_down(draft: Draft) -> tuple[int, CoolDown] | None:
+    """The cool-down in force that ends last, and when. A plan that adds nodes removes none, unless that delay is 0."""
+    pace, memory, now = draft.policy.pace, draft.memory, draft.now_seconds
+    running = [
+        (since + delay, CoolDown(after=after, delay_seconds=delay, until=instant_text(since + delay)))
+        for after, delay, since in (
+            ("nodes were added", pace.delay_after_add_seconds, memory.last_added_seconds),
+            ("a removal", pace.delay_after_delete_seconds, memory.last_removed_seconds),
+            ("a failure", pace.delay_after_failure_seconds, memory.last_failed_seconds),
+        )
+        if since and since + delay > now
+    ]
+    if draft.added and pace.delay_after_add_seconds:
+        delay = pace.delay_after_add_seconds
+        running.append((now + delay, CoolDown(after="the nodes that this plan adds", delay_seconds=delay, until="")))
+    return max(running, key=lambda pair: pair[0]) if running else None
