@@ -13,6 +13,7 @@ from reconciler import registered_platforms
 from reconciler.policy.field import Field
 from reconciler.policy.import_fragment import Fragment
 from reconciler.values.loose_json import text_at
+from reconciler.values.parent_sizes import ParentSizes
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,25 +149,6 @@ def autoscaler_cloud(item: Mapping[str, Any]) -> str:
 
 
 # How a platform's targets stand in manifests, and what comes of a size that is left out there; where all platforms meet.
-
-
-class ParentSizes(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of another project whose objects declare the sizes of targets that its controller makes.
-
-    `owner` is the project, `group` and `kind` are those of the object. `entries` is the path to a list of pools; without it
-    the object is the only entry. `sizes` are paths below an entry. `target_kind` is the kind of object that is made, and
-    `target_name` and `target_namespace` say what it is called: `{name}` and `{namespace}` are those of the object, `{entry}`
-    is the entry's name, and `{cluster}` is its `spec.clusterName`.
-    """
-
-    owner: str
-    group: str
-    kind: str
-    entries: tuple[str, ...] = ()
-    sizes: tuple[tuple[str, ...], ...]
-    target_kind: str
-    target_name: str
-    target_namespace: str
 
 
 class PlatformManifests(msgspec.Struct, frozen=True, kw_only=True):
