@@ -149,7 +149,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """What was found. `sets` is empty when any problem is an error, and when there is no policy; `files` counts policy files.
 
     Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
-    files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them.
+    files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them. `elsewhere` are
+    files of the same revision that differ between both and are not below the policies' place.
     """
 
     side: PreviewSide
@@ -158,6 +159,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
     files: int
     given: Mapping[str, bytes] = {}
+    elsewhere: Mapping[str, bytes] = {}
     tree: PolicyTree | None = None
 
     @property
@@ -185,7 +187,12 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
         earlier = None if base.ref is None else source.commit(base.ref)
         fork = source.merge_base(earlier, later) if earlier and later and not base_tip else earlier
         first = _side(source, base, fork, path, now_seconds, None, merge_base=fork != earlier)
-        return first, _side(source, head, later, path, now_seconds, first, merge_base=False)
+        second = _side(source, head, later, path, now_seconds, first, merge_base=False)
+        if fork is None or later is None:
+            return first, second
+        places = source.differing_files(fork, later, path)
+        sides = zip((first, second), places, strict=True)
+        return tuple(msgspec.structs.replace(side, elsewhere=files) for side, files in sides)  # type: ignore[return-value]
     except (RepositoryError, GitError) as error:
         raise InputError(str(error)) from None
 

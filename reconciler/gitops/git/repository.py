@@ -352,6 +352,33 @@ class Repository:
             problem = TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?")
             return msgspec.structs.replace(nothing, problems=(problem,), found=True)
 
+    def differing_files(self, before: str, after: str, but: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """The files with an ending of policies that differ between two commits, as each has them, without those below `but`.
+        They are manifests beside the policies: one that is refused or too large is left out, and so are all where there are
+        more than can be read."""
+        root = checked_root(but)
+        outside = [
+            {
+                entry.path: entry
+                for entry in self._outside(commit)
+                if entry.path != root and root and not entry.path.startswith(f"{root}/")
+            }
+            for commit in (before, after)
+        ]
+        first, second = outside
+        names = {name for name in (*first, *second) if first.get(name) != second.get(name)}
+        sides = [self._all_or_none([entry for name, entry in side.items() if name in names]) for side in outside]
+        return sides[0], sides[1]
+
+    def _outside(self, commit: str) -> list[Entry]:
+        try:
+            return chosen_files(self._listing(commit, "", deep=True))[0]
+        except GitOutputError:
+            return []
+
+    def _all_or_none(self, files: list[Entry]) -> dict[str, bytes]:
+        return dict(self._read(PolicyFiles(revision="", root="", found=False), files).files)
+
     def _listing(self, tree: str, path: str, *, deep: bool) -> list[Entry]:
         arguments = ["ls-tree", "-z", "--full-tree", *(["-r"] if deep else []), tree, *(["--", path] if path else [])]
         printed = run_git(self._git_dir, arguments, executable=self._executable)
