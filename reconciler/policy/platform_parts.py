@@ -102,7 +102,8 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     NAME of `--nodes=MIN:MAX:NAME` (None: of another platform, by its form), `discovered` the value of
     `--node-group-auto-discovery` as an item of `spec.discovery` but for its name (None: of another platform). Both are given
     what tells the place, which raises `PlaceNeededError`, and raise `ValueError` for what cannot be read. `elsewhere` are
-    flags, without hyphens, that decide nothing, and where what they say is said here. `place_variables` are those of the
+    flags, without hyphens, that decide nothing, and where what they say is said here; `alike` are paths in objects that are
+    another name of a flag. `place_variables` are those of the
     environment that tell the place, `chart_place` is the value of the Helm chart that does; `chart_discovery` makes the value
     of `--node-group-auto-discovery` of the chart's `autoDiscovery`, as the chart does (empty: none); `chart_default`: the chart
     means it where its values name no cloud. `objects` read the kinds of object, by which the platform's own autoscaler is told,
@@ -115,6 +116,7 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     named: Callable[[str, Callable[[], str]], NamedTarget | None]
     discovered: Callable[[str, Callable[[], str]], Mapping[str, Any] | None] = lambda _text, _place: None
     elsewhere: Mapping[str, str] = {}
+    alike: Mapping[str, str] = {}
     place_variables: tuple[str, ...] = ()
     chart_place: str = ""
     chart_discovery: Callable[[Mapping[str, Any]], str] = lambda _: ""
