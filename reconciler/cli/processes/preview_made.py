@@ -16,6 +16,8 @@ def chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
     names = [entry.policy.name for entry in after.sets]
     if not names:
         had = f" (the base has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
+        if unrendered := next((one for one in after.problems if one.code == "ManifestUnrendered"), None):
+            raise InputError(f"{after.where}: no NodeGroupPolicy{had}; {unrendered.message}; {unrendered.hint}")
         raise InputError(
             f"{after.where}: no NodeGroupPolicy in {after.files} policy files{had}; write one (`kind: NodeGroupPolicy`), "
             "or say where they are with --path"

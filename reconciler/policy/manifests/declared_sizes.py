@@ -94,6 +94,7 @@ def unset_words(before: int, min_size: int | None, max_size: int | None) -> str:
 
 MANIFEST_CODES: Mapping[str, str] = {
     "ManifestUnreadable": "A manifest that cannot be read is not examined.",
+    "ManifestUnrendered": "A kustomization or a chart is judged as it is rendered.",
     "ReplicasByParent": "A size that a node group decides is not declared by an object of another project.",
     "ReplicasDropped": "A change says what becomes of the replicas that it leaves out.",
     "ReplicasInManifest": "A size that a node group decides is declared nowhere else.",
