@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import click
@@ -58,11 +59,43 @@ def test_outputs_of_the_action_are_written():
     assert named_here == {"has-changes", "digest", "summary", "comment-url", "preview-json-path"}
 
 
+def _words(tmp_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """The script of the action with a program that writes its words down, one a line."""
+    program = tmp_path / "bin" / "python"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nfor word; do printf "%s\\n" "$word"; done\n')
+    program.chmod(0o755)
+    given = dict.fromkeys(ACTION["runs"]["steps"][1]["env"], "") | {
+        "PATH": "/usr/bin:/bin",
+        "GITHUB_OUTPUT": str(tmp_path / "out"),
+    }
+    given |= {"TARGET": str(tmp_path), "REPOSITORY": "/w", "BASE": "b", "HEAD": "HEAD", "POLICY_PATH": "policies", **inputs}
+    command = ["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]]
+    return subprocess.run(command, env=given, capture_output=True, text=True, check=False)
+
+
+def test_action_takes_rendered_directories(tmp_path: Path):
+    """In place of revisions and of a place in the repository; relative ones are below the checkout."""
+    done = _words(tmp_path, BASE_DIR="/tmp/rendered/base", HEAD_DIR="out/head", CLUSTER_REF="refs/x")
+    words = done.stdout.splitlines()
+    assert {"--base-dir=/tmp/rendered/base", "--head-dir=/w/out/head", "--cluster-ref=refs/x"} <= set(words)
+    assert not [word for word in words if word.startswith(("--base=", "--head=", "--path="))]
+
+
+@pytest.mark.parametrize(("inputs", "why"), [
+    ({"BASE_DIR": "a", "CLUSTER_REF": "refs/x"}, "head-dir"), ({"HEAD_DIR": "a", "CLUSTER_REF": "refs/x"}, "base-dir"),
+    ({"BASE_DIR": "a", "HEAD_DIR": "b", "CLUSTER": "snapshots"}, "cluster-ref"),
+])  # fmt: skip
+def test_action_refuses_half_of_it(tmp_path: Path, inputs: dict[str, str], why: str):
+    """One directory alone, or a snapshot at a base that nobody names."""
+    done = _words(tmp_path, **inputs)
+    assert done.returncode != 0
+    assert why in done.stderr
+
+
 @pytest.mark.parametrize("published", [False, True])
 def test_action_script_runs(tmp_path: Path, published: bool):
     """The script with hostile inputs: each arrives as one word, nothing is expanded."""
-    import subprocess
-
     program = tmp_path / "bin" / "python"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nfor word; do printf "%s\\0" "$word"; done > {tmp_path}/words\n')
@@ -72,7 +105,8 @@ def test_action_script_runs(tmp_path: Path, published: bool):
         "TARGET": str(tmp_path), "REPOSITORY": "/w s", "BASE": hostile, "HEAD": "HEAD",
         "POLICY_PATH": "p q", "CLUSTER": "-x", "POLICY_NAME": "",
         "CLUSTER_REF": hostile if published else "", "CLUSTER_NAME": hostile if published else "",
-        "COMMENT": "true", "COMMENT_KEY": hostile, "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
+        "BASE_DIR": "", "HEAD_DIR": "", "COMMENT": "true", "COMMENT_KEY": hostile,
+        "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
     }  # fmt: skip
     subprocess.run(["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]], env=environment, check=True)
     words = (tmp_path / "words").read_text().split("\0")[:-1]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,9 @@ from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_
 from reconciler.cluster.values.unreadable import SeveralError
 from reconciler.cluster.world import World
 from reconciler.gitops.git.tree_listing import refusals
+from reconciler.gitops.rendered_tree import CHART, ENDINGS, KUSTOMIZATIONS, Rendered, needs_rendering, render
 from reconciler.plan.preview import PreviewSide, SnapshotSeen
-from reconciler.policy.documents import PolicySet
+from reconciler.policy.documents import API_GROUP, PolicySet
 from reconciler.policy.neighbours import InForce
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import PolicyTree, read_tree
@@ -136,6 +138,8 @@ def _seen(source: str, digest: str, world: World) -> SnapshotSeen:
 
 
 DEFAULT_PATH = "policies"
+RENDERED = "rendered.yaml"
+"""The path, below its place, of what kustomize or helm made."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +153,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """What was found. `sets` is empty when any problem is an error, and when there is no policy; `files` counts policy files.
 
     Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
-    files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them.
+    files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them. `elsewhere` are
+    files of the same revision that differ between both and are not below the policies' place.
     """
 
     side: PreviewSide
@@ -158,6 +163,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
     files: int
     given: Mapping[str, bytes] = {}
+    elsewhere: Mapping[str, bytes] = {}
     tree: PolicyTree | None = None
 
     @property
@@ -185,7 +191,12 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
         earlier = None if base.ref is None else source.commit(base.ref)
         fork = source.merge_base(earlier, later) if earlier and later and not base_tip else earlier
         first = _side(source, base, fork, path, now_seconds, None, merge_base=fork != earlier)
-        return first, _side(source, head, later, path, now_seconds, first, merge_base=False)
+        second = _side(source, head, later, path, now_seconds, first, merge_base=False)
+        if fork is None or later is None:
+            return first, second
+        places = source.differing_files(fork, later, path)
+        sides = zip((first, second), places, strict=True)
+        return tuple(msgspec.structs.replace(side, elsewhere=files) for side, files in sides)  # type: ignore[return-value]
     except (RepositoryError, GitError) as error:
         raise InputError(str(error)) from None
 
@@ -198,7 +209,16 @@ def _side(
         return _from_directory(asked.directory, now_seconds, before)
     if asked.ref is None or commit is None:
         raise ValueError("a side is a revision or a directory")
-    return committed_side(repository.policy_files(commit, path), asked.ref, now_seconds, before, merge_base=merge_base)
+    found = repository.policy_files(commit, path)
+
+    def side(files: Mapping[str, bytes]) -> Side:
+        changed = msgspec.structs.replace(found, files=files)
+        return committed_side(changed, asked.ref or "", now_seconds, before, merge_base=merge_base)
+
+    made = side(found.files)
+    if found.problems or found.alone:
+        return made
+    return _as_rendered(made, found.files, (found.root, found.root), lambda: repository.tree_files(commit, ENDINGS), side)
 
 
 def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merge_base: bool) -> Side:
@@ -222,7 +242,50 @@ def _from_directory(directory: Path, now_seconds: int, before: Side | None = Non
         raise InputError(f"{directory}: no such directory")
     found = read_policy_tree([directory])
     given = read_policy_tree([directory], as_given=True)
-    return _checked(PreviewSide(source=plain(str(directory))), str(directory), found, given, now_seconds, before)
+    whole = directory.resolve()
+    top = next((place for place in (whole, *whole.parents) if (place / ".git").exists()), whole)
+
+    def side(files: Mapping[str, bytes]) -> Side:
+        names = (found, given) if files is found.files else (FoundFiles(files=dict(files)), FoundFiles(files={
+            f"{directory.as_posix()}/{name}": body for name, body in files.items()
+        }))  # fmt: skip
+        return _checked(PreviewSide(source=plain(str(directory))), str(directory), *names, now_seconds, before)
+
+    place = whole.relative_to(top).as_posix()
+    tree = partial(_tree_below, top)
+    return _as_rendered(side(found.files), found.files, (directory.as_posix(), "" if place == "." else place), tree, side)
+
+
+def _tree_below(top: Path) -> Mapping[str, bytes]:
+    return read_policy_tree([top], endings=ENDINGS).files
+
+
+def _as_rendered(
+    made: Side, files: Mapping[str, bytes], places: tuple[str, str], tree: Callable[[], Mapping[str, bytes]],
+    side: Callable[[Mapping[str, bytes]], Side],
+) -> Side:  # fmt: skip
+    """What kustomize or helm make of a side that has no policy as it is written; else that it is not rendered. `files` are by
+    paths below its place, which is called the first of `places`, and is the second one in `tree`.
+
+    A policy that can be read as it is written is judged so, as the loop does that follows the same place.
+    """
+    if not needs_rendering(files, ""):
+        return made
+    shown, place = places
+    if any(one.policy for one in made.sets):
+        rendered = Rendered(place=shown, source="", command=f"kustomize build {shown}", why="it has a policy as it is written")
+    else:
+        whole = tree()
+        rendered = render(whole, place) if whole else Rendered(place=shown, source="", command="", why="the tree is too large")
+        if rendered.text is not None:
+            return side({RENDERED: rendered.text})
+    name = next((one for one in (*KUSTOMIZATIONS, CHART) if one in files), "")
+    problem = rendered.problem(f"{shown}/{name}" if shown else name)
+    if any(API_GROUP.encode() in body for body in files.values()):
+        return msgspec.structs.replace(made, problems=(*made.problems, problem))
+    # What stands there is all for kustomize or helm: what a policy would have to be is nothing to tell of it.
+    message = f"there is no policy here as it is written, and it was not rendered: {rendered.why}"
+    return msgspec.structs.replace(made, problems=(msgspec.structs.replace(problem, message=message, severity=Severity.ERROR),))
 
 
 def _checked(side: PreviewSide, where: str, found: FoundFiles, given: FoundFiles, now_seconds: int, before: Side | None) -> Side:

@@ -55,7 +55,7 @@ def told_preview(preview: "Preview") -> Told:
         head=preview.head.revision or "",
         summary=preview.plan.summary,
         changed=preview.changed,
-        problems=preview.warnings,
+        problems=(*preview.warnings, *(size.problem for size in preview.sizes if size.problem is not None)),
         markdown=lambda limit: preview_markdown(preview, limit=limit),
     )
 

@@ -31,6 +31,7 @@ from reconciler.gitops.git.tree_listing import (
     told_apart,
 )
 from reconciler.policy.neighbours import UnreadFile, too_large
+from reconciler.policy.tree import SUFFIXES
 
 # One git command as a child process that can do nothing but read objects, within bounds of time and output.
 #
@@ -352,6 +353,38 @@ class Repository:
             problem = TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?")
             return msgspec.structs.replace(nothing, problems=(problem,), found=True)
 
+    def tree_files(self, commit: str, endings: tuple[str, ...]) -> dict[str, bytes]:
+        """The files of a commit whose names end so; none where there are more than can be read."""
+        return self._all_or_none(self._outside(commit, endings))
+
+    def differing_files(self, before: str, after: str, but: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """The files with an ending of policies that differ between two commits, as each has them, without those below `but`.
+        They are manifests beside the policies: one that is refused or too large is left out, and so are all where there are
+        more than can be read."""
+        root = checked_root(but)
+        outside = [
+            {
+                entry.path: entry
+                for entry in self._outside(commit)
+                if entry.path != root and root and not entry.path.startswith(f"{root}/")
+            }
+            for commit in (before, after)
+        ]
+        first, second = outside
+        names = {name for name in (*first, *second) if first.get(name) != second.get(name)}
+        sides = [self._all_or_none([entry for name, entry in side.items() if name in names]) for side in outside]
+        return sides[0], sides[1]
+
+    def _outside(self, commit: str, endings: tuple[str, ...] = SUFFIXES) -> list[Entry]:
+        try:
+            return chosen_files(self._listing(commit, "", deep=True), endings)[0]
+        except GitOutputError:
+            return []
+
+    def _all_or_none(self, files: list[Entry]) -> dict[str, bytes]:
+        endings = tuple({one.path.lower() for one in files})
+        return dict(self._read(PolicyFiles(revision="", root="", found=False), files, endings).files)
+
     def _listing(self, tree: str, path: str, *, deep: bool) -> list[Entry]:
         arguments = ["ls-tree", "-z", "--full-tree", *(["-r"] if deep else []), tree, *(["--", path] if path else [])]
         printed = run_git(self._git_dir, arguments, executable=self._executable)
@@ -364,8 +397,8 @@ class Repository:
         except ValueError:
             raise RepositoryError(f"the tree {tree[:12]} is damaged: run `git fsck`") from None
 
-    def _read(self, nothing: PolicyFiles, entries: list[Entry]) -> PolicyFiles:
-        files, found = chosen_files(entries)
+    def _read(self, nothing: PolicyFiles, entries: list[Entry], endings: tuple[str, ...] = SUFFIXES) -> PolicyFiles:
+        files, found = chosen_files(entries, endings)
         problems, unread = told_apart(found)
         sizes = self._sizes(files) if not problems else {}
         total, large, looked = large_files(sizes)

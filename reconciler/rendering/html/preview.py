@@ -118,7 +118,7 @@ def _lead(preview: Preview) -> str:
     if not preview.changed:
         return "Nothing changes: neither the policy nor the decision differs."
     if found.empty:
-        return "The policy differs, the decision does not."
+        return f"{'The policy differs' if preview.changes else 'A declared size differs'}, the decision does not."
     before, after = found.summary_before, found.summary_after
     return after if before != after else f"{after.rstrip('.')}, as before; what differs is told below."
 

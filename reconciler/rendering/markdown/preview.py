@@ -30,7 +30,7 @@ from reconciler.rendering.wording import count
 
 # Two policies and their two plans side by side, as markdown for a pull request.
 
-_OPEN = ("Policy", "Groups", "Cost", "Evictions")  # what a reviewer reads first is not folded
+_OPEN = ("Policy", "Groups", "Cost", "Declared sizes", "Evictions")  # what a reviewer reads first is not folded
 _LEAST = 10
 _NOTES = ""
 

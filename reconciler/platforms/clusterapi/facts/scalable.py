@@ -11,6 +11,7 @@ from reconciler.cluster.targets import capacity, owner_evidence
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS, near_misses, read_options, scaling_bounds
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.clusterapi.facts import wire
+from reconciler.platforms.clusterapi.facts.parents import writers
 from reconciler.platforms.clusterapi.facts.view import ClusterApiView, offered
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 
@@ -58,6 +59,7 @@ def facts(
         options=options,
         template=template,
         owner=owner,
+        writers=writers(item, kind, view, _cluster_name(item, view)),
         rolling_out=rolling_out,
         selectable=selectable,
         problems=tuple(problems),
