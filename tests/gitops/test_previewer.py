@@ -89,11 +89,26 @@ def test_only_what_touches_the_policies(github: Place, cluster: Path):
 
 
 def test_what_main_did_since_is_not_told(github: Place, cluster: Path):
-    """Compared is with where the branches went apart."""
+    """It is in the base and in what merging gives."""
     head = github.push(7, {"README.md": "words\n"})
     github.repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
     github.show(7, head)
     assert Run(github, cluster).round() == [(7, Done.UNTOUCHED)]
+
+
+def test_conflicts(place: Place, cluster: Path):
+    """Told with their files where the change reaches the policies, also when git leaves there what the base has: one side took a
+    file away that the other changed. A conflict elsewhere is for others to tell."""
+    changed = {"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9"), "src": "main"}
+    heads = {3: place.push(3, {"src": "change"}), 7: place.push(7, {"policies/quiet.yaml": None})}
+    place.repo.commit(changed)
+    place.host.pulls.clear()
+    for number, head in heads.items():
+        place.show(number, head)
+    assert Run(place, cluster).round() == [(3, Done.UNTOUCHED), (7, Done.CREATED)]
+    (body,) = (comment["body"] for comment in place.host.comments)
+    assert "## This change cannot be merged: 1 conflict\n" in body
+    assert "policies/quiet.yaml:1:1: error: both sides changed it" in body
 
 
 def test_old_branch_point(github: Place, cluster: Path):

@@ -150,6 +150,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
     Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
     files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them.
+    `conflicting`: the problems are why it cannot be merged.
     """
 
     side: PreviewSide
@@ -159,6 +160,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     files: int
     given: Mapping[str, bytes] = {}
     tree: PolicyTree | None = None
+    conflicting: bool = False
 
     @property
     def errors(self) -> int:
@@ -167,12 +169,14 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_seconds: int, *, base_tip: bool) -> tuple[Side, Side]:
-    """Base and head. Raises `InputError` for what cannot be read; what the policies say wrong is in the sides."""
+    """Base and head; of two revisions the base as it is and what merging the head into it gives, unless `base_tip`. Raises
+    `InputError` for what cannot be read; what the policies say wrong is in the sides."""
     if base.directory is not None and head.directory is not None:
         first = _from_directory(base.directory, now_seconds)
         return first, _from_directory(head.directory, now_seconds, first)
     # Only here, since finding a repository costs more than everything else in this module.
     try:
+        from reconciler.gitops.git.merged import merged
         from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
     except ImportError:
         # GitPython looks for git when it is imported.
@@ -183,27 +187,38 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
         source = Repository.at(repository)
         later = None if head.ref is None else source.commit(head.ref)
         earlier = None if base.ref is None else source.commit(base.ref)
-        fork = source.merge_base(earlier, later) if earlier and later and not base_tip else earlier
-        first = _side(source, base, fork, path, now_seconds, None, merge_base=fork != earlier)
-        return first, _side(source, head, later, path, now_seconds, first, merge_base=False)
+        first = _side(source, base, earlier, path, now_seconds, None)
+        if earlier is None or later is None or base_tip:
+            return first, _side(source, head, later, path, now_seconds, first)
+        with merged(source, earlier, later) as result:
+            found = result.policy_files(path)
+            return first, merged_side(result.problems(), found, head.ref or "", now_seconds, first, made=result.made)
     except (RepositoryError, GitError) as error:
         raise InputError(str(error)) from None
 
 
-def _side(
-    repository: "Repository", asked: Asked, commit: str | None, path: str, now_seconds: int, before: Side | None,
-    *, merge_base: bool,
-) -> Side:  # fmt: skip
+def _side(repository: "Repository", asked: Asked, commit: str | None, path: str, now_seconds: int, before: Side | None) -> Side:
     if asked.directory is not None:
         return _from_directory(asked.directory, now_seconds, before)
     if asked.ref is None or commit is None:
         raise ValueError("a side is a revision or a directory")
-    return committed_side(repository.policy_files(commit, path), asked.ref, now_seconds, before, merge_base=merge_base)
+    return committed_side(repository.policy_files(commit, path), asked.ref, now_seconds, before)
 
 
-def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merge_base: bool) -> Side:
-    """What a commit holds, which the user called `source`; `before` is the other side, where this one is the change."""
-    side = PreviewSide(source=plain(source), revision=found.revision, merge_base=merge_base)
+def merged_side(
+    problems: tuple[Problem, ...], found: "PolicyFiles", source: str, now_seconds: int, before: Side, *, made: bool
+) -> Side:
+    """The change that the user called `source` as it is merged; `problems` are why it cannot be."""
+    if not problems:
+        return committed_side(found, source, now_seconds, before, merged=made)
+    side = PreviewSide(source=plain(source), revision=found.revision)
+    return Side(side=side, where=plain(source), sets=(), problems=problems, files=0, conflicting=True)
+
+
+def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merged: bool = False) -> Side:
+    """What a commit holds, which the user called `source`; `before` is the other side, where this one is the change, and
+    `merged` that it is what merging it gives."""
+    side = PreviewSide(source=plain(source), revision=found.revision, merged=merged)
     where = f"{found.root or '.'} at {plain(source)}"
     if found.problems:
         problems = refusals(found.problems, found.root, alone=found.alone)

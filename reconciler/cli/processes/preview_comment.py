@@ -15,7 +15,6 @@ from reconciler.gitops.pull_requests.comment import STAMP_ROOM, CommentHost, Hos
 from reconciler.gitops.pull_requests.job_outputs import SUMMARY_LIMIT, annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, PullRequest, pull_request
 from reconciler.rendering.markdown.plan import GITHUB_LIMIT
-from reconciler.rendering.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,14 +62,15 @@ def told_preview(preview: "Preview") -> Told:
 def told_refusal(before: "Side", after: "Side") -> Told:
     """A head that cannot be used."""
     from reconciler.rendering.markdown.preview import refused_markdown
+    from reconciler.rendering.refusal import refusal
 
     digest = hashlib.sha256(msgspec.json.encode(after.problems)).hexdigest()
     markdown = refused_markdown(after.problems, before.side, after.side)
     return Told(
         digest=f"sha256:{digest}",
         head=after.side.revision or "",
-        summary=f"This policy cannot be used: {count(after.errors, 'error')}.",
-        changed=False,
+        summary=f"{refusal(after.problems).title}.",
+        changed=after.conflicting,
         problems=after.problems,
         markdown=lambda _: markdown,
     )
