@@ -111,6 +111,43 @@ def test_conflicts(place: Place, cluster: Path):
     assert "policies/quiet.yaml:1:1: error: both sides changed it" in body
 
 
+def test_a_base_that_moves_renews_what_was_told(place: Place, cluster: Path):
+    """Within the refresh time, as soon as the policies of the base are others; not for other files of it. The new text names the
+    new commit of the base, and a restart finds what it is about in the comment."""
+    observe = POLICY.replace("Enforce", "Observe")
+    place.repo.commit({"policies/prod.yaml": observe})
+    run = Run(place, cluster)
+    head = place.push(7, MORE)
+    assert run.round() == [(7, Done.CREATED)]
+    run.clock += MINUTE
+    place.repo.commit({"README.md": "words\n"})
+    assert run.round() == [(7, Done.RECENT)]
+    assert "Observe" in place.host.comments[0]["body"]
+    base = place.repo.commit({"policies/prod.yaml": POLICY})
+    assert run.round() == [(7, Done.UPDATED)]
+    text = place.host.comments[0]["body"]
+    assert (f"main at {base[:12]}" in text, f"#7 at {head[:12]}, merged into the base" in text) == (True, True)
+    assert "Observe" not in text
+    again = Run(place, cluster)
+    again.clock = run.clock
+    assert again.round() == [(7, Done.RECENT)]
+    place.repo.commit({"policies/prod.yaml": observe})
+    third = Run(place, cluster)
+    third.clock = run.clock
+    assert third.round() == [(7, Done.UPDATED)]
+
+
+def test_one_round_of_a_job(github: Place, cluster: Path):
+    """A job that renews previews everything again, and its comment stands between those of the jobs before and after it."""
+    github.push(7, MORE)
+    assert Run(github, cluster, order=5_000).round() == [(7, Done.CREATED)]
+    assert " order=5000 -->" in github.host.comments[0]["body"]
+    assert Run(github, cluster, order=6_000).round() == [(7, Done.UNCHANGED)]
+    github.repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
+    assert Run(github, cluster, order=4_000).round() == [(7, Done.NEWER)]
+    assert Run(github, cluster, order=7_000).round() == [(7, Done.UPDATED)]
+
+
 def test_old_branch_point(github: Place, cluster: Path):
     """Branches that went apart further back than a first fetch brings."""
     head = github.push(7, MORE)

@@ -164,7 +164,7 @@ def command(
         with measured.stage("replay"):
             preview = _with_replay(preview, _demand(replay_path, until, world), before, after, policy, budget)
     if request is not None:
-        annotate(request, told_preview(preview))
+        annotate(request, told_preview(preview, before, after))
     with measured.stage("render"):
         if out_path is not None:
             from reconciler.rendering.preview_json import preview_json
@@ -172,7 +172,7 @@ def command(
             _save(preview_json(preview), out_path)
         _write(_rendered(preview, output, wide=wide))
     if request is not None:
-        report(request, key, told_preview(preview))
+        report(request, key, told_preview(preview, before, after))
     if stats:
         counts = {"nodes": len(world.nodes), "pods": len(world.pods), "groups": len(preview.plan.groups)}
         click.echo(measured.line(**counts, policyChanges=len(preview.changes)), err=True)

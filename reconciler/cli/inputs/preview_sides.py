@@ -150,7 +150,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
     Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
     files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them.
-    `conflicting`: the problems are why it cannot be merged.
+    `conflicting`: the problems are why it cannot be merged. `content` is the id of what a commit has there.
     """
 
     side: PreviewSide
@@ -161,6 +161,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     given: Mapping[str, bytes] = {}
     tree: PolicyTree | None = None
     conflicting: bool = False
+    content: str = ""
 
     @property
     def errors(self) -> int:
@@ -212,7 +213,9 @@ def merged_side(
     if not problems:
         return committed_side(found, source, now_seconds, before, merged=made)
     side = PreviewSide(source=plain(source), revision=found.revision)
-    return Side(side=side, where=plain(source), sets=(), problems=problems, files=0, conflicting=True)
+    return Side(
+        side=side, where=plain(source), sets=(), problems=problems, files=0, conflicting=True, content=found.content
+    )  # fmt: skip
 
 
 def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merged: bool = False) -> Side:
@@ -222,14 +225,15 @@ def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: 
     where = f"{found.root or '.'} at {plain(source)}"
     if found.problems:
         problems = refusals(found.problems, found.root, alone=found.alone)
-        return Side(side=side, where=where, sets=(), problems=problems, files=0)
+        return Side(side=side, where=where, sets=(), problems=problems, files=0, content=found.content)
     above = found.root.rpartition("/")[0] if found.alone else found.root
     prefix = f"{above}/" if above else ""
     given = FoundFiles(
         files={f"{prefix}{name}": data for name, data in found.files.items()},
         unread=tuple(msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in found.unread),
     )
-    return _checked(side, where, FoundFiles(files=dict(found.files), unread=found.unread), given, now_seconds, before)
+    files = FoundFiles(files=dict(found.files), unread=found.unread)
+    return msgspec.structs.replace(_checked(side, where, files, given, now_seconds, before), content=found.content)
 
 
 def _from_directory(directory: Path, now_seconds: int, before: Side | None = None) -> Side:

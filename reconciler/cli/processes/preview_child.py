@@ -50,10 +50,10 @@ def tellings(task: PreviewTask) -> Iterator[Telling]:
             try:
                 policy = chosen(base, head, name)
             except InputError as error:
-                told = told_failure(head, error.message)
+                told = told_failure(base, head, error.message)
             else:
                 made = made_preview(task.world, now, base, head, policy, name, DEFAULT_WORK_BUDGET, pictured=False)
-                told = told_preview(made)
+                told = told_preview(made, base, head)
         yield Telling(
             key=key, digest=told.digest, head=told.head, summary=told.summary, changed=told.changed or bool(head.errors),
             markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM), cut_short=False,

@@ -15,6 +15,7 @@ from reconciler.gitops.git.cache import GitCache
 from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.git.merged import merged
 from reconciler.gitops.git.repository import GitError, PolicyFiles, Repository, RepositoryError
+from reconciler.gitops.pull_requests.comment import base_stamp
 from reconciler.gitops.pull_requests.pull_request import OpenRequest
 from reconciler.policy.problems.findings import Problem
 
@@ -94,6 +95,15 @@ class PreviewTelling:
     def forget_cluster(self) -> None:
         """The next preview reads it anew."""
         self._world = None
+
+    def base(self) -> str:
+        """What pull requests are compared with now, as their comments say it. Raises `SourceError`."""
+        commit = self._cache.fetch(self._branch)
+        try:
+            content = Repository(self._cache.directory).policy_files(commit, self._root).content
+        except (RepositoryError, GitError) as error:
+            raise failed(FaultCode.DAMAGED, str(error), revision=commit) from None
+        return base_stamp(self._branch, content)
 
     def previews(self, request: OpenRequest) -> Previews:
         """Fetch base and head, and look at what merging them changes. Raises `SourceError`."""

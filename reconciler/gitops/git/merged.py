@@ -40,8 +40,11 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[str, ...] = ()
 
     def policy_files(self, path: str) -> PolicyFiles:
-        """As `Repository.policy_files`, of the result, with the id of the change as its revision."""
-        return msgspec.structs.replace(self.repository.policy_files(self.tree, path), revision=self.head)
+        """As `Repository.policy_files`, of the result, with the id of the change as its revision; without `content` where that is
+        what git leaves of a conflict."""
+        found = self.repository.policy_files(self.tree, path)
+        content = "" if self.conflicts_at(found.root) else found.content
+        return msgspec.structs.replace(found, revision=self.head, content=content)
 
     def conflicts_at(self, path: str) -> bool:
         """Whether what cannot be merged is, or may be, at or below `path`."""

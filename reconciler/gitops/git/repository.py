@@ -236,7 +236,7 @@ class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     `unread` are files of the tree that were not read, which alone make nothing unusable. `found` is False when
     the commit has nothing at that place. `root` is the place as a path, empty for the whole tree; `alone` is True when it is
-    no directory, and the one path is then its name.
+    no directory, and the one path is then its name. `content` is the id of what is there, empty where nothing is.
     """
 
     revision: str
@@ -246,6 +246,7 @@ class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[UnreadFile, ...] = ()
     found: bool
     alone: bool = False
+    content: str = ""
 
 
 class Repository:
@@ -387,10 +388,13 @@ class Repository:
             place = next((entry for entry in self._listing(commit, root, deep=False) if entry.path == root), None)
             if place is None:
                 return nothing
+            nothing = msgspec.structs.replace(nothing, content=place.object_id)
             if not place.is_tree:
                 alone = Entry(place.mode, place.kind, place.object_id, root.rpartition("/")[2])
                 return self._read(msgspec.structs.replace(nothing, alone=True), [alone])
             tree = place.object_id
+        else:
+            nothing = msgspec.structs.replace(nothing, content=(self._run("rev-parse", f"{commit}^{{tree}}") or "").strip())
         try:
             return self._read(nothing, self._listing(tree, "", deep=True))
         except GitOutputError:
