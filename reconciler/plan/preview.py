@@ -16,11 +16,11 @@ from reconciler.policy.problems.findings import Problem
 
 class PreviewSide(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Where one policy comes from: `source` as the user named it (a revision, a directory), `revision` the commit that was
-    read (None for a directory), `merge_base` whether that is where the branches went apart and not the tip."""
+    read (None for a directory), `merged` whether it was merged into the base, so that the result is what is shown."""
 
     source: str
     revision: str | None = None
-    merge_base: bool = False
+    merged: bool = False
 
 
 class SnapshotSeen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -492,11 +492,11 @@ def head_words(preview: Preview) -> tuple[tuple[str, str], ...]:
 
 
 def side_words(side: PreviewSide) -> str:
-    """`main at 3f2a01c9be77, where the branches went apart`."""
+    """`change at 3f2a01c9be77, merged into the base`."""
     told = side.source
     if side.revision is not None and side.revision != side.source:
         told += f" at {side.revision[:12]}"
-    return told + (", where the branches went apart" if side.merge_base else "")
+    return told + (", merged into the base" if side.merged else "")
 
 
 def snapshot_words(preview: Preview) -> str:

@@ -16,6 +16,7 @@ from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.differences import consequences
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry
+from reconciler.rendering.refusal import refusal
 
 FORMAT_VERSION = "1.0"
 
@@ -182,7 +183,8 @@ def preview_json(preview: Preview) -> str:
 
 def refused_json(base: PreviewSide, head: PreviewSide, problems: tuple[Problem, ...], now: str) -> str:
     """The document for a head that cannot be used."""
-    return _text(PreviewDocument(now=now, base=base, head=head, changed=False, policy_problems=_entries(problems)))
+    changed = refusal(problems).conflicting
+    return _text(PreviewDocument(now=now, base=base, head=head, changed=changed, policy_problems=_entries(problems)))
 
 
 def _decision(preview: Preview) -> DecisionDifference | None:

@@ -1,5 +1,6 @@
 """The two policies of a preview, from revisions of a repository or from directories."""
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -155,6 +156,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
     files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them. `elsewhere` are
     files of the same revision that differ between both and are not below the policies' place.
+    `conflicting`: the problems are why it cannot be merged. `content` is the id of what a commit has there.
     """
 
     side: PreviewSide
@@ -165,6 +167,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     given: Mapping[str, bytes] = {}
     elsewhere: Mapping[str, bytes] = {}
     tree: PolicyTree | None = None
+    conflicting: bool = False
+    content: str = ""
 
     @property
     def errors(self) -> int:
@@ -173,12 +177,14 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_seconds: int, *, base_tip: bool) -> tuple[Side, Side]:
-    """Base and head. Raises `InputError` for what cannot be read; what the policies say wrong is in the sides."""
+    """Base and head; of two revisions the base as it is and what merging the head into it gives, unless `base_tip`. Raises
+    `InputError` for what cannot be read; what the policies say wrong is in the sides."""
     if base.directory is not None and head.directory is not None:
         first = _from_directory(base.directory, now_seconds)
         return first, _from_directory(head.directory, now_seconds, first)
     # Only here, since finding a repository costs more than everything else in this module.
     try:
+        from reconciler.gitops.git.merged import merged
         from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
     except ImportError:
         # GitPython looks for git when it is imported.
@@ -189,52 +195,82 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
         source = Repository.at(repository)
         later = None if head.ref is None else source.commit(head.ref)
         earlier = None if base.ref is None else source.commit(base.ref)
-        fork = source.merge_base(earlier, later) if earlier and later and not base_tip else earlier
-        first = _side(source, base, fork, path, now_seconds, None, merge_base=fork != earlier)
-        second = _side(source, head, later, path, now_seconds, first, merge_base=False)
-        if fork is None or later is None:
-            return first, second
-        places = source.differing_files(fork, later, path)
-        sides = zip((first, second), places, strict=True)
-        return tuple(msgspec.structs.replace(side, elsewhere=files) for side, files in sides)  # type: ignore[return-value]
+        first = _side(source, base, earlier, path, now_seconds, None)
+        if earlier is None or later is None or base_tip:
+            second = _side(source, head, later, path, now_seconds, first)
+            if earlier is None or later is None:
+                return first, second
+            return _with_the_rest(first, second, source.differing_files(earlier, later, path))
+        with merged(source, earlier, later) as result:
+            found = result.policy_files(path)
+            second = merged_side(result.problems(), found, head.ref or "", now_seconds, first, made=result.made)
+            if not second.conflicting:
+                second = _rendered_commit(result.repository, result.tree, found, second, now_seconds, first)
+            return _with_the_rest(first, second, result.repository.differing_files(earlier, result.tree, path))
     except (RepositoryError, GitError) as error:
         raise InputError(str(error)) from None
 
 
-def _side(
-    repository: "Repository", asked: Asked, commit: str | None, path: str, now_seconds: int, before: Side | None,
-    *, merge_base: bool,
-) -> Side:  # fmt: skip
+def _side(repository: "Repository", asked: Asked, commit: str | None, path: str, now_seconds: int, before: Side | None) -> Side:
     if asked.directory is not None:
         return _from_directory(asked.directory, now_seconds, before)
     if asked.ref is None or commit is None:
         raise ValueError("a side is a revision or a directory")
     found = repository.policy_files(commit, path)
+    made = committed_side(found, asked.ref, now_seconds, before)
+    return _rendered_commit(repository, commit, found, made, now_seconds, before)
+
+
+def _with_the_rest(first: Side, second: Side, elsewhere: tuple[dict[str, bytes], dict[str, bytes]]) -> tuple[Side, Side]:
+    """Both sides with the files that differ between them and are not below the policies' place."""
+    one, two = (msgspec.structs.replace(side, elsewhere=files) for side, files in zip((first, second), elsewhere, strict=True))
+    return one, two
+
+
+def _rendered_commit(
+    repository: "Repository", tree: str, found: "PolicyFiles", made: Side, now_seconds: int, before: Side | None
+) -> Side:
+    """A side of a commit or a tree as kustomize or helm make it; as it is written where there is nothing to render."""
+    if found.problems or found.alone:
+        return made
 
     def side(files: Mapping[str, bytes]) -> Side:
         changed = msgspec.structs.replace(found, files=files)
-        return committed_side(changed, asked.ref or "", now_seconds, before, merge_base=merge_base)
+        text = b"".join(files.values())
+        rendered = committed_side(changed, made.side.source, now_seconds, before, merged=made.side.merged)
+        return msgspec.structs.replace(rendered, content=f"rendered:{hashlib.sha256(text).hexdigest()}")
 
-    made = side(found.files)
-    if found.problems or found.alone:
-        return made
-    return _as_rendered(made, found.files, (found.root, found.root), lambda: repository.tree_files(commit, ENDINGS), side)
+    return _as_rendered(made, found.files, (found.root, found.root), lambda: repository.tree_files(tree, ENDINGS), side)
 
 
-def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merge_base: bool) -> Side:
-    """What a commit holds, which the user called `source`; `before` is the other side, where this one is the change."""
-    side = PreviewSide(source=plain(source), revision=found.revision, merge_base=merge_base)
+def merged_side(
+    problems: tuple[Problem, ...], found: "PolicyFiles", source: str, now_seconds: int, before: Side, *, made: bool
+) -> Side:
+    """The change that the user called `source` as it is merged; `problems` are why it cannot be."""
+    if not problems:
+        return committed_side(found, source, now_seconds, before, merged=made)
+    side = PreviewSide(source=plain(source), revision=found.revision)
+    return Side(
+        side=side, where=plain(source), sets=(), problems=problems, files=0, conflicting=True, content=found.content
+    )  # fmt: skip
+
+
+def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merged: bool = False) -> Side:
+    """What a commit holds, which the user called `source`; `before` is the other side, where this one is the change, and
+    `merged` that it is what merging it gives."""
+    side = PreviewSide(source=plain(source), revision=found.revision, merged=merged)
     where = f"{found.root or '.'} at {plain(source)}"
     if found.problems:
         problems = refusals(found.problems, found.root, alone=found.alone)
-        return Side(side=side, where=where, sets=(), problems=problems, files=0)
+        return Side(side=side, where=where, sets=(), problems=problems, files=0, content=found.content)
     above = found.root.rpartition("/")[0] if found.alone else found.root
     prefix = f"{above}/" if above else ""
     given = FoundFiles(
         files={f"{prefix}{name}": data for name, data in found.files.items()},
         unread=tuple(msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in found.unread),
     )
-    return _checked(side, where, FoundFiles(files=dict(found.files), unread=found.unread), given, now_seconds, before)
+    files = FoundFiles(files=dict(found.files), unread=found.unread)
+    return msgspec.structs.replace(_checked(side, where, files, given, now_seconds, before), content=found.content)
 
 
 def _from_directory(directory: Path, now_seconds: int, before: Side | None = None) -> Side:
