@@ -70,7 +70,7 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
     if loop.once:
         found = source.policy_name(None, kept)
         return _once(_process(loop, connection, connections, source, found, journal)) if found is not None else EXIT_OK
-    servers = listening(loop.listening, journal, connections.management, lambda: source.waits_for)
+    servers = listening(loop.listening, journal, connections.management, lambda: source.waits_for, lambda: source.awaited)
     for server in servers:
         server.start()
     probes = {"probes": servers[1].port} if len(servers) > 1 else {}
@@ -151,6 +151,7 @@ def _process(
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.loop_status import StandingRecord
+    from reconciler.gitops.git.fault import FaultCode
 
     settings = _settings(loop, connection, connections, name)
     made: list[LiveProcess] = []
@@ -159,7 +160,9 @@ def _process(
 
     def looked(standing: "Standing") -> None:
         fault = standing.fault
-        made[0].figures.policy(standing.revision, fault.sentence if fault is not None else "")
+        problem = fault.sentence if fault is not None else ""
+        awaited = fault is not None and fault.code is FaultCode.NO_POLICY and bool(made[0].source.missing())
+        made[0].figures.policy(standing.revision, problem, awaited=problem if awaited else "")
         if not made[0].source.missing():
             sized.look(made[0].source.current())
         if records:

@@ -45,6 +45,8 @@ class ClusterSource:
         from reconciler.kube.custom.custom_object import CustomObjects
 
         self.waits_for = "the custom resources were not read yet"
+        self.awaited = False
+        """Whether they were read, and nothing is wrong but that there is no policy among them yet."""
         self._choice = choice
         self._own_namespace = own_namespace
         self._keep = keep
@@ -80,7 +82,7 @@ class ClusterSource:
             before = kept(SOURCE) if self._keep and not self._objects.doubt() else ()
             if len(before) == 1:
                 return before[0]
-            self.waits_for = why
+            self.waits_for, self.awaited = why, not self._objects.doubt()
             if wait is None:
                 raise InputError(f"--custom-resources: {why}")
             if why != said:
@@ -164,6 +166,8 @@ class LiveSource:
         self._keep = keep
         self._tell = tell
         self.waits_for = "the policy's source was not read yet"
+        self.awaited = False
+        """A tree in which no policy can be named is taken for a mistake: --name says which one is waited for."""
         self._source = flux_source(choice, api) if api is not None else _source(policy, choice)
         # One for the name and for what is followed: what was read for the one is known for the other.
         self._read = BoundedTreeReader()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from reconciler.control.policy.custom_resources import CustomResourcePolicy, Objects, Reading
 from reconciler.control.turn.loop import LoopReport
 from reconciler.decisions.reasons.groups import ReplicasUnknown, TargetMissing
-from reconciler.gitops.git.fault import Fault
+from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.kube.custom.custom_object import CustomObject
 from reconciler.kube.custom.status import Condition, Status, StatusWriter
@@ -48,6 +48,15 @@ def of_policy(in_force: str, refused: Fault | None) -> tuple[Condition, ...]:
     if refused is None:
         return _main("True", "InForce", in_force)
     return _main("False", refused.code.value, f"{refused.sentence}. {in_force}", stalled=True)
+
+
+def of_awaiting(missing: str) -> tuple[Condition, ...]:
+    """An object whose policy is not there yet, which is no fault of it: what is applied together does not arrive together."""
+    told = f"{missing}: nothing is decided until there is"
+    return (
+        *_main("False", FaultCode.NO_POLICY.value, told, reconciling=True),
+        Condition(type="Held", status="False", reason=FaultCode.NO_POLICY.value, message=told),
+    )
 
 
 def _of_line(line: GroupLine, *, observed: bool) -> tuple[Condition, ...]:
@@ -192,6 +201,8 @@ class CustomStatus:
             conditions = of_invalid(problems, kept, held=held is not None)
         elif line is not None:
             conditions = of_group(line, observed=line.name in self._observed)
+        elif _awaits(item, reading):
+            conditions = of_awaiting(reading.judged.missing)
         else:
             return None
         told, beside = _facts(line), {"revision": reading.revision}
@@ -231,6 +242,15 @@ def _of_policy(item: CustomObject, reading: Reading, plan: Plan | None, now: str
         beside["planTime"] = now
     conditions = of_policy(in_force, refused)
     return Status(observed_generation=item.generation, conditions=conditions, told=told, beside=beside)
+
+
+def _awaits(item: CustomObject, reading: Reading) -> bool:
+    """Whether it is of the policy that is missing, where none was ever in force."""
+    if not reading.judged.missing or reading.revision:
+        return False
+    reference = item.spec.get("policyRef") if isinstance(item.spec, dict) else None
+    name = reference.get("name") if isinstance(reference, dict) else None
+    return reading.judged.missing == f"there is no NodeGroupPolicy {name}"
 
 
 def _names(policy: CustomResourcePolicy) -> dict[str, str]:
