@@ -98,13 +98,14 @@ class ClusterSource:
         import random
 
         from reconciler.control.policy.custom_resources import CustomResourcePolicy, CustomResourceSource
-        from reconciler.control.policy.policy_in_force import StateLastGoodStore
+        from reconciler.control.policy.policy_in_force import FileBesideState, StateLastGoodStore
         from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
 
         store: LastGoodStore = StateLastGoodStore(state) if self._keep else MemoryLastGoodStore()
         if self._choice.last_good is not None:
-            store = FileLastGoodStore(self._choice.last_good)
+            file = FileLastGoodStore(self._choice.last_good)
+            store = FileBesideState(file, store) if self._keep else file
         polling = Polling(interval_seconds=POLL_SECONDS)
         chance = random.Random()  # noqa: S311 - spreads requests, keeps no secret
 
@@ -229,14 +230,15 @@ class LiveSource:
         """The source as a live process takes it."""
         import random
 
-        from reconciler.control.policy.policy_in_force import StateLastGoodStore
+        from reconciler.control.policy.policy_in_force import FileBesideState, StateLastGoodStore
         from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSource
         from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
 
         store: LastGoodStore = StateLastGoodStore(state) if self._keep else MemoryLastGoodStore()
         if self._choice.last_good is not None:
-            store = FileLastGoodStore(self._choice.last_good)
+            file = FileLastGoodStore(self._choice.last_good)
+            store = FileBesideState(file, store) if self._keep else file
         polling = Polling(interval_seconds=self.interval_seconds)
         chance = random.Random()  # noqa: S311 - spreads requests, keeps no secret
 
