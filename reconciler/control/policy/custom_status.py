@@ -52,11 +52,13 @@ def of_policy(in_force: str, refused: Fault | None) -> tuple[Condition, ...]:
 
 def of_awaiting(missing: str) -> tuple[Condition, ...]:
     """An object whose policy is not there yet, which is no fault of it: what is applied together does not arrive together."""
-    told = f"{missing}: nothing is decided until there is"
-    return (
-        *_main("False", FaultCode.NO_POLICY.value, told, reconciling=True),
-        Condition(type="Held", status="False", reason=FaultCode.NO_POLICY.value, message=told),
-    )
+    return of_waiting(FaultCode.NO_POLICY.value, f"{missing}: nothing is decided until there is")
+
+
+def of_waiting(reason: str, message: str) -> tuple[Condition, ...]:
+    """An object that something is still to be done for, by others or by us."""
+    waiting = _main("False", reason, message, reconciling=True)
+    return (*waiting, Condition(type="Held", status="False", reason=reason, message=message))
 
 
 def _of_line(line: GroupLine, *, observed: bool) -> tuple[Condition, ...]:
@@ -205,12 +207,7 @@ class CustomStatus:
             conditions = of_awaiting(reading.judged.missing)
         else:
             return None
-        told, beside = _facts(line), {"revision": reading.revision}
-        if plan is not None:
-            beside["planDigest"] = plan.digest
-        return Status(
-            observed_generation=item.generation, conditions=conditions, told=told, beside={k: v for k, v in beside.items() if v}
-        )
+        return status_of_group(item, conditions, reading.revision, plan, line)
 
     def _tell(self, reading: Reading) -> None:
         """An Event for each version of an object that is not used as it stands."""
@@ -234,13 +231,17 @@ def _of_policy(item: CustomObject, reading: Reading, plan: Plan | None, now: str
     refused = reading.refused
     if refused is None and plan is None:
         return None
-    told: dict[str, object] = {"revision": reading.revision} if reading.revision else {}
+    return status_of_policy(item, of_policy(in_force, refused), reading.revision, plan, now)
+
+
+def status_of_policy(item: CustomObject, conditions: tuple[Condition, ...], revision: str, plan: Plan | None, now: str) -> Status:
+    """What stands in the policy's own object, beside these conditions."""
+    told: dict[str, object] = {"revision": revision} if revision else {}
     beside: dict[str, object] = {}
     if plan is not None:
         told |= {"summary": plan.summary, "planDigest": plan.digest, "groups": len(plan.groups)}
         told["heldGroups"] = sum(line.held for line in plan.groups)
         beside["planTime"] = now
-    conditions = of_policy(in_force, refused)
     return Status(observed_generation=item.generation, conditions=conditions, told=told, beside=beside)
 
 
@@ -260,6 +261,15 @@ def _names(policy: CustomResourcePolicy) -> dict[str, str]:
 
 def _subject(item: CustomObject) -> Subject:
     return Subject(api_version=API_VERSION, kind=item.kind, name=item.name, namespace=item.namespace, uid=item.uid)
+
+
+def status_of_group(
+    item: CustomObject, conditions: tuple[Condition, ...], revision: str, plan: Plan | None, line: GroupLine | None
+) -> Status:
+    """What stands in the object of a group, beside these conditions."""
+    beside = {"revision": revision, "planDigest": plan.digest if plan is not None else ""}
+    given = {key: text for key, text in beside.items() if text}
+    return Status(observed_generation=item.generation, conditions=conditions, told=_facts(line), beside=given)
 
 
 def _facts(line: GroupLine | None) -> dict[str, object]:
