@@ -7,17 +7,18 @@ from itertools import pairwise
 
 import msgspec
 
-from reconciler.cluster.nodes.node import ZONE_LABEL, Node, NodeShape, Taint
+from reconciler.cluster.nodes.node import Node, NodeShape, Taint
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.target import Machine, TargetFacts, TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.amounts import Offered, amounts_of, same_machine
 from reconciler.decisions.groups.group import capacity_or_allocatable_difference, size_difference
+from reconciler.decisions.groups.template_labels import LabelEvidence, labels_of
 from reconciler.decisions.reasons.groups import MixedShapes
 from reconciler.decisions.reasons.sizes import SmallerThanTemplate
 from reconciler.policy.documents import GroupFields
-from reconciler.policy.levels import TAINTS, added_startup_taints, merged_labels
+from reconciler.policy.levels import TAINTS, added_startup_taints
 
 ACCELERATOR_LABELS = (
     "cluster-api/accelerator",
@@ -135,7 +136,6 @@ def _amount(name: str, stated: int, found: list[tuple[Resources, int]]) -> int:
 # What one new node of a group would offer, from the policy, the target, its infrastructure, or a node that is there.
 
 LIVE_SOURCE = "the ready nodes of the group"
-ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
 
 # Taints that a node carries for a while only: set by kubelet or the cloud until it is usable, by the
 # node lifecycle controller on conditions, or by autoscalers on nodes that leave. A new node must not inherit them.
@@ -148,12 +148,6 @@ _TRANSIENT_PREFIXES = (
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
 )
 _TRANSIENT_KEYS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
-# The cloud node controller writes both names of a label with one value. Where some node carries both, new ones will.
-_RENAMED_LABELS = (
-    (ZONE_LABEL, "failure-domain.beta.kubernetes.io/zone"),
-    ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"),
-)
-_OWN_LABELS = ("kubernetes.io/hostname", "node.kubernetes.io/exclude-from-external-load-balancers")
 
 
 class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,14 +160,20 @@ class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_node_shape(
-    levels: Sequence[GroupFields], place: Callable[[int], str], target: TargetTemplate, world: World, members: tuple[Node, ...]
+    levels: Sequence[GroupFields],
+    place: Callable[[int], str],
+    target: TargetTemplate,
+    world: World,
+    members: tuple[Node, ...],
+    evidence: LabelEvidence | None = None,
 ) -> TemplateResult:
     """The shape of one new node. `place` says where the template of a level is written.
 
     Capacity, resource by resource: what the nearest level of the policy writes, else the target's (annotations, tags,
     infrastructure template; not one computed for the machine type that the members have), else the least over `members` (ready
     nodes of the group; upstream takes the first one, so that pods larger than the others buy nodes in vain). Allocatable:
-    `amounts_of`. Labels and taints: what all members share, overlaid by the target's, overlaid by the policy's.
+    `amounts_of`. Labels: `labels_of`. Taints: what all members share, overlaid by the target's, else the policy's alone.
+    `evidence` is that of the World, where it is at hand already.
     """
     sources: list[str] = []
     live, sizes = _least_shape(world, members)
@@ -187,7 +187,7 @@ def new_node_shape(
     startup = added_startup_taints(levels)
     return TemplateResult(
         shape=NodeShape(
-            labels=_labels(levels, target, world, members),
+            labels=labels_of(levels, target, evidence or LabelEvidence.of(world), world, members),
             taints=_taints(levels, target, world, members, startup),
             capacity=made.capacity,
             allocatable=made.allocatable,
@@ -251,34 +251,6 @@ def mixed_shapes(sizes: tuple[Resources, ...]) -> MixedShapes | None:
         if broken:
             return MixedShapes(shapes=len(sizes), differs=broken)
     return None
-
-
-def _labels(
-    levels: Sequence[GroupFields], target: TargetTemplate, world: World, members: tuple[Node, ...]
-) -> tuple[tuple[str, str], ...]:
-    shared: set[tuple[str, str]] | None = None
-    for index in {node.shape for node in members}:
-        labels = set(world.node_shapes[index].labels)
-        shared = labels if shared is None else shared & labels
-    merged = {key: value for key, value in shared or () if key not in _OWN_LABELS}
-    if not members:
-        merged[OS_LABEL] = "linux"
-    if target.architecture:
-        merged[ARCH_LABEL] = target.architecture
-    if target.zone:
-        merged[ZONE_LABEL] = target.zone
-    merged.update(target.labels)
-    merged.update(merged_labels(levels))
-    merged.setdefault(ARCH_LABEL, "amd64")
-    for new, old in _RENAMED_LABELS:
-        if new in merged and old not in merged and any(_same_label(shape, new, old) for shape in world.node_shapes):
-            merged[old] = merged[new]
-    return tuple(sorted(merged.items()))
-
-
-def _same_label(shape: NodeShape, new: str, old: str) -> bool:
-    value = shape.label(old)
-    return value is not None and value == shape.label(new)
 
 
 def _taints(
