@@ -72,8 +72,11 @@ RIGHT: dict[str, Callable[[Plan], None]] = {
 }
 NOT_YET = frozenset(RIGHT) - {
     "asg3-one-node-zone-a",
+    "aws3199-live",
     "aws8210-prefix-podsonly",
     "ca3230-ebs-zero",
+    "ds-live-loop-1",
+    "ds-runtimeclass",
     "local-pv-one-member",
     "partial-capacity-live",
     "readiness-one",
