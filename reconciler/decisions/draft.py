@@ -180,6 +180,8 @@ class Draft:
             return
         staying, succeeded = self.staying_shapes(), self._succeeded()
         for index in leaving:
+            self.state.leave(index)
+        for index in leaving:
             for shape, count in self.state.bound(index):
                 if shape not in staying and not self.state.modelled(shape):
                     self.state.unbind(shape, index, count)
