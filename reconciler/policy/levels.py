@@ -203,9 +203,7 @@ HEADROOM = LevelField[Headroom](
 )
 WINDOWS = LevelField[tuple[Window, ...]]("windows", MergeRule.NEAREST, lambda level: level.windows or None, _windows_text)
 HOLD = LevelField[Hold]("hold", MergeRule.IN_FORCE, lambda level: level.hold, _hold_text)
-CAPACITY = LevelField[Amounts](
-    "template.capacity", MergeRule.NEAREST, lambda level: level.template.capacity or None, amounts_text
-)
+CAPACITY = LevelField[Amounts]("template.capacity", MergeRule.KEYS, lambda level: level.template.capacity or None, amounts_text)
 RESERVED = LevelField[Amounts](
     "template.reserved", MergeRule.NEAREST, lambda level: level.template.reserved or None, amounts_text
 )

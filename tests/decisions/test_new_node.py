@@ -72,9 +72,44 @@ AMOUNTS = {
         ("here 0",),
     ),
     "written with pods": (
-        partial(_made, Template(capacity=(("cpu", 8000), ("pods", 30)))),
-        (amounts("8", "0", 30), amounts("8", "0", 30)),
+        partial(_made, Template(capacity=(("cpu", 8000), ("memory", 32 * GI), ("pods", 30)))),
+        (amounts("8", "32Gi", 30), amounts("8", "32Gi", 30)),
         ("here 0",),
+    ),
+    "written without memory, which nothing else tells": (partial(_made, Template(capacity=(("cpu", 8000),))), None, ()),
+    "pods written, the rest said by the target": (
+        partial(
+            _made,
+            Template(capacity=(("pods", 30),)),
+            target=TargetTemplate(capacity=BIG, allocatable=OFFERED, origins=("annotations",)),
+        ),
+        (amounts("16", "64Gi", 30), amounts("15", "60Gi", 30)),
+        ("here 0", "annotations"),
+    ),
+    "pods written, the rest seen on its node": (
+        partial(_made, Template(capacity=(("pods", 30),)), nodes=_node(gpu=2)),
+        (amounts("4", "16Gi", 30, gpu=2),) * 2,
+        ("here 0", LIVE),
+    ),
+    "a device written, the rest seen on its node": (
+        partial(_made, Template(capacity=(("nvidia.com/gpu", 2),)), nodes=_node()),
+        (amounts("4", "16Gi", 110, gpu=2),) * 2,
+        ("here 0", LIVE),
+    ),
+    "cpu written, of which the target keeps one core": (
+        partial(_made, Template(capacity=(("cpu", 8000),)), target=TargetTemplate(capacity=BIG, allocatable=OFFERED)),
+        (amounts("8", "64Gi", 200), amounts("7", "60Gi", 200)),
+        ("here 0",),
+    ),
+    "another machine written: no device of its node": (
+        partial(_made, WRITTEN, nodes=_node(gpu=2)),
+        (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)),
+        ("here 0",),
+    ),
+    "a resource in each of two levels": (
+        partial(_made, Template(capacity=(("pods", 30),)), WRITTEN),
+        (amounts("8", "32Gi", 30), amounts("8", "32Gi", 30)),
+        ("here 0", "here 1"),
     ),
     "written with what is reserved": (
         partial(_made, Template(reserved=(("cpu", 500), ("memory", 4 * GI))), WRITTEN),
@@ -102,9 +137,9 @@ AMOUNTS = {
         (BIG, OFFERED),
         (),
     ),
-    "said by both: the policy": (
-        partial(_made, WRITTEN, target=TargetTemplate(capacity=BIG)),
-        (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)),
+    "said by both: the policy, and how many pods the target": (
+        partial(_made, WRITTEN, target=TargetTemplate(capacity=BIG, allocatable=OFFERED)),
+        (amounts("8", "32Gi", 200), amounts("8", "32Gi", 200)),
         ("here 0",),
     ),
     "seen on its node": (partial(_made, nodes=_node()), (amounts("4", "16Gi", 110), amounts("4", "16Gi", 110)), (LIVE,)),

@@ -12,6 +12,7 @@ from reconciler.decisions.groups.effective_values import Resolved, Sources, Valu
 from reconciler.decisions.groups.group import EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
 from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
+from reconciler.decisions.groups.template_labels import LabelEvidence
 from reconciler.decisions.platform_rules import doubles, strangers
 from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
@@ -78,7 +79,7 @@ _NO_HEADROOM = Headroom()
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A target that the policy sizes, under the name of its group, with the sources of its values. `members` are the indices
-    of its nodes, `machine_of` the machines behind nodes."""
+    of its nodes, `machine_of` the machines behind nodes, `evidence` what the nodes of the cluster say about labels."""
 
     name: str
     labels: tuple[tuple[str, str], ...]
@@ -86,6 +87,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     sources: Sources
     members: tuple[int, ...]
     machine_of: Mapping[int, Machine]
+    evidence: LabelEvidence
 
     @property
     def facts(self) -> TargetFacts | None:
@@ -195,7 +197,9 @@ def _new_node(world: World, claim: Claim) -> TemplateResult:
     sources = claim.sources
     of_target = claim.facts.template if claim.facts is not None else TargetTemplate()
     ready = tuple(world.nodes[index] for index in claim.members if world.nodes[index].ready)
-    return new_node_shape(sources.fields(), lambda level: sources.place(level, "template"), of_target, world, ready)
+    return new_node_shape(
+        sources.fields(), lambda level: sources.place(level, "template"), of_target, world, ready, claim.evidence
+    )
 
 
 def _windows(sources: Sources) -> tuple[Window, ...]:
@@ -266,6 +270,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
         named.append((rank, name, ref, document, tier, labels))
     named.sort(key=lambda entry: (entry[0], entry[1]))
     members = membership(world, tuple((ref, document.nodes if document else None) for _, _, ref, document, _, _ in named))
+    evidence = LabelEvidence.of(world)
     groups = tuple(
         effective_group(
             world,
@@ -276,6 +281,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
                 sources=Sources(document=document, facts=facts_of.get(ref), policy=policy.policy, tier=tier, tier_index=rank),
                 members=members.members[index],
                 machine_of=members.machine_of,
+                evidence=evidence,
             ),
             now_seconds,
         )

@@ -114,7 +114,7 @@ def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
         return tuple(blocker for blocker in candidate.blockers if blocker.code == "Leaving")
     found = [blocker for blocker in candidate.blockers if blocker.code not in _LOOP_ONLY]
     state, mark = draft.state, draft.state.mark()
-    state.close(candidate.index)
+    state.leave(candidate.index)
     for shape in sorted(candidate.moving, key=lambda shape: (-state.pod_shape(shape).requests.cpu_milli, shape)):
         count = candidate.moving[shape]
         state.unbind(shape, candidate.index, count)

@@ -26,6 +26,7 @@ def facts(
     view: ClusterApiView,
     *,
     zone: str = "",
+    zones: tuple[str, ...] = (),
     rolling_out: bool = False,
     selectable: bool = True,
 ) -> TargetFacts:
@@ -34,7 +35,7 @@ def facts(
     annotations = meta.annotations or {}
     bounds = scaling_bounds(annotations, view.group)
     options, option_problems = read_options(annotations.items(), f"{view.group}/{_OPTION_PREFIX}")
-    template, template_problems = _template(item, view, zone)
+    template, template_problems = _template(item, view, zone, zones)
     owner = _evidence(item, kind, view)
     problems = [
         *(("spec.replicas is missing: nobody can tell how many nodes were asked for",) if item.spec.replicas is None else ()),
@@ -67,7 +68,9 @@ def facts(
     )
 
 
-def _template(item: wire.Scalable, view: ClusterApiView, zone: str) -> tuple[TargetTemplate, tuple[str, ...]]:
+def _template(
+    item: wire.Scalable, view: ClusterApiView, zone: str, zones: tuple[str, ...]
+) -> tuple[TargetTemplate, tuple[str, ...]]:
     """Capacity is the infrastructure template's, overlaid by annotations, as upstream."""
     annotations = item.metadata.annotations or {}
     machine = item.spec.template
@@ -86,6 +89,7 @@ def _template(item: wire.Scalable, view: ClusterApiView, zone: str) -> tuple[Tar
         taints=capacity.merged_taints(taint_set(machine.spec.taints), taints),
         architecture=labels.get("kubernetes.io/arch", offer.architecture),
         zone=merged.get(ZONE_LABEL, ""),
+        zones=() if ZONE_LABEL in merged else zones,
         origins=origins,
     )
     return template, (*offer.problems, *written.problems, *incomplete, *label_problems, *taint_problems)
