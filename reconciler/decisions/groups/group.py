@@ -24,7 +24,8 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     """One group with every value decided at one instant. Durations in seconds, thresholds in percent.
 
     `template` is what one new node offers (None: unknown, `template_problem` says why); `stated` is the same without regard to
-    nodes that have less, and `untried`: nothing has come of it yet, and what came before is smaller. `whole`: it grows to its
+    nodes that have less, `made_of_template` are its ready nodes that came of this template, as far as anybody knows, and
+    `untried`: nothing has come of it yet, and what came before is smaller. `whole`: it grows to its
     maximum at once, or not at all. `platform_chooses`: nodes without Machines may leave, and the platform picks which.
     `ignores_daemonsets`, `ignores_mirror_pods`: such pods are no part of utilization. `chains` maps a field path (`size.min`) to
     the sources in order of precedence; the first one won. `facts` None: the target is not there.
@@ -44,6 +45,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     template: NodeShape | None = None
     template_problem: str = ""
     stated: NodeShape | None = None
+    made_of_template: frozenset[str] = frozenset()
     untried: bool = False
     whole: bool
     startup_taints: tuple[str, ...] = ()
