@@ -10,7 +10,8 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.effective_values import Sources
 from reconciler.decisions.groups.group import EffectiveGroup, difference, size_difference
-from reconciler.decisions.groups.new_node import TemplateResult, new_node_shape, transient
+from reconciler.decisions.groups.new_node import TemplateResult, new_node_shape
+from reconciler.decisions.groups.passing_taints import transient
 from reconciler.policy.documents import (
     Counting,
     GroupFields,
@@ -310,6 +311,12 @@ TAINTS = {
         partial(_made, Template(startup_taints=(STARTUP,)), nodes=_node(taints=STARTING)),
         ("agent=x:NoSchedule", "b=0:NoSchedule"),
     ),
+    "but those of the target that a new node bears until it is usable": (
+        partial(
+            _made, WRITTEN, target=TargetTemplate(taints=(taint("readiness.k8s.io/net=x:NoSchedule"), taint("a=1:NoSchedule")))
+        ),
+        ("a=1:NoSchedule",),
+    ),
     "but those of the moment": (
         partial(_made, nodes=_node(taints=("node.kubernetes.io/not-ready=:NoExecute", "b=0:NoSchedule"))),
         ("b=0:NoSchedule",),
@@ -337,7 +344,13 @@ def test_taints(name: str) -> None:
         ("ignore-taint.cluster-autoscaler.kubernetes.io/x", True),
         ("ToBeDeletedByClusterAutoscaler", True),
         ("DeletionCandidateOfClusterAutoscaler", True),
+        ("readiness.k8s.io/net", True),
+        ("ebs.csi.aws.com/agent-not-ready", True),
+        ("cloud.google.com/impending-node-termination", True),
+        ("aws-node-termination-handler/spot-itn", True),
+        ("karpenter.sh/disrupted", True),
         ("dedicated", False),
+        ("ebs.csi.aws.com/other", False),
     ],
 )
 def test_taints_of_the_moment(key: str, passing: bool) -> None:

@@ -49,9 +49,9 @@ def test_few_groups_are_asked_between_two_rounds_over_all(monkeypatch: pytest.Mo
     """Ninety groups in three classes: 90 the first time, then 8 of each class."""
     asked: list[int] = []
 
-    def counted(draft, groups, waiting, keys, filling):
+    def counted(draft, groups, waiting, keys, filling, refuted):
         asked.append(len(groups))
-        return options_of(draft, groups, waiting, keys, filling)
+        return options_of(draft, groups, waiting, keys, filling, refuted)
 
     monkeypatch.setattr(scale_up, "options_of", counted)
     _plan(90)

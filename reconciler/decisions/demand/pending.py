@@ -2,7 +2,8 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 
 import msgspec
@@ -16,7 +17,10 @@ from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PodRules
 from reconciler.scheduling.kernels import loops
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.duration import DurationError, parse_duration
 from reconciler.values.instant import instant_text
+
+_DELAY = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +44,7 @@ def pending_demand(world: World, state: SchedulingState, rules: PodRules, now_se
     Cluster Autoscaler pod listers (finished, deleted and scheduling-gated pods are not demand), expendable cut-off.
     """
     by_shape: dict[int, list[int]] = {}
+    delays = _own_delays(world)
     apart: list[tuple[int, PodOutcome, Reason]] = []
     for number, indices in _waiting(world.pods, len(world.pod_shapes)):
         shape = world.pod_shapes[number]
@@ -53,7 +58,7 @@ def pending_demand(world: World, state: SchedulingState, rules: PodRules, now_se
             reason = NotModelled(feature=feature).reason()
             apart.extend((index, PodOutcome.NOT_MODELLED, reason) for index in indices)
         else:
-            young, old = _by_age(world, indices, rules.new_pod_delay_seconds, now_seconds)
+            young, old = _by_age(world, indices, rules.new_pod_delay_seconds, delays, now_seconds)
             apart.extend(young)
             if old:
                 by_shape[number] = old
@@ -77,17 +82,30 @@ def _waiting(pods: PodTable, shapes: int) -> Iterator[tuple[int, list[int]]]:
             yield shape, found
 
 
+def _own_delays(world: World) -> Mapping[int, int]:
+    """Seconds by number of traits, for pods that ask for a delay of their own."""
+    found = {}
+    for number, traits in enumerate(world.pod_traits):
+        text = dict(traits.annotations).get(_DELAY) if traits.annotations else None
+        if text is not None:
+            with suppress(DurationError):
+                found[number] = parse_duration(text)
+    return found
+
+
 def _by_age(
-    world: World, indices: list[int], delay_seconds: int, now_seconds: int
+    world: World, indices: list[int], delay_seconds: int, delays: Mapping[int, int], now_seconds: int
 ) -> tuple[list[tuple[int, PodOutcome, Reason]], list[int]]:
-    """Pods that are younger than the delay, with their reason, and the others."""
-    if not delay_seconds:
+    """Pods that are younger than the delay, with their reason, and the others. As the Cluster Autoscaler has it, what a pod asks
+    for itself counts where it is longer; a text that is no duration asks for nothing."""
+    if not (delay_seconds or delays):
         return [], indices
     young, old = [], []
     for index in indices:
-        due = world.pods.created_seconds[index] + delay_seconds
+        delay = max(delay_seconds, delays.get(world.pods.traits[index], 0))
+        due = world.pods.created_seconds[index] + delay
         if due > now_seconds:
-            young.append((index, PodOutcome.DELAYED, Delayed(delay_seconds=delay_seconds, until=instant_text(due)).reason()))
+            young.append((index, PodOutcome.DELAYED, Delayed(delay_seconds=delay, until=instant_text(due)).reason()))
         else:
             old.append(index)
     return young, old

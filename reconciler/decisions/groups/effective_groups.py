@@ -143,6 +143,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         balance_with=values.text("balanceWith"),
         template=template,
         stated=new_node.shape,
+        made_of_template=frozenset(node.name for node in seen.present),
         untried=new_node.shape is not None and untried(world, new_node.shape, seen),
         template_problem=new_node.problem,
         startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),

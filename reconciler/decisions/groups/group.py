@@ -27,8 +27,9 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     A field of `scaleDown` and `scaleUp` that is added to the policy is here without a line of its own.
 
     `template` is what one new node offers (None: unknown, `template_problem` says why); `stated` is the same without regard to
-    nodes that have less, and `untried`: nothing has come of it yet, and what came before is smaller. `chains` maps a field path
-    (`size.min`) to the sources in order of precedence; the first one won. `facts` None: the target is not there.
+    nodes that have less, `made_of_template` are its ready nodes that came of this template, as far as anybody knows, and
+    `untried`: nothing has come of it yet, and what came before is smaller. `chains` maps a field path (`size.min`) to the sources
+    in order of precedence; the first one won. `facts` None: the target is not there.
     """
 
     name: str
@@ -45,6 +46,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     template: NodeShape | None = None
     template_problem: str = ""
     stated: NodeShape | None = None
+    made_of_template: frozenset[str] = frozenset()
     untried: bool = False
     startup_taints: tuple[str, ...] = ()
     price_micros: int | None = None

@@ -2,18 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from itertools import pairwise
 
 import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape, Taint
-from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.target import Machine, TargetFacts, TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.amounts import Offered, amounts_of, same_machine
 from reconciler.decisions.groups.group import capacity_or_allocatable_difference, size_difference
+from reconciler.decisions.groups.passing_taints import is_starting, transient
 from reconciler.decisions.groups.template_labels import LabelEvidence, labels_of
 from reconciler.decisions.reasons.groups import MixedShapes
 from reconciler.decisions.reasons.sizes import SmallerThanTemplate
@@ -137,18 +136,6 @@ def _amount(name: str, stated: int, found: list[tuple[Resources, int]]) -> int:
 
 LIVE_SOURCE = "the ready nodes of the group"
 
-# Taints that a node carries for a while only: set by kubelet or the cloud until it is usable, by the
-# node lifecycle controller on conditions, or by autoscalers on nodes that leave. A new node must not inherit them.
-_TRANSIENT_PREFIXES = (
-    "node.kubernetes.io/",
-    "node.cloudprovider.kubernetes.io/",
-    "reconciler.dev/",
-    "startup-taint.cluster-autoscaler.kubernetes.io/",
-    "status-taint.cluster-autoscaler.kubernetes.io/",
-    "ignore-taint.cluster-autoscaler.kubernetes.io/",
-)
-_TRANSIENT_KEYS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
-
 
 class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
     """The shape of a new node with the sources it was made from, or the problem that left it unknown."""
@@ -201,8 +188,10 @@ def _base(target: TargetTemplate, live: NodeShape | None, sources: list[str]) ->
     """What is known beside the policy, and into `sources` who says it."""
     if target.capacity is not None:
         sources.extend(target.origins)
-        same = live is not None and same_machine(live.capacity, target.capacity)
-        return Offered(target.capacity, target.allocatable or (live.allocatable if live is not None and same else None))
+        if target.allocatable is not None or live is None or not same_machine(live.capacity, target.capacity):
+            return Offered(target.capacity, target.allocatable)
+        # The same machine: what the target does not name, its nodes do, such as ephemeral storage.
+        return Offered(Resources.of({**dict(live.capacity.items()), **dict(target.capacity.items())}), live.allocatable)
     if live is None:
         return None
     sources.append(LIVE_SOURCE)
@@ -268,15 +257,5 @@ def _taints(
         taints = {taint for taint in world.node_shapes[index].taints if not transient(taint)}
         shared = taints if shared is None else shared & taints
     merged = {(taint.key, taint.effect): taint for taint in shared or ()}
-    merged.update({(taint.key, taint.effect): taint for taint in target.taints})
+    merged.update({(taint.key, taint.effect): taint for taint in target.taints if not is_starting(taint.key)})
     return tuple(sorted(taint for key, taint in merged.items() if key not in startup))
-
-
-def transient(taint: Taint) -> bool:
-    """Whether a node carries this taint only for a while, so that new nodes of its group will not."""
-    return taint.key in _TRANSIENT_KEYS or taint.key.startswith(_transient_prefixes())
-
-
-@cache
-def _transient_prefixes() -> tuple[str, ...]:
-    return (*_TRANSIENT_PREFIXES, *(prefix for reading in readings() for prefix in reading.passing_taints))

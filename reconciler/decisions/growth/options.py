@@ -1,7 +1,8 @@
 """What each group of a tier would do for the pods that wait."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -14,14 +15,22 @@ from reconciler.policy.documents import Expander
 from reconciler.scheduling.new_nodes import Filled
 from reconciler.scheduling.packing import TemplateClass, template_class
 
+_NONE: frozenset[int] = frozenset()
+
 
 def options_of(
-    draft: Draft, groups: list[GroupDraft], waiting: Waiting, keys: frozenset[str], filling: Filling | None = None
+    draft: Draft,
+    groups: list[GroupDraft],
+    waiting: Waiting,
+    keys: frozenset[str],
+    filling: Filling | None = None,
+    refuted: Mapping[int, frozenset[int]] = MappingProxyType({}),
 ) -> list[Option]:
     """One option for every group that could serve a pod; `waiting` are (shape, pods) in serving order.
 
     Groups whose new nodes are alike in everything that some pod looks at (`keys` are those labels) would do the same: the
-    work is done once for them, as long as none of them runs out of room in it. `filling` remembers between choices.
+    work is done once for them, as long as none of them runs out of room in it. `filling` remembers between choices. `refuted`
+    are shapes by position of a group of which its nodes tell that they would not help.
     """
     found: list[Option] = []
     known: dict[object, tuple[Option | None, int]] = {}
@@ -34,12 +43,14 @@ def options_of(
         room, _ = draft.room(group, template)
         if room <= 0:
             continue
-        alike = (template_class(template, keys), template.allocatable, group.daemons, group.group.whole and room)
+        vain = refuted.get(group.position, _NONE)
+        mine = [pair for pair in waiting if pair[0] not in vain] if vain else waiting
+        alike = (template_class(template, keys), template.allocatable, group.daemons, group.group.whole and room, vain)
         if alike not in known or not _holds_for(*known[alike], room):
             if draft.work.exhausted:
                 break
-            filled = _filled(draft, group, template, alike, waiting, room, filling) if covered else None
-            option = _option(draft, group, waiting, room) if filled is None else _option_of(draft, group, template, filled)
+            filled = _filled(draft, group, template, alike, mine, room, filling) if covered else None
+            option = _option(draft, group, mine, room) if filled is None else _option_of(draft, group, template, filled)
             known[alike] = (option, room)
         option = known[alike][0]
         if option is not None:

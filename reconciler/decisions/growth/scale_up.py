@@ -6,6 +6,7 @@ from collections import Counter
 import msgspec
 
 from reconciler.decisions.demand.pending import Queue, Served, rejections
+from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.rearrange import LEAST_COST, GrownNode, Growth, Rearranged, rearrange
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
@@ -75,21 +76,45 @@ def fill_existing(draft: Draft, queue: Queue) -> None:
 def grow_for(draft: Draft, queue: Queue) -> None:
     """New nodes, tier by tier; in a tier one option after the other until none serves a pod that is left."""
     ranks = sorted({group.group.tier_rank for group in draft.groups})
+    refutations = Refutations(draft)
     for rank in ranks:
         tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
         open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
         growth = Growth(draft)
         before = queue.taken, [len(group.reasons) for group in draft.groups]
         expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
-        _grow_tier(draft, queue, tier, growth, expanders)
-        if expanders[:1] == (Expander.LEAST_COST,) and not draft.work.exhausted:
+        asked = [shape for shape, _ in queue.waiting()]
+        _grow_tier(draft, queue, tier, growth, expanders, refutations)
+        # Who looks for the cheapest mix asks templates alone.
+        trusted = expanders[:1] == (Expander.LEAST_COST,) and not any(
+            refutations.of(one, shape) for one in tier for shape in asked
+        )
+        if trusted and not draft.work.exhausted:
             found = rearrange(draft, tier, growth)
             if found is not None:
                 _serve_again(draft, queue, found, *before)
-                _grow_tier(draft, queue, tier, growth, expanders)
+                _grow_tier(draft, queue, tier, growth, expanders, refutations)
 
 
-def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growth, expanders: tuple[Expander, ...]) -> None:
+def _is_refuted(draft: Draft, refutations: Refutations, group: GroupDraft, shape: int) -> bool:
+    """Whether the group's template accepts the pod, and its nodes do not."""
+    template = group.group.template
+    if template is None or refutations.of(group, shape) is None:
+        return False
+    mark = draft.state.mark()
+    fits = draft.state.fits(shape, draft.state.add_node(f"{group.group.name}-try", template, group.daemons))
+    draft.state.undo(mark)
+    return fits
+
+
+def _grow_tier(
+    draft: Draft,
+    queue: Queue,
+    tier: list[GroupDraft],
+    growth: Growth,
+    expanders: tuple[Expander, ...],
+    refutations: Refutations,
+) -> None:
     pending = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
     # Of the pods that run only anti-affinity reaches new nodes; taking all that they look at costs nothing and is safe.
     running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
@@ -97,15 +122,22 @@ def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growt
     near = draft.policy.near_tie_percent
     filling = Filling(draft)
     shortlist = Shortlist(tier, keys, expanders, near)
+    refuted: dict[int, frozenset[int]] = {}
     while waiting := [(shape, many) for shape, many in queue.waiting() if draft.shares.open(shape, draft.namespace(shape))]:
-        options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys, filling)
+        options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys, filling, refuted)
         if draft.work.exhausted:
             break
         if not shortlist.learn(options):
             continue
         if not options:
             break
-        _commit(draft, queue, choose(options, expanders, near), others_of(draft, options, waiting))
+        choice = choose(options, expanders, near)
+        group = draft.groups[choice.option.position]
+        vain = frozenset(shape for shape, _ in choice.option.bindings.served if refutations.of(group, shape) is not None)
+        if vain:
+            refuted[group.position] = refuted.get(group.position, frozenset()) | vain
+            continue
+        _commit(draft, queue, choice, others_of(draft, options, waiting))
         _fill_freed(draft, queue, growth)
 
 
@@ -254,6 +286,7 @@ def _grow_by_one(draft: Draft, chosen: GroupDraft, sibling: GroupDraft, load: li
 
 def explain_rest(draft: Draft, queue: Queue) -> None:
     """Every pod that is left gets all its reasons: which groups would not run it and why, which may not grow and why."""
+    refutations = Refutations(draft)
     for shape, count in queue.waiting():
         draft.shares.book()
         if draft.work.exhausted:
@@ -267,7 +300,7 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
             reason = ShareUsed(namespace=namespace, share=draft.shares.each, spent=spent).reason()
             queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(reason,)))
             continue
-        able, details = _why_no_group(draft, shape)
+        able, details = _why_no_group(draft, shape, refutations)
         there = len(draft.world.nodes)
         told = rejections(draft, shape, range(there)) if draft.shares.spend(shape, namespace, there) else ()
         if able:
@@ -283,7 +316,7 @@ def _readable(text: str) -> str:
     return text if more <= 0 else f"{text[:_MOST_CHARACTERS]}… ({more} characters more)"
 
 
-def _why_no_group(draft: Draft, shape: int) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
+def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
     able: list[str] = []
     details: list[Reason] = []
     for group in draft.groups:
@@ -301,6 +334,10 @@ def _why_no_group(draft: Draft, shape: int) -> tuple[tuple[str, ...], tuple[Reas
             why = _readable("; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict))
             plugins = tuple(rejection.plugin for rejection in verdict)
             details.append(GroupRejects(group=group.group.name, plugins=plugins, why=why).reason())
+            continue
+        refuted = refutations.of(group, shape)
+        if refuted is not None:
+            details.append(refuted.reason())
             continue
         able.append(group.group.name)
         if stop is None:

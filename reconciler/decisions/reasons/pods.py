@@ -92,6 +92,17 @@ class GroupRejects(Because, frozen=True, kw_only=True):
     template = "{group}: {why}"
 
 
+class TemplateRefuted(Because, frozen=True, kw_only=True):
+    """The template of a group accepts the pod, and an empty node that came of it does not: another one would not help."""
+
+    code = "TemplateRefuted"
+    group: str
+    node: str
+    why: str
+
+    template = "{group} would not help, though its template accepts the pod: its node {node} is empty and rejects it: {why}"
+
+
 class Expendable(Because, frozen=True, kw_only=True):
     """The pod's priority is below the cut-off: it runs on spare room only."""
 

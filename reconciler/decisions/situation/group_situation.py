@@ -5,27 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.nodes.node import Node
-from reconciler.cluster.platform_reading import starting_taints
 from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.groups.passing_taints import is_starting
 from reconciler.decisions.memory import Memory, SizeState
 from reconciler.decisions.situation.belonging import Belonging
 from reconciler.plan.plan import NodeState
 from reconciler.values.duration import duration_text
 
-# Set by kubelet, the cloud, the node lifecycle controller or Cluster API until a node is usable, whoever lists them: one may be
-# Ready, and carry one for some seconds more. Sources: Kubernetes' well-known taints, Cluster API's contract for bootstrap
-# providers, and the prefix by which the Cluster Autoscaler knows start-up taints of others.
-STARTING_TAINTS = frozenset(
-    {
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/network-unavailable",
-        "node.cloudprovider.kubernetes.io/uninitialized",
-    }
-)
-_STARTING_PREFIX = "startup-taint.cluster-autoscaler.kubernetes.io/"
 CONFIGURATION = "Configuration"
 """The kind of `LaunchFailure` that waiting does not mend."""
 LEAVING_TAINTS = ("reconciler.dev/deleting", "ToBeDeletedByClusterAutoscaler")
@@ -106,7 +95,7 @@ def waits_for(world: World, node: Node, group: EffectiveGroup) -> tuple[str, ...
 
 
 def _starting(key: str, group: EffectiveGroup) -> bool:
-    return key in group.startup_taints or key in STARTING_TAINTS or key in starting_taints() or key.startswith(_STARTING_PREFIX)
+    return key in group.startup_taints or is_starting(key)
 
 
 def group_situations(

@@ -137,6 +137,7 @@ def _without_options(annotations: Mapping[str, str]) -> Iterable[str]:
 # Both are read by its controllers, the older one too; the Cluster Autoscaler writes both.
 DELETE_MARKS = (f"{GROUP}/delete-machine", f"{GROUP}/cluster-api-delete-machine")
 _ZONE = f"{GROUP}/zone"
+_BEING_MADE = ("Provisioning", "Provisioned")
 
 
 def machine(item: wire.Machine) -> Machine:
@@ -167,8 +168,14 @@ def target_of(item: wire.Machine) -> TargetRef | None:
 
 
 def failure(item: wire.Machine) -> str:
-    """Why it never becomes a node, or no longer is one; Failed is for ever: its controller does not look at it again."""
+    """Why it never becomes a node, or no longer is one; Failed is for ever: its controller does not look at it again.
+
+    SOURCE: machine-api-operator: a Machine that is still being made keeps the last error of its provider and is tried again (bare
+    metal: no host is free yet), until its phase is Failed.
+    """
     status = item.status or wire.MachineStatus()
+    if status.phase in _BEING_MADE:
+        return ""
     words = [text for text in (status.error_reason, status.error_message) if text]
     return ": ".join(words) or ("phase Failed" if status.phase == "Failed" else "")
 
