@@ -26,18 +26,27 @@ class CheckLine(msgspec.Struct, frozen=True, kw_only=True):
 
 class DoctorDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`installation` is what runs here; `cluster` is empty when none was looked at; `checks` are those of a live one;
-    `findings` is what is worth mending there."""
+    `findings` is what is worth mending there; `not_checked` names what nobody looked at, and why."""
 
     format_version: str = FORMAT_VERSION
     installation: Mapping[str, str]
     cluster: str = ""
     checks: tuple[CheckLine, ...] = ()
     findings: tuple[Finding, ...] = ()
+    not_checked: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
         """Whether the loop cannot run there."""
         return any(check.state == "Fail" for check in self.checks)
+
+
+def not_checked(no_live_cluster: str, *, snapshot: bool) -> tuple[str, ...]:
+    """What `doctor` could not look at. `no_live_cluster` says why there was none; empty: there was one."""
+    if not no_live_cluster:
+        return ()
+    live = f"rights, versions, clocks and other autoscalers of a live cluster: {no_live_cluster}"
+    return (live,) if snapshot else (live, "nodes, workloads and targets: neither a live cluster nor a snapshot was given")
 
 
 def doctor_json(document: DoctorDocument) -> str:
@@ -60,10 +69,22 @@ def doctor_text(document: DoctorDocument, *, wide: bool = False) -> str:
         lots = _lots(document.findings, fold)
         together = "" if len(lots) == len(document.findings) else ", alike ones together"
         told = f"{count(len(document.findings), 'finding')}{together}"
-        lines += ["", told if document.findings else "nothing to mend"]
+        lines += ["", told if document.findings else _no_finding(document)]
         for lot in lots:
             lines += ["", *_lot(lot, fold)]
+    if document.not_checked:
+        lines += ["", "not checked"]
+        for what in document.not_checked:
+            lines += paragraph(plain(what), _WIDTH, 2, "- ")
     return "\n".join(lines) + "\n"
+
+
+def _no_finding(document: DoctorDocument) -> str:
+    """Nothing is to be mended only where no check says otherwise."""
+    open_checks = sum(check.state != "Pass" for check in document.checks)
+    if open_checks:
+        return f"no finding about the objects of the cluster; see {count(open_checks, 'check')} above"
+    return "nothing to mend"
 
 
 def _lots(findings: Sequence[Finding], fold: Fold) -> list[list[Finding]]:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from reconciler.cli.inputs.plan_inputs import read_inputs
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import InputError
 from reconciler.decisions.decide import decide
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import GroupExplanation, NodeExplanation, PodExplanation
@@ -142,3 +143,20 @@ def test_sizes_that_differ_are_told_against_the_same_template(said: Said):
             offered = said.group(one["object"].partition(" ")[2]).allocatable or {}
             resource = one["message"].partition(": ")[2].split()[0]
             assert all(shapes[name].allocatable.get(resource) != offered[resource] for name in one["nodes"]), one
+
+
+def _doctor(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["doctor", *words], standalone_mode=False)
+
+
+def test_doctor_says_what_it_did_not_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline that relies on the check of a cluster asks for it: exit code 1 where there is none."""
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    told = _doctor()
+    assert (told.return_value, "not checked" in told.output) == (0, True)
+    assert "neither a live cluster nor a snapshot" in told.output
+    asked = _doctor("--require-cluster")
+    assert isinstance(asked.exception, InputError)
+    assert "no live cluster was checked: kubeconfig" in str(asked.exception)
+    document = json.loads(_doctor("-o", "json").output)
+    assert len(document["notChecked"]) == 2

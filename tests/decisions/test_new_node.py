@@ -192,6 +192,15 @@ def test_a_computed_template_yields_to_nodes_of_its_type(kind: str, other: str |
     assert made.shape.capacity.cpu_milli == amounts(cpu).cpu_milli
 
 
+def test_nodes_of_the_same_machine_have_what_the_target_does_not_name() -> None:
+    """An infrastructure template says cpu and memory; the disk of its nodes is there all the same."""
+    for cpu, there in (("4", 2), ("8", 0)):
+        target = TargetTemplate(capacity=amounts(cpu, "16Gi", 110), origins=("status of SimMachineTemplate a",))
+        made = _made(target=target, nodes=_node(**{"example.com/disk": 2}))
+        assert made.shape is not None
+        assert (made.shape.capacity.get("example.com/disk"), made.shape.allocatable.get("example.com/disk")) == (there, there)
+
+
 def test_the_usual_kinds_of_resources_count() -> None:
     """Of three nodes one lacks its device: two with it are the usual ones; of one each, the one with more kinds."""
     cluster = ClusterBuilder()

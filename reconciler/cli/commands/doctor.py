@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     type=click.Choice(["ReadOnly", "Observe", "Enforce"]),
     help="Check the rights of this way of running [default: the policy's mode].",
 )
+@click.option("--require-cluster", is_flag=True, help="Fail when there is no live cluster to check.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @click.option("--wide", is_flag=True, help="Text: every finding by itself, every node by name.")
 @live_options
@@ -35,6 +36,7 @@ def command(
     mode: str | None,
     output: str,
     *,
+    require_cluster: bool,
     wide: bool,
     namespace: str | None,
     **connection: object,
@@ -44,8 +46,8 @@ def command(
     annotations that do not count, replicas that a topology declares.
 
     Without --cluster it looks at the current context, if there is one. A cloud that does not answer is a check that fails; all
-    others are made all the same. Findings are advice; the exit code is 1 only when a check fails, so that the loop could not run.
-    Needs no right to write anything.
+    others are made all the same. What could not be checked is named. Findings are advice; the exit code is 1 only when a check
+    fails, so that the loop could not run, or when --require-cluster finds no live cluster. Needs no right to write anything.
 
     \b
     Examples:
@@ -60,8 +62,8 @@ def command(
 
     from reconciler import __version__
     from reconciler.cli.inputs.connections import connection_choice
-    from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK
-    from reconciler.rendering.doctor import CheckLine, DoctorDocument, doctor_json, doctor_text
+    from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
+    from reconciler.rendering.doctor import CheckLine, DoctorDocument, doctor_json, doctor_text, not_checked
     from reconciler.scheduling.kernels import active_build
 
     installation = {
@@ -74,7 +76,8 @@ def command(
     checks: tuple[Check, ...] = ()
     found: tuple[Finding, ...] = ()
     cluster = ""
-    if cluster_path is not None or _reachable(choice):
+    missing = _no_live_cluster(choice) if cluster_path is None else "a snapshot was given"
+    if cluster_path is not None or not missing:
         from reconciler.cli.inputs.plan_inputs import read_inputs
 
         live = None
@@ -88,25 +91,33 @@ def command(
         if live is not None:
             checks = _checks(live, inputs, mode, namespace)
     lines = (CheckLine(code=check.code, state=str(check.state), message=check.message, advice=check.advice) for check in checks)
-    document = DoctorDocument(installation=installation, cluster=cluster, checks=tuple(lines), findings=found)
+    document = DoctorDocument(
+        installation=installation,
+        cluster=cluster,
+        checks=tuple(lines),
+        findings=found,
+        not_checked=not_checked(missing, snapshot=cluster_path is not None),
+    )
     click.echo(doctor_json(document) if output == "json" else doctor_text(document, wide=wide), nl=False)
+    if require_cluster and missing:
+        raise InputError(f"no live cluster was checked: {missing}")
     return EXIT_ERROR if document.failed else EXIT_OK
 
 
-def _reachable(choice: "ConnectionChoice") -> bool:
-    """Whether a live cluster is meant: one is named, or there is a kubeconfig (or a pod's service account) to begin with."""
+def _no_live_cluster(choice: "ConnectionChoice") -> str:
+    """Why no live cluster is meant: none is named, and there is no kubeconfig or service account. Empty where one is."""
     import os
 
     from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.kube.connection.connection_choice import ConnectionConfigError, choose
 
     if choice != ConnectionChoice():
-        return True
+        return ""
     try:
         choose(None, None, os.environ)
-    except ConnectionConfigError:
-        return False
-    return True
+    except ConnectionConfigError as error:
+        return str(error)
+    return ""
 
 
 def _findings(inputs: "PlanInputs", work_budget: int | None) -> "tuple[Finding, ...]":
