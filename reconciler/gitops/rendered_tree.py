@@ -58,7 +58,11 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """A path for what was rendered, which is no file."""
-        return f"{self.place} ({self.command})"
+        return f"{self.place} (rendered)"
+
+    def called(self, place: str) -> "Rendered":
+        """The same with a place as whoever reads it would type it."""
+        return msgspec.structs.replace(self, place=place, command=f"{self.command.removesuffix(self.place)}{place}")
 
     def problem(self, path: str) -> Problem:
         """That it was not rendered, as a warning at `source` as it is to be printed."""

@@ -90,7 +90,7 @@ def test_an_unknown_setting_of_openshift(tmp_path: Path) -> None:
     """It says so, and where the setting of the flag by that name would go."""
     text = "kind: ClusterAutoscaler\nspec: {podPriorityThreshold: -10, some: {new: 3}, scaleDown: {unreadyTime: 3m}}\n"
     told = imported(tmp_path, text).stderr.splitlines()
-    unknown = "it is unknown: OpenShift's ClusterAutoscaler has no such setting here"
+    unknown = "it is unknown: its object has no such setting"
     assert told == [
         f"not converted: spec.some.new=3: {unknown}",
         f"not converted: spec.scaleDown.unreadyTime=3m: {unknown}; write spec.defaults.scaleDown.unreadyTime",

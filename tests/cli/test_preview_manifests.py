@@ -154,3 +154,25 @@ def test_manifests_elsewhere_in_the_repository(tmp_path: Path) -> None:
     assert result.exception is None, result.output
     (size,) = json.loads(result.stdout)["sizes"]
     assert (size["before"], size["after"], size["problem"]["file"]) == ("2", "9", "clusters/general.yaml")
+
+
+def test_a_manifest_that_changes_and_still_declares_the_size(tmp_path: Path) -> None:
+    """Whoever touches it is told, though the size stays."""
+    text = f"{MANIFEST}  replicas: 9\n"
+    (size,) = _sizes(tmp_path, text, f"{text}  paused: false\n")
+    assert (size["before"], size["after"], size["problem"]["code"]) == ("9", "9", "ReplicasInManifest")
+
+
+def test_a_policy_that_newly_claims_a_declared_size(tmp_path: Path) -> None:
+    """The manifest stays as it is: it is the new group that makes it a conflict."""
+    text = f"{MANIFEST}  replicas: 9\n"
+    for side in ("base", "head"):
+        for name, content in (*BASE.items(), ("manifests/all.yaml", text)):
+            if side == "head" or name != "policies/general.yaml":
+                (tmp_path / side / name).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / side / name).write_text(content)
+    cluster = write_cluster(tmp_path / "cluster")
+    words = ["preview", "--base-dir", str(tmp_path / "base"), "--head-dir", str(tmp_path / "head"), "--cluster", str(cluster)]
+    done = CliRunner().invoke(cli, [*words, "--now", NOW, "-o", "json"], prog_name="reconciler", standalone_mode=False)
+    (size,) = json.loads(done.stdout)["sizes"]
+    assert (size["after"], size["problem"]["code"]) == ("9", "ReplicasInManifest")

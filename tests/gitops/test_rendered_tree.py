@@ -153,7 +153,7 @@ def validated(tmp_path: Path, texts: dict[str, str]) -> Result:
 def test_validate_judges_what_is_rendered(tmp_path: Path) -> None:
     """The group's target has its name from the overlay alone."""
     done = validated(tmp_path, TREE)
-    assert "prod (kustomize build prod):" in done.output
+    assert "manifests/prod (rendered):" in done.output
     assert "MachineDeployment capi/prod-dock-a declares replicas 5, and NodeGroup prod-dock-a decides them" in done.output
     assert done.exit_code == 1
 
@@ -167,7 +167,10 @@ def test_validate_says_what_it_did_not_render(tmp_path: Path, monkeypatch: pytes
         in told
     )
     assert "there is no kustomize on the PATH [ManifestUnrendered]" in told
-    assert "run `kustomize build prod` where you trust the tree, and name the directory with its output" in told
+    assert (
+        f"run `kustomize build {tmp_path}/manifests/prod` where you trust the tree, and name the directory with its output"
+        in told
+    )
 
 
 POLICIES = {

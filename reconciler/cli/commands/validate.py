@@ -136,7 +136,8 @@ def _rendered(
             continue
         for one in render_places(read_policy_tree([directory], endings=ENDINGS).files):
             if one.text is None:
-                problems.append(one.problem((directory / one.source).as_posix()))
+                told = one.called((directory / one.place).as_posix())
+                problems.append(told.problem((directory / one.source).as_posix()))
                 continue
             read = tuple(f"{(directory / part).as_posix()}/" for part in one.reads)
             left = {path: body for path, body in left.items() if not path.startswith(read)}

@@ -312,9 +312,11 @@ def _as_rendered(
         rendered = Rendered(place=shown, source="", command=f"kustomize build {shown}", why="it has a policy as it is written")
     else:
         whole = tree()
-        rendered = render(whole, place) if whole else Rendered(place=shown, source="", command="", why="the tree is too large")
+        large = Rendered(place=place, source="", command=f"kustomize build {place}", why="the tree is too large")
+        rendered = render(whole, place) if whole else large
         if rendered.text is not None:
             return side({RENDERED: rendered.text})
+        rendered = rendered.called(shown or ".")
     name = next((one for one in (*KUSTOMIZATIONS, CHART) if one in files), "")
     problem = rendered.problem(f"{shown}/{name}" if shown else name)
     if any(API_GROUP.encode() in body for body in files.values()):
