@@ -10,7 +10,6 @@ from reconciler.decisions.outcome.foreseen import UpcomingNode
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import ActionKind, Plan
-from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.groups import group_section
@@ -19,7 +18,7 @@ from reconciler.rendering.html.page import CLASSES, Following, Head, Section, do
 from reconciler.rendering.html.plan import cautions, leaving_nodes, plan_figures, problem_section
 from reconciler.rendering.html.pods import pod_section
 from reconciler.rendering.plain import listed
-from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS, count, header_words
+from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS, count, header_words, rest_words
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 

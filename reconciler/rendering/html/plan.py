@@ -8,7 +8,6 @@ from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import ActionKind, Cost, Plan
 from reconciler.rendering.alike_actions import AlikeActions, GroupActions, alike_actions
-from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_notes import folded_notes, group_notes
 from reconciler.rendering.html.element import DASH, Content, Html, arrows, joined, tag
@@ -17,7 +16,7 @@ from reconciler.rendering.html.nodes import anchors, listed_nodes, node_section
 from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark, slots
 from reconciler.rendering.html.picture import picture_section
 from reconciler.rendering.html.pods import pod_section
-from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, header_words
+from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, header_words, rest_words
 
 # What is done, in order: alike removals told once, group by group below.
 

@@ -19,6 +19,7 @@ class Tone(StrEnum):
     SHRINKS = "31"
     HELD = "33"
     OTHER = "36"
+    DANGER = "1;31"
 
 
 TONES = {GROWS: Tone.GROWS, SHRINKS: Tone.SHRINKS, HELD: Tone.HELD, OTHER: Tone.OTHER}
