@@ -2,13 +2,13 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.money import difference, money_text
-from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, Plan, PlanProblem, PodLine, PodOutcome
+from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, Plan, PlanProblem, PodLine, PodOutcome, withdrawn_requests
 from reconciler.plan.reason import Reason
 
 
@@ -66,9 +66,9 @@ def summary(
 ) -> str:
     """The one line.
 
-    Grammar: `Plan: ` or `No changes`, what changes (groups up, groups down, replacements, adopted, released, machines asked
-    for anew), what stays wrong (pods that cannot be placed, held groups, groups that wait for an approval, problems), the
-    difference in cost, a full stop.
+    Grammar: `Plan: ` or `No changes`, what changes (groups up, groups down, replacements, adopted, released, requests taken
+    back, machines asked for anew), what stays wrong (pods that cannot be placed, held groups, groups that wait for an approval,
+    problems), the difference in cost, a full stop.
     `Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held; +$1.92/h.`
     `No changes; 40 pods cannot be placed, 1 group held.` `No changes.` alone says that nothing is pending, held or in error.
     """
@@ -80,12 +80,20 @@ def summary(
     if not actions:
         open_points = [*stuck, *_waiting(outcomes), *([f"{_count(held, 'group')} held"] if held else []), *asking, *wrong]
         return f"No changes; {', '.join(open_points)}." if open_points else "No changes."
-    parts = [*_sizes(groups), *_counts(actions), *stuck, *([f"{held} held"] if held else []), *asking, *wrong]
+    parts = [
+        *_sizes(groups, withdrawn_requests(actions)),
+        *_counts(actions),
+        *stuck,
+        *([f"{held} held"] if held else []),
+        *asking,
+        *wrong,
+    ]
     return f"Plan: {', '.join(parts)}{_price(cost)}."
 
 
-def _sizes(groups: Sequence[GroupLine]) -> list[str]:
-    steps = [group.desired - group.current for group in groups]
+def _sizes(groups: Sequence[GroupLine], withdrawn: Mapping[str, int]) -> list[str]:
+    """Nodes that come and go; a request that is taken back is neither."""
+    steps = [group.desired - group.current + withdrawn.get(group.name, 0) for group in groups]
     parts = []
     for sign, word, chosen in (("+", "up", [s for s in steps if s > 0]), ("-", "down", [-s for s in steps if s < 0])):
         if chosen:
@@ -99,6 +107,8 @@ def _counts(actions: Sequence[Action]) -> list[str]:
     parts += [
         f"{kinds[kind]} {word}" for kind, word in ((ActionKind.ADOPT, "adopted"), (ActionKind.RELEASE, "released")) if kinds[kind]
     ]
+    withdrawn = sum(withdrawn_requests(actions).values())
+    parts += [f"{_count(withdrawn, 'request')} taken back"] if withdrawn else []
     anew = sum(len(action.machines) for action in actions if action.kind is ActionKind.CANCEL and action.to == action.from_)
     return [*parts, f"{_count(anew, 'machine')} asked for anew"] if anew else parts
 

@@ -1,13 +1,14 @@
 """The four figures of a policy change: what comes today, what comes after it, and the difference."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
 
-from reconciler.plan.comparison import Pair, PlanComparison
+from reconciler.plan.comparison import Impact, Pair, PlanComparison
 from reconciler.plan.money import HOURS_PER_MONTH, money_text
-from reconciler.plan.plan import Cost, GroupLine
+from reconciler.plan.plan import Cost, GroupLine, withdrawn_requests
 from reconciler.plan.preview import Preview
 from reconciler.rendering.wording import settled_size
 
@@ -90,18 +91,35 @@ def leaving(comparison: PlanComparison) -> tuple[GroupLine, ...]:
     )
 
 
+def requests_taken_back(comparison: PlanComparison) -> tuple[Counter[str], Counter[str]]:
+    """By group: requests for nodes that never came which stay today and go after the change, and the other way round. On the
+    side where they stay they are replicas, and no nodes."""
+    gone = [pair.after for pair in comparison.actions if pair.before is None and pair.after is not None]
+    kept = [pair.before for pair in comparison.actions if pair.after is None and pair.before is not None]
+    return withdrawn_requests(gone), withdrawn_requests(kept)
+
+
+def joined_nodes(impact: Impact, comparison: PlanComparison, side: int) -> dict[str, int]:
+    """How many nodes join each group on the way under one side (0: today, 1: after); a request that the other side takes back,
+    since it never became a node, is none."""
+    no_nodes = requests_taken_back(comparison)[side]
+    return {group: max(0, number - no_nodes[group]) for group, number in impact.nodes_joined.items()}
+
+
 def _counted(code: str, today: int, after: int) -> ChangeFigure:
     return ChangeFigure(code=code, name=_NAMES[code], today=today, after=after, change=after - today)
 
 
 def _nodes(comparison: PlanComparison, groups: Sequence[GroupLine]) -> tuple[int, int]:
-    """The target of a group that comes or leaves keeps its size without the policy that names it."""
+    """The target of a group that comes or leaves keeps its size without the policy that names it. A request that one side takes
+    back, since it never became a node, is none on the other side either."""
     named = {pair.either.name for pair in comparison.groups}
     others = sum(settled_size(group) for group in groups if group.name not in named)
     today, after = (sum(map(settled_size, side)) for side in (_side(comparison.groups, 0), _side(comparison.groups, 1)))
     today += sum(line.current for line in coming(comparison))
     after += sum(line.current for line in leaving(comparison))
-    return others + today, others + after
+    no_nodes_today, no_nodes_after = requests_taken_back(comparison)
+    return others + today - no_nodes_today.total(), others + after - no_nodes_after.total()
 
 
 def _side(pairs: Sequence[Pair[GroupLine]], at: int) -> Iterator[GroupLine]:
@@ -113,8 +131,9 @@ def _side(pairs: Sequence[Pair[GroupLine]], at: int) -> Iterator[GroupLine]:
 
 def _cost(comparison: PlanComparison) -> ChangeFigure | None:
     """What the same nodes cost that are counted: those of groups that come or leave as well, at their price."""
-    today = _per_month(comparison.cost_before, coming(comparison))
-    after = _per_month(comparison.cost_after, leaving(comparison))
+    no_nodes = requests_taken_back(comparison)
+    today = _per_month(comparison.cost_before, coming(comparison), _side(comparison.groups, 0), no_nodes[0])
+    after = _per_month(comparison.cost_after, leaving(comparison), _side(comparison.groups, 1), no_nodes[1])
     if today is None and after is None:
         return None
     alike = comparison.cost_before.currency == comparison.cost_after.currency
@@ -130,9 +149,10 @@ def _cost(comparison: PlanComparison) -> ChangeFigure | None:
     )
 
 
-def _per_month(cost: Cost, kept: Sequence[GroupLine]) -> Decimal | None:
+def _per_month(cost: Cost, kept: Sequence[GroupLine], groups: Iterable[GroupLine], no_nodes: Mapping[str, int]) -> Decimal | None:
     text = cost.desired_per_hour if cost.settled_per_hour is None else cost.settled_per_hour
-    prices = [Decimal(line.price_per_hour) * line.current for line in kept if line.price_per_hour is not None]
-    if text is None and not prices:
+    amounts = [Decimal(line.price_per_hour) * line.current for line in kept if line.price_per_hour is not None]
+    if text is None and not amounts:
         return None
-    return ((Decimal(text or "0") + sum(prices, Decimal(0))) * HOURS_PER_MONTH).quantize(_CENT)
+    amounts += [-Decimal(line.price_per_hour) * no_nodes.get(line.name, 0) for line in groups if line.price_per_hour is not None]
+    return ((Decimal(text or "0") + sum(amounts, Decimal(0))) * HOURS_PER_MONTH).quantize(_CENT)

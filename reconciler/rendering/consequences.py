@@ -12,7 +12,7 @@ from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
 from reconciler.policy.loosening import Loosened
 from reconciler.rendering.alike import owner_label
-from reconciler.rendering.change_figures import COST, NODES, ChangeFigure, change_figures, coming, leaving
+from reconciler.rendering.change_figures import COST, NODES, ChangeFigure, change_figures, coming, joined_nodes, leaving
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.foreign_text import Foreign, Sentence, names_listed, plain_sentence
 from reconciler.rendering.wording import count
@@ -74,7 +74,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         return ()
     found = [
         *_pods(preview),
-        *_writing(preview),
+        *_writing(preview, comparison),
         *_takes_over(preview.loosened, comparison, preview.plan),
         *_nodes_removed(preview),
         *_evictions(preview),
@@ -106,7 +106,7 @@ def _pods(preview: Preview) -> Iterator[Consequence]:
         yield Consequence(grade=Grade.NOTE, code=Code.PODS_PLACED, told=told, short=short, data=data)
 
 
-def _writing(preview: Preview) -> Iterator[Consequence]:
+def _writing(preview: Preview, comparison: PlanComparison) -> Iterator[Consequence]:
     started = [one for one in preview.loosened if one.path == "mode"]
     if not started:
         return
@@ -114,7 +114,7 @@ def _writing(preview: Preview) -> Iterator[Consequence]:
     groups = () if whole else tuple(name for one in started for name in one.groups)
     discovered = not whole and any(one.discovered for one in started)
     where: Sentence = (" for ", *_reached(groups, discovered=discovered)) if not whole else ()
-    added, removed = _moved_nodes(preview)
+    added, removed = _moved_nodes(preview, comparison)
     moves = [f"{count(number, 'node')} {word}" for number, word in ((removed, "removed"), (added, "added")) if number]
     told_moves = " and ".join(moves) or "no node comes or goes"
     actions = len(preview.plan.actions)
@@ -129,10 +129,10 @@ def _writing(preview: Preview) -> Iterator[Consequence]:
     )
 
 
-def _moved_nodes(preview: Preview) -> tuple[int, int]:
+def _moved_nodes(preview: Preview, comparison: PlanComparison) -> tuple[int, int]:
     """How many nodes more come, and how many more go, than today."""
     before, after = preview.impact_before, preview.impact_after
-    added = sum(after.nodes_joined.values()) - sum(before.nodes_joined.values())
+    added = sum(joined_nodes(after, comparison, 1).values()) - sum(joined_nodes(before, comparison, 0).values())
     return max(0, added), max(0, len(after.nodes_gone) - len(before.nodes_gone))
 
 

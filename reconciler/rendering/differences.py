@@ -3,6 +3,7 @@
 from reconciler.plan.comparison import Pair
 from reconciler.plan.plan import PlanProblem
 from reconciler.plan.preview import Preview
+from reconciler.rendering.change_figures import joined_nodes
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_differences import action_differences, group_differences
 from reconciler.rendering.marked_lines import FEWER, MORE, OTHERWISE, Difference, Meaning, Section, gravest_first
@@ -20,7 +21,8 @@ def preview_sections(preview: Preview, fold: Fold) -> tuple[Section, ...]:
         return ()
     before, after, plan = preview.impact_before, preview.impact_after, preview.plan
     pods = pod_differences(before, after, found.pods, fold)
-    nodes = node_differences(before, after, found.nodes, plan.nodes, plan.groups, fold)
+    joined = joined_nodes(before, found, 0), joined_nodes(after, found, 1)
+    nodes = node_differences(before, after, joined, found.nodes, plan.nodes, plan.groups, fold)
     sections = (
         Section(GROUPS, len(found.groups), group_differences(found.groups, found.actions, fold), "group"),
         Section(ACTIONS, len(found.actions), action_differences(found.actions, fold), "action"),

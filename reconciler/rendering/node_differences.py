@@ -13,26 +13,25 @@ from reconciler.rendering.wording import count, state_words
 def node_differences(
     before: Impact,
     after: Impact,
+    joined: tuple[Mapping[str, int], Mapping[str, int]],
     pairs: Sequence[Pair[NodeLine]],
     nodes: Sequence[NodeLine],
     groups: Sequence[GroupLine],
     fold: Fold,
 ) -> tuple[int, tuple[Difference, ...]]:
-    """How many nodes differ, new ones included, and what is said of them: first those that leave."""
+    """How many nodes differ, new ones included, and what is said of them: first those that leave. `joined` are how many come,
+    by group, today and after."""
     leave, stay = {*after.nodes_gone} - {*before.nodes_gone}, {*before.nodes_gone} - {*after.nodes_gone}
     named = leave | stay | {pair.either.node for pair in pairs}
-    joined = {
-        group: after.nodes_joined.get(group, 0) - before.nodes_joined.get(group, 0)
-        for group in {*before.nodes_joined, *after.nodes_joined}
-    }
+    new = {group: (joined[0].get(group, 0), joined[1].get(group, 0)) for group in {*joined[0], *joined[1]}}
     group_of = {line.node: line.group or "no group" for line in nodes}
     lines = (
         *_leaving(leave, group_of, FEWER, ("leaves that stays", "leave that stay"), fold),
         *_standing(pairs, fold),
         *_leaving(stay, group_of, MORE, ("stays that leaves", "stay that leave"), fold),
-        *_joining(before, after, [line.name for line in groups]),
+        *_joining(new, [line.name for line in groups]),
     )
-    return len(named) + sum(map(abs, joined.values())), lines
+    return len(named) + sum(abs(number - old) for old, number in new.values()), lines
 
 
 def _leaving(names: set[str], group_of: Mapping[str, str], mark: str, verbs: tuple[str, str], fold: Fold) -> Iterator[Difference]:
@@ -50,9 +49,9 @@ def _leaving(names: set[str], group_of: Mapping[str, str], mark: str, verbs: tup
         yield Difference(mark, f"{group}: {count(len(members), 'node')} {verbs[len(members) > 1]} today: {shown}")
 
 
-def _joining(before: Impact, after: Impact, order: Sequence[str]) -> Iterator[Difference]:
-    for group in [*order, *sorted({*before.nodes_joined, *after.nodes_joined} - {*order})]:
-        old, new = before.nodes_joined.get(group, 0), after.nodes_joined.get(group, 0)
+def _joining(joined: Mapping[str, tuple[int, int]], order: Sequence[str]) -> Iterator[Difference]:
+    for group in [*order, *sorted({*joined} - {*order})]:
+        old, new = joined.get(group, (0, 0))
         if old != new:
             yield Difference(MORE if new > old else FEWER, f"{group}: new nodes {old} -> {new}")
 

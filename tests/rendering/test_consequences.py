@@ -154,6 +154,25 @@ def test_a_group_that_leaves_keeps_its_size_and_its_cost(mixed_plan: Plan):
     assert plain_sentence(headline(shown)) == "1 group leaves the policy; 2 fewer nodes in steady state, -$730.00 per month"
 
 
+def test_a_request_that_is_taken_back_is_no_node(mixed_plan: Plan):
+    """Of 4 replicas of general-a one is a request that never became a node. Today it stays, after the change it is taken back:
+    the same 3 nodes are there, at the same cost, and none joins or goes."""
+    before = with_group(mixed_plan, "general-a", desired=4, settled=4)
+    back = Action(
+        kind=ActionKind.CANCEL, group="general-a", target="x", from_=4, to=3, bound=BOUND, reason=mixed_plan.actions[0].reason
+    )
+    after = with_group(mixed_plan, "general-a", desired=3, settled=3)
+    after = msgspec.structs.replace(
+        after, actions=(back, *mixed_plan.actions), cost=msgspec.structs.replace(mixed_plan.cost, settled_per_hour="4.26")
+    )
+    shown = preview(after, before=before, impact_before=Impact(nodes_joined={"general-a": 1}))
+    assert [(figure.today, figure.after) for figure in change_figures(shown)] == [
+        (7, 7), (0, 0), (0, 0), ("3109.80", "3109.80"),
+    ]  # fmt: skip
+    assert graded(shown) == []
+    assert "general-a: new nodes" not in preview_text(shown)
+
+
 def test_a_renamed_group_neither_comes_nor_leaves(mixed_plan: Plan):
     renamed = with_group(mixed_plan, "quiet", name="calm")
     assert graded(preview(renamed, before=mixed_plan)) == []
