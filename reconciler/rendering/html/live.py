@@ -62,7 +62,8 @@ def _row(those: Sequence[Decision], now_seconds: int, groups: Mapping[str, str])
         tag("td", tag("span", instant_text(first.at_seconds), class_="at"), often, data_as="Decided at"),
         tag("td", _fate(those), class_="fate", data_as="What became of it"),
         tag("td", first.reason, class_="why small", data_as="Why"),
-        class_=CLASSES[sign], data_item=True, data_counted=True, data_moves=True, data_groups=groups.get(first.group),
+        class_="bad" if first.fate is Fate.FAILED else CLASSES[sign],
+        data_item=True, data_counted=True, data_moves=True, data_groups=groups.get(first.group),
         data_key=f"{first.at_seconds} {first.kind} {first.target} {first.to} {first.fate}",
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.plan.replay import Replay
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.rendering.change_figures import change_figures
+from reconciler.rendering.change_figures import EVICTIONS, PODS, change_figures
 from reconciler.rendering.consequences import Grade
 from reconciler.rendering.differences import POLICY, preview_sections
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
@@ -67,7 +67,7 @@ def _row(line: FigureLine, *, two: bool) -> Html:
     return tag("tr", joined(cells))
 
 
-_RED = "down"
+_RED = "bad"
 _COLOURS = {Meaning.DANGER: _RED, Meaning.HELD: "held", Meaning.NEUTRAL: None}
 _MOST_LINES = 250
 _FEW_LINES = 12
@@ -140,7 +140,9 @@ def _figures(preview: Preview) -> Sequence[tuple[str, Content, str]]:
     found: list[tuple[str, Content, str]] = []
     for figure in change_figures(preview):
         today, after, more = figure.cells()
-        found.append((figure.name.capitalize(), change(today, after, 0), more if figure.changed else "no difference"))
+        worse = figure.code in (PODS, EVICTIONS) and isinstance(figure.change, int) and figure.change > 0
+        told = change(today, after, worse=worse)
+        found.append((figure.name.capitalize(), told, more if figure.changed else "no difference"))
     return found
 
 
