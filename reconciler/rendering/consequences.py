@@ -11,10 +11,11 @@ from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
 from reconciler.policy.loosening import Loosened
+from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.change_figures import COST, NODES, ChangeFigure, change_figures, coming, joined_nodes, leaving
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.foreign_text import Foreign, Sentence, names_listed, plain_sentence
+from reconciler.rendering.foreign_text import Foreign, Sentence, foreign_sentence, names_listed, plain_sentence
 from reconciler.rendering.wording import count
 
 
@@ -40,6 +41,7 @@ class Code(StrEnum):
     GROUPS_COME = "GroupsCome"
     GROUPS_HELD = "GroupsHeld"
     NEW_PROBLEMS = "NewProblems"
+    POLICY_WARNINGS = "PolicyWarnings"
     LOOSENS = "Loosens"
     MAY_LOOSEN = "MayLoosen"
     NODES_IN_STEADY_STATE = "NodesInSteadyState"
@@ -80,6 +82,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *_evictions(preview),
         *_groups(comparison, preview.plan),
         *_problems(comparison),
+        *_policy_warnings(preview.warnings),
         *_loosens(preview.loosened, preview.plan),
         *_figures(change_figures(preview)),
     ]
@@ -256,13 +259,26 @@ def _problems(comparison: PlanComparison) -> Iterator[Consequence]:
     new = [pair.after for pair in comparison.problems if pair.before is None and pair.after is not None]
     if new:
         first = new[0]
-        about = Foreign(f"{first.code}: {f'{first.object}: ' if first.object else ''}{first.message}")
+        about = foreign_sentence(f"{first.code}: {f'{first.object}: ' if first.object else ''}{first.message}")
         yield Consequence(
             grade=Grade.WARNING,
             code=Code.NEW_PROBLEMS,
-            told=(f"{count(len(new), 'new problem')}, the first: ", about),
+            told=(f"{count(len(new), 'new problem')}, the first: ", *about),
             short=count(len(new), "new problem"),
             data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
+        )
+
+
+def _policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
+    """What the files of the change say that is no error: all of it is told below."""
+    if warnings:
+        told, first = count(len(warnings), "warning") + " about the policy", warnings[0]
+        yield Consequence(
+            grade=Grade.WARNING,
+            code=Code.POLICY_WARNINGS,
+            told=(f"{told}, the first: ", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
+            short=told,
+            data={"warnings": len(warnings), "codes": tuple(sorted({problem.code for problem in warnings}))},
         )
 
 

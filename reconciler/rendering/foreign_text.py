@@ -32,6 +32,14 @@ def names_listed(names: Sequence[str], most: int) -> Sentence:
     return (*parts, f" and {len(names) - len(shown)} more") if len(shown) < len(names) else tuple(parts)
 
 
+def foreign_sentence(text: str, most: int = 300) -> Sentence:
+    """A whole sentence of others in parts that are short enough to stay whole; at most `most` characters of it."""
+    parts: list[str] = []
+    for line in textwrap.wrap(shortened(plain(text), most), _MOST_FOREIGN, break_on_hyphens=False):
+        parts += [*((" ",) if parts else ()), Foreign(line)]
+    return tuple(parts)
+
+
 def plain_sentence(sentence: Sentence) -> str:
     """The words on one line, without markup."""
     return "".join(plain(part) for part in sentence)

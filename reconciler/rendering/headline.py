@@ -30,7 +30,7 @@ def headline(preview: Preview) -> Sentence:
     if steady:
         parts.append(steady)
     elif parts and not cautions and _nothing_moves(preview):
-        parts.append(("no node or pod moves",))
+        parts.append(("nodes and pods move as today",))
     if not parts:
         return (_without_effect(preview),)
     shown: list[str] = []

@@ -7,6 +7,8 @@ from reconciler.plan.comparison import Impact, compare_plans
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan, PlanProblem
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.loosening import Loosened
+from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.change_figures import change_figures
 from reconciler.rendering.consequences import Code, Grade, consequences
 from reconciler.rendering.foreign_text import plain_sentence
@@ -230,10 +232,20 @@ def test_removed_nodes(mixed_plan: Plan):
     assert graded(fewer) == []
 
 
+def test_warnings_about_the_policy_are_on_the_first_screen(mixed_plan: Plan):
+    """What the files of the change say may be graver than what it does: all of it is below, the first of it here."""
+    words = "this change takes replicas 2 out of MachineDeployment capi/general, and they become 1"
+    warning = Problem(place=Place("a.yaml", 3, 1), code="ReplicasDropped", message=words, severity=Severity.WARNING)
+    shown = preview(mixed_plan, warnings=(warning, warning))
+    assert graded(shown) == [("warning", "PolicyWarnings")]
+    assert consequences(shown)[0].message == f"2 warnings about the policy, the first: a.yaml:3:1: {words} [ReplicasDropped]"
+    assert plain_sentence(headline(shown)) == "2 warnings about the policy; nodes and pods move as today"
+
+
 def test_no_effect(mixed_plan: Plan):
     assert plain_sentence(headline(preview(mixed_plan))) == "No effect: neither the policy nor the decision differs"
     value = looser("size.max", "4", "5", "big")
-    assert plain_sentence(headline(preview(mixed_plan, value))) == "1 value becomes looser; no node or pod moves"
+    assert plain_sentence(headline(preview(mixed_plan, value))) == "1 value becomes looser; nodes and pods move as today"
 
 
 def test_two_currencies_are_not_compared(mixed_plan: Plan):
