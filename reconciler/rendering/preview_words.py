@@ -57,8 +57,8 @@ def snapshot_warnings(preview: Preview) -> tuple[Sentence, ...]:
     told: list[Sentence] = []
     if seen.changed:
         told.append((
-            "This change also brings another snapshot of the cluster (", Foreign(seen.source), "), which does not count: what is "
-            "told is of the cluster as the base has it. Look at why a change of policy touches the snapshot.",
+            "This change also brings another snapshot of the cluster (", Foreign(seen.source), "), which does not count: look at "
+            "why a change of policy touches it.",
         ))  # fmt: skip
     if seen.age_seconds is not None and seen.age_seconds > OLD_SECONDS:
         told.append((f"The snapshot is {duration_text(seen.age_seconds)} old: the cluster may be another one by now.",))

@@ -41,12 +41,13 @@ _SIDE = MARKDOWN_WIDTH - 25
 
 
 def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
-    """At most `limit` UTF-16 units; the last line names the head's commit, that of the digest covers everything above it.
+    """At most `limit` UTF-16 units; the last line names the head's commit, that of the digest covers everything above it. An
+    alarm about the snapshot stands before everything else.
 
     Headline, cautions and figures are always there. Where the whole is too long, the longest section is cut from its end, again
     and again, and says how much is missing and the gravest of it; notes go before the last ten lines of each section do.
     """
-    top = [f"## {markdown_line(headline(preview))}", "\n".join(_words(preview)), *_snapshot_alarms(preview)]
+    top = [*_snapshot_alarms(preview), f"## {markdown_line(headline(preview))}", "\n".join(_words(preview))]
     foot = "\n".join(_foot(preview))
     if preview.comparison is None:
         return _alone(preview, top, foot, limit)

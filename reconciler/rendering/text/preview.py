@@ -51,9 +51,9 @@ class _Text:
 
     def all(self) -> Iterator[list[str]]:
         """In the order of reading."""
-        yield [*self._painted(plain_sentence(headline(self._preview)), Tone.HEADING), *self._words()]
         if warnings := snapshot_warnings(self._preview):
             yield [line for told in warnings for line in self._painted(plain_sentence(told), Tone.HELD, "! ")]
+        yield [*self._painted(plain_sentence(headline(self._preview)), Tone.HEADING), *self._words()]
         if self._preview.comparison is None:
             yield from self._alone()
             return
