@@ -48,8 +48,8 @@ def _world(draw: random.Random, names: list[str]) -> World:
         for node in nodes:
             if draw.random() < 0.7:
                 cluster.pods(f"{name}-web", draw.randint(1, 3), cpu=draw.choice(("100m", "500m", "1")), on=node)
-    for number in range(draw.randint(0, 2)):
-        cluster.pods(f"waiting-{number}", draw.randint(1, 6), cpu=draw.choice(("1", "3", "8")))
+    for number in range(draw.randint(0, 3)):
+        cluster.pods(f"waiting-{number}", draw.randint(1, 12), cpu=draw.choice(("1", "3", "3", "8")))
     return cluster.world()
 
 
