@@ -1,5 +1,6 @@
 """Two plans side by side: what the second would do differently."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Generic, TypeVar
@@ -123,6 +124,18 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     nodes_gone: tuple[str, ...] = ()
     nodes_joined: Mapping[str, int] = {}
     waiting: tuple[str, ...] = ()
+
+
+def left_over(pods: Iterable[str], others: Iterable[str]) -> list[str]:
+    """Those of `pods` that `others` does not have, or not as often."""
+    known = Counter(others)
+    found = []
+    for pod in pods:
+        if known[pod] > 0:
+            known[pod] -= 1
+        else:
+            found.append(pod)
+    return found
 
 
 def evicted_now(world: World, plan: Plan) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """The Plan: what would be done, why, and why nothing else. One value for terminals, pull requests, files and the loop."""
 
+from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -106,6 +108,15 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     machines: tuple[str, ...] = ()
     bound: Bound
     reason: Reason
+
+
+def withdrawn_requests(actions: Iterable[Action]) -> Counter[str]:
+    """How many requests for nodes that never came are taken back, by group: replicas go down by them, and no node goes."""
+    found: Counter[str] = Counter()
+    for action in actions:
+        if action.kind is ActionKind.CANCEL and action.to < action.from_:
+            found[action.group] += action.from_ - action.to
+    return found
 
 
 class PodLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):

@@ -8,7 +8,7 @@ import msgspec
 
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.money import difference, money_text
-from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, Plan, PlanProblem, PodLine, PodOutcome
+from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, Plan, PlanProblem, PodLine, PodOutcome, withdrawn_requests
 from reconciler.plan.reason import Reason
 
 
@@ -66,9 +66,9 @@ def summary(
 ) -> str:
     """The one line.
 
-    Grammar: `Plan: ` or `No changes`, what changes (groups up, groups down, replacements, adopted, released, machines asked
-    for anew), what stays wrong (pods that cannot be placed, held groups, groups that wait for an approval, problems), the
-    difference in cost, a full stop.
+    Grammar: `Plan: ` or `No changes`, what changes (groups up, groups down, replacements, adopted, released, requests taken
+    back, machines asked for anew), what stays wrong (pods that cannot be placed, held groups, groups that wait for an approval,
+    problems), the difference in cost, a full stop.
     `Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held; +$1.92/h.`
     `No changes; 40 pods cannot be placed, 1 group held.`
     `No changes now, 1 group down (-2 nodes) in the steady state.` where sizes change later.
@@ -83,8 +83,9 @@ def summary(
         open_points = [*stuck, *_waiting(outcomes), *([f"{_count(held, 'group')} held"] if held else []), *asking, *wrong]
         nothing = f"No changes{_later(groups)}"
         return f"{nothing}; {', '.join(open_points)}." if open_points else f"{nothing}."
+    withdrawn = withdrawn_requests(actions)
     parts = [
-        *_sizes([group.desired - group.current for group in groups]),
+        *_sizes([group.desired - group.current + withdrawn.get(group.name, 0) for group in groups]),
         *_counts(actions),
         *stuck,
         *([f"{held} held"] if held else []),
@@ -101,6 +102,7 @@ def _later(groups: Sequence[GroupLine]) -> str:
 
 
 def _sizes(steps: Sequence[int]) -> list[str]:
+    """Nodes that come and go by group; a request that is taken back is neither."""
     parts = []
     for sign, word, chosen in (("+", "up", [s for s in steps if s > 0]), ("-", "down", [-s for s in steps if s < 0])):
         if chosen:
@@ -114,6 +116,8 @@ def _counts(actions: Sequence[Action]) -> list[str]:
     parts += [
         f"{kinds[kind]} {word}" for kind, word in ((ActionKind.ADOPT, "adopted"), (ActionKind.RELEASE, "released")) if kinds[kind]
     ]
+    withdrawn = sum(withdrawn_requests(actions).values())
+    parts += [f"{_count(withdrawn, 'request')} taken back"] if withdrawn else []
     anew = sum(len(action.machines) for action in actions if action.kind is ActionKind.CANCEL and action.to == action.from_)
     return [*parts, f"{_count(anew, 'machine')} asked for anew"] if anew else parts
 

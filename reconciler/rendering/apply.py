@@ -72,7 +72,7 @@ def apply_text(document: ApplyDocument, *, colour: bool = False, width: int = WI
         done = action.state == DONE
         told = _words(action) + (", in a further turn" if action.later else "") + ("" if done else f": {action.state.lower()}")
         bullet = "+ " if done else "! "
-        lines += [style.paint(line, Tone.GROWS if done else Tone.HELD) for line in paragraph(told, width, 2, bullet)]
+        lines += [style.paint(line, Tone.GOOD if done else Tone.HELD) for line in paragraph(told, width, 2, bullet)]
         for reason in action.reasons:
             lines += paragraph(f"{reason.message} [{reason.code}]", width, 6, "- ")
     if not document.actions:
@@ -86,7 +86,7 @@ def apply_text(document: ApplyDocument, *, colour: bool = False, width: int = WI
 
 def _last(document: ApplyDocument, style: Style) -> Iterator[str]:
     if document.unavailable:
-        yield style.paint(f"stopped early: {plain(document.unavailable)}", Tone.SHRINKS)
+        yield style.paint(f"stopped early: {plain(document.unavailable)}", Tone.DANGER)
     done = sum(action.state == DONE for action in document.actions)
     left = len(document.actions) - done
     later = sum(action.later for action in document.actions)

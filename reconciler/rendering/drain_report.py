@@ -54,7 +54,7 @@ def drain_report_text(report: DrainReport, *, width: int, colour: bool = False) 
 def _row(node: NodeDrain) -> Row:
     used = "-" if node.utilization_permille is None else f"{node.utilization_permille / 10:.1f}%"
     safe = tuple("safe" if entry else "-" for entry in node.safe)
-    tone = Tone.GROWS if any(node.safe) else None
+    tone = Tone.GOOD if any(node.safe) else None
     return Row("", (node.node, node.group or "-", used, *safe, node.price_per_hour or "-"), tone)
 
 

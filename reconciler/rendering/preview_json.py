@@ -1,19 +1,23 @@
 """A preview as JSON for programs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from reconciler.plan.comparison import Impact
 from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
 from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
+from reconciler.plan.reason import Scalar
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.differences import consequences
+from reconciler.rendering.change_figures import ChangeFigure, change_figures
+from reconciler.rendering.consequences import Code, Consequence, Grade, consequences
+from reconciler.rendering.foreign_text import plain_sentence
+from reconciler.rendering.headline import headline
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry
 from reconciler.rendering.refusal import refusal
@@ -120,12 +124,26 @@ class SizeEntry(msgspec.Struct, frozen=True, kw_only=True):
     problem: ProblemEntry | None
 
 
+class ConsequenceEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that the change causes. `grade` follows from the effect: `caution` where pods lose their node, nodes are removed,
+    pods are evicted, writing begins or replicas of others are taken over; `warning` where a looser value reaches groups, groups
+    come, leave or are held, other nodes are removed or problems are new; `note` for everything else. `data` are the numbers and
+    names of `message`."""
+
+    grade: Grade
+    code: Code
+    message: str
+    data: Mapping[str, Scalar]
+
+
 class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`policyProblems` are those of the head's files; with an error among them there is neither difference nor plan.
 
     `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and
     null otherwise. `replay` is null unless asked for, `snapshot` where the cluster is a live one.
-    `consequences` are what a reviewer must know first, in words; `loosened` are values that let more happen than before.
+    Keys stand in the order of reading: `headline` is the change in one line, `consequences` what it causes, the gravest first,
+    `figures` what comes today and after it, `decision` everything that differs, `changes` the policy itself.
+    `loosened` are values that let more happen than before.
     `digest` covers what is told, not commits and instants; empty without a decision.
     """
 
@@ -142,14 +160,16 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     policy_problems: tuple[ProblemEntry, ...] = ()
     no_base: str = ""
     base_problems: tuple[ProblemEntry, ...] = ()
-    consequences: tuple[str, ...] = ()
-    loosened: tuple[Loosened, ...] = ()
-    changes: tuple[ChangeEntry, ...] = ()
+    headline: str = ""
+    consequences: tuple[ConsequenceEntry, ...] = ()
+    figures: tuple[ChangeFigure, ...] = ()
     sizes: tuple[SizeEntry, ...] = ()
-    untouched_groups: tuple[str, ...] = ()
     decision: DecisionDifference | None = None
     plan: Plan | None = None
     replay: Replay | None = None
+    untouched_groups: tuple[str, ...] = ()
+    loosened: tuple[Loosened, ...] = ()
+    changes: tuple[ChangeEntry, ...] = ()
 
 
 def preview_json(preview: Preview) -> str:
@@ -169,7 +189,9 @@ def preview_json(preview: Preview) -> str:
             policy_problems=_entries(preview.warnings),
             no_base=preview.no_base,
             base_problems=_entries(preview.base_problems),
-            consequences=consequences(preview),
+            headline=plain_sentence(headline(preview)) if preview.comparison is not None else "",
+            consequences=tuple(_consequence(one) for one in consequences(preview)),
+            figures=change_figures(preview),
             loosened=preview.loosened,
             changes=tuple(_change(change) for change in preview.changes),
             sizes=tuple(_size(size) for size in preview.sizes),
@@ -185,6 +207,10 @@ def refused_json(base: PreviewSide, head: PreviewSide, problems: tuple[Problem, 
     """The document for a head that cannot be used."""
     changed = refusal(problems).conflicting
     return _text(PreviewDocument(now=now, base=base, head=head, changed=changed, policy_problems=_entries(problems)))
+
+
+def _consequence(one: Consequence) -> ConsequenceEntry:
+    return ConsequenceEntry(grade=one.grade, code=one.code, message=one.message, data=one.data)
 
 
 def _decision(preview: Preview) -> DecisionDifference | None:

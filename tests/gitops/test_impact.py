@@ -5,8 +5,9 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.comparison import Impact
 from reconciler.plan.plan import GroupLine, NodeLine, NodeState, Ownership, OwnerState
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
-from reconciler.rendering.differences import impact_sections
 from reconciler.rendering.fold import Fold
+from reconciler.rendering.node_differences import node_differences
+from reconciler.rendering.pod_differences import pod_differences
 from reconciler.simulation.settled import come_to_rest
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
@@ -56,12 +57,16 @@ def told(before: Impact, after: Impact) -> list[str]:
         NodeLine(node=f"n{number}", group="general", state=NodeState.IN_USE, utilization_permille=None, removable=False)
         for number in range(9)
     ]
-    sections = impact_sections(before, after, nodes, [line("general"), line("spot")], Fold())
-    return [f"{difference.mark} {difference.sentence}" for section in sections for difference in section.differences]
+    pods, pod_lines = pod_differences(before, after, (), Fold())
+    joined = before.nodes_joined, after.nodes_joined
+    moved, node_lines = node_differences(before, after, joined, (), nodes, [line("general"), line("spot")], Fold())
+    lines = [f"{one.mark} {one.meaning}: {one.sentence}" for one in (*pod_lines, *node_lines)]
+    return [f"{pods} pods, {moved} nodes", *lines]
 
 
 def test_words():
-    """Both directions of everything; a pod that moves twice counts twice."""
+    """Both directions of everything; a pod that moves twice counts twice. The number of pods is that of a, b, c, d and both x;
+    that of nodes n1, n3, n4, one new of general, two of spot that do not come. Red is for pods that lose, and for evictions."""
     before = Impact(
         evicted_now=("shop/a",), evicted_settled=("shop/a", "shop/b"), nodes_gone=("n1", "n2"),
         nodes_joined={"spot": 2}, waiting=("batch/x-0", "batch/x-1"),
@@ -71,13 +76,14 @@ def test_words():
         nodes_joined={"general": 1}, waiting=("shop/d",),
     )  # fmt: skip
     assert told(before, after) == [
-        "+ now: 1 -> 0 evictions; no longer: shop/a",
-        "- until it rests: 2 -> 3 evictions; moved: shop/b, shop/c; no longer: shop/a",
-        "- general: 2 nodes leave that stayed before: n3, n4",
-        "+ general: 1 node stays that left before: n1",
-        "+ general: new nodes 0 -> 1",
-        "- spot: new nodes 2 -> 0",
-        "- shop/d: no place at rest any more",
-        "+ batch/x-*: 2 pods with a place at rest",
+        "6 pods, 6 nodes",
+        "- danger: shop/d: has no node in steady state",
+        "- neutral: evictions now: 1 -> 0; no longer: shop/a",
+        "+ danger: evictions until the steady state: 2 -> 3; evicted: shop/b, shop/c; no longer: shop/a",
+        "+ neutral: batch/x-*: 2 pods have a node in steady state",
+        "- neutral: general: 2 nodes leave that stay today: n3, n4",
+        "+ neutral: general: 1 node stays that leaves today: n1",
+        "+ neutral: general: new nodes 0 -> 1",
+        "- neutral: spot: new nodes 2 -> 0",
     ]
-    assert told(before, before) == []
+    assert told(before, before) == ["0 pods, 0 nodes"]

@@ -15,41 +15,48 @@ from tests.gitops.repositories import BASE, POLICY, GitRepo, group
 ROOT = Path(__file__).resolve().parents[2]
 
 THRESHOLD = """\
+1 more node is removed; 2 more evictions; -$140.16 per month
 cluster small · policy prod · mode Enforce
 now 2026-11-21T18:00:00Z
-base main at BASE
-head change at HEAD
 
-! 2 more evictions on the way to rest (0 -> 2).
-! No action now; at rest 1 node fewer than without this change (3 -> 2).
-! This loosens scaleDown.utilizationThresholdPercent 20 -> 50 (general, quiet).
+Caution: 2
+  ! 1 more node is removed (0 -> 1): general (1).
+  ! 2 more evictions (0 -> 2): shop/web-* (2).
 
-Policy: 1
-  ! NodeGroupPolicy prod: tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent 20 -> 50
-    (prod.yaml:8:30 -> prod.yaml:8:30); reaches general, quiet
+Warning: 1
+  ! This loosens scaleDown.utilizationThresholdPercent 20 -> 50 (general, quiet).
+
+                             today    after    change
+    nodes in steady state        3        2        -1
+    pods without a node          0        0         0
+    evictions                    0        2        +2
+    cost per month         $420.48  $280.32  -$140.16
 
 Groups: 1
   - general: settled 2 -> 1
 
-Cost: 1
-  - settled: -$0.192 per hour, -$140.16 per month (730 h)
+Actions: 0
+  today: No changes.
+  after: No changes now, 1 group down (-1 node) in the steady state.
 
-Evictions: 1
-  - until it rests: 0 -> 2 evictions; moved: shop/web-* (2)
-
-Nodes that come and go until it rests: 1
-  - general: 1 node leaves that stayed before: general-1
+Pods: 2
+  + evictions until the steady state: 0 -> 2; evicted: shop/web-* (2)
 
 Nodes: 3
-  ! general: 1 node, in use, stays (NotUnderutilized) -> underutilized, removable
+  - general: 1 node leaves that stays today: general-1
+  ~ general: 1 node, in use, stays (NotUnderutilized) -> underutilized, removable
     (NotUnneededLongEnough): general-1
-  ! general: 1 node, in use, stays (NotUnderutilized) -> underutilized, stays (MinSize): general-2
-  ! quiet: 1 node, in use, stays (NotUnderutilized) -> underutilized, stays (ReceivesPods): quiet-1
+  ~ general: 1 node, in use, stays (NotUnderutilized) -> underutilized, stays (MinSize): general-2
+  ~ quiet: 1 node, in use, stays (NotUnderutilized) -> underutilized, stays (ReceivesPods): quiet-1
 
 1 group untouched: quiet
 
-before: No changes.
-after:  No changes now, 1 group down (-1 node) in the steady state.
+Policy: 1
+  ~ NodeGroupPolicy prod: tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent 20 -> 50
+    (prod.yaml:8:30 -> prod.yaml:8:30); reaches general, quiet
+
+today main at BASE
+after change at HEAD
 """
 
 
@@ -75,8 +82,8 @@ def test_threshold_shows_in_the_settled_column(repo: GitRepo, preview: Preview):
     result = preview("--base", "main", "--head", "change")
     told, _, digest = result.out.rpartition("sha256:")
     assert (result.code, result.err, len(digest)) == (0, "", 65)
-    assert re.search(r"\nsnapshot \S+,\s+sha256:[0-9a-f]{16},\s+captured\s+2026-11-21T18:00:00Z\n\n", told)
-    assert re.sub(r"\nsnapshot (.|\n)*?\n\n", "\n\n", told, count=1) == THRESHOLD.replace("BASE", base[:12]).replace(
+    assert re.search(r"\nsnapshot \S+,\s+sha256:[0-9a-f]{16},\s+captured\s+2026-11-21T18:00:00Z\ntoday ", told)
+    assert re.sub(r"\nsnapshot (.|\n)*?\ntoday ", "\ntoday ", told, count=1) == THRESHOLD.replace("BASE", base[:12]).replace(
         "HEAD", head[:12]
     )
 
@@ -89,7 +96,8 @@ def test_nothing_moved(repo: GitRepo, preview: Preview):
         assert first == second
         assert (first.code, first.err) == (0, "")
     text = preview("--base", "main").out
-    assert "The policy does not differ.\n\nThe decision does not differ.\n\n2 groups untouched: general, quiet\n" in text
+    assert text.startswith("No effect: neither the policy nor the decision differs\n")
+    assert "\n2 groups untouched: general, quiet\n\nThe policy does not differ.\n" in text
 
 
 def test_digest_does_not_depend_on_commits(repo: GitRepo, preview: Preview):
@@ -100,7 +108,7 @@ def test_digest_does_not_depend_on_commits(repo: GitRepo, preview: Preview):
     second = preview("--base", "main", "-o", "markdown").out.rstrip().split("\n")
     assert first[:-1] == second[:-1]
     assert first[-1] != second[-1]
-    assert first[-1].split(" · ")[0] == second[-1].split(" · ")[0]
+    assert first[-1].startswith("<sub>after `")
 
 
 def test_what_the_merge_gives_is_compared_with_the_base_of_today(repo: GitRepo, preview: Preview):
@@ -109,8 +117,8 @@ def test_what_the_merge_gives_is_compared_with_the_base_of_today(repo: GitRepo, 
     repo.git("switch", "--quiet", "main")
     base = repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
     result = preview("--base", "main", "--head", "change")
-    assert f"base main at {base[:12]}\n" in result.out
-    assert re.search(r"\nhead change at [0-9a-f]{12}, merged into the base\n", result.out)
+    assert f"today main at {base[:12]}\n" in result.out
+    assert re.search(r"\nafter change at [0-9a-f]{12}, merged into the base\n", result.out)
     assert "size.max 5 -> 6" in result.out
     assert "quiet: size.max" not in result.out
     tips = preview("--base", "main", "--head", "change", "--base-tip").out
@@ -208,9 +216,9 @@ def test_removed_group_is_released(repo: GitRepo, preview: Preview):
     result = preview("--base", "main", "--detailed-exitcode")
     assert result.code == 2
     assert "- NodeGroup general: removed, its target keeps its size (was general.yaml:1:1)" in result.out
-    assert "- general: no group of this policy any more" in result.out
-    assert "! general: release MachineDeployment capi/general at 2 replicas" in result.out
-    assert "after:  Plan: 1 released" in result.out
+    assert "- general: leaves the policy at 2" in result.out
+    assert "~ general: release MachineDeployment capi/general at 2 replicas" in result.out
+    assert "after: Plan: 1 released" in result.out
 
 
 def test_all_groups_removed_is_refused_by_the_decision(repo: GitRepo, preview: Preview):
@@ -227,9 +235,9 @@ def test_hold_and_owner_effects(repo: GitRepo, preview: Preview):
     change(repo, {"policies/general.yaml": group("general") + '  hold: {reason: "audit"}\n'})
     text = preview("--base", "main").out
     assert "general: settled 1 -> 2, held no -> yes" in text
-    assert "+ settled: +$0.192 per hour, +$140.16 per month" in text
-    assert "+ general: 1 node stays that left before: general-1" in text
-    assert "until it rests: 2 -> 0 evictions; no longer: shop/web-* (2)" in text
+    assert re.search(r"cost per month +\$280.32 +\$420.48 +\+\$140.16", text)
+    assert "+ general: 1 node stays that leaves today: general-1" in text
+    assert "evictions until the steady state: 2 -> 0; no longer: shop/web-* (2)" in text
 
 
 def test_invalid_head(repo: GitRepo, preview: Preview):
@@ -289,7 +297,7 @@ def test_directories(repo: GitRepo, preview: Preview, tmp_path: Path):
             path.write_text(text.replace("20}", f"{percent}}}"))
     both = preview("--base-dir", tmp_path / "old", "--head-dir", tmp_path / "new").out
     assert "- general: settled 2 -> 1" in both
-    assert f"base {tmp_path / 'old'}\n" in both
+    assert f"today {tmp_path / 'old'}\n" in both
     mixed = preview("--base", "main", "--head-dir", tmp_path / "new").out
     assert "- general: settled 2 -> 1" in mixed
 
@@ -327,7 +335,7 @@ def test_warnings_of_the_head_are_told(repo: GitRepo, preview: Preview):
     text = preview("--base", "main").out
     assert "Warnings about the policy: 1\n  ! policies/general.yaml:10:" in text
     assert (
-        "### Warnings about the policy (1)\n\n```text\npolicies/general.yaml:10:"
+        "<details><summary>Warnings about the policy (1)</summary>\n\n```text\npolicies/general.yaml:10:"
         in preview("--base", "main", "-o", "markdown").out
     )
     assert document(preview("--base", "main", "-o", "json").out)["policyProblems"][0]["severity"] == "warning"
@@ -373,16 +381,16 @@ def test_wrong_usage(preview: Preview, argv: list[str], told: str):
 
 
 def test_long_markdown_is_cut_in_order(repo: GitRepo, preview: Preview):
-    """Seven hundred changed groups with long names do not fit into one comment: the summary stays, what is missing is counted."""
+    """Seven hundred changed groups with long names do not fit into one comment: the figures stay, what is alike is counted."""
     names = [f"{'long-' * 10}{number:03}" for number in range(700)]
     many = {"policies/many.yaml": "---\n".join(group(name) for name in names)}
     repo.commit(many)
     change(repo, {name: text.replace("max: 5", "max: 6") for name, text in many.items()})
     text = preview("--base", "main", "-o", "markdown").out
     assert len(text) <= 65_536
-    assert "after: **`" in text
-    assert "lines more that did not fit" in text
-    assert text.rstrip().splitlines()[-1].startswith("<sub>`sha256:")
+    assert "| nodes in steady state |" in text
+    assert "700 alike (long-" in text
+    assert text.rstrip().splitlines()[-1].startswith("<sub>after `")
 
 
 def test_whole_process_on_the_quickstart(tmp_path: Path):

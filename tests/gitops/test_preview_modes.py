@@ -8,7 +8,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.gitops.preview import compare
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Mode, PolicySet
-from reconciler.rendering.differences import consequences
+from reconciler.rendering.consequences import consequences
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 
@@ -33,6 +33,10 @@ def _preview(world: World, before: PolicySet, after: PolicySet) -> Preview:
     return compare(world, NOW, (side, before), (side, after), DEFAULT_WORK_BUDGET)
 
 
+def _sentences(shown: Preview) -> list[str]:
+    return [one.message for one in consequences(shown)]
+
+
 def test_observe_to_enforce_shows_what_begins(world: World) -> None:
     """Today nothing is written: the two nodes come because of the change."""
     shown = _preview(world, _policy(Mode.OBSERVE), _policy(Mode.ENFORCE))
@@ -44,17 +48,20 @@ def test_observe_to_enforce_shows_what_begins(world: World) -> None:
     assert [pair.before for pair in shown.comparison.actions] == [None]
     assert len(shown.impact_before.waiting) == 2
     assert shown.impact_after.waiting == ()
-    assert consequences(shown)[0].startswith("This starts writing: mode Observe -> Enforce. 1 action now:")
-    assert "At rest 2 nodes more than without this change (2 -> 4)." in consequences(shown)
+    assert _sentences(shown)[0] == (
+        "This turns writing on, mode Observe -> Enforce. 1 action follows now; until the steady state 2 nodes added."
+    )
+    assert "2 more nodes in steady state (2 -> 4)." in _sentences(shown)
 
 
 def test_enforce_to_observe_shows_what_ends(world: World) -> None:
     shown = _preview(world, _policy(Mode.ENFORCE), _policy(Mode.OBSERVE))
     assert shown.plan.actions == ()
-    assert consequences(shown) == (
-        "2 more pods without a node at rest (0 -> 2).",
-        "No action now; at rest 2 nodes fewer than without this change (4 -> 2).",
-    )
+    assert _sentences(shown) == [
+        "2 more pods have nowhere to run (0 -> 2): shop/web-* (2).",
+        "busy, calm become held: nothing is written to them.",
+        "2 fewer nodes in steady state (4 -> 2).",
+    ]
 
 
 @pytest.mark.parametrize("mode", list(Mode))
@@ -68,7 +75,7 @@ def test_the_same_mode_on_both_sides_differs_in_nothing(world: World, mode: Mode
 
 def test_one_group_that_begins_to_write(world: World) -> None:
     shown = _preview(world, _policy(Mode.ENFORCE, own=Mode.OBSERVE), _policy(Mode.ENFORCE))
-    assert consequences(shown)[0].startswith("This starts writing to busy: mode Observe -> Enforce. 1 action now:")
+    assert _sentences(shown)[0].startswith("This turns writing on for busy, mode Observe -> Enforce. 1 action follows now;")
     assert shown.untouched == ("calm",)
 
 

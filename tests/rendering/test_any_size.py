@@ -9,10 +9,11 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.plan import Plan
+from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Budget, GroupFields, ScaleDown
 from reconciler.rendering.json_text import plan_json
 from reconciler.rendering.markdown.plan import plan_markdown
-from reconciler.rendering.markdown.preview import comparison_markdown
+from reconciler.rendering.markdown.preview import preview_markdown
 from reconciler.rendering.text.plan import plan_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
@@ -68,7 +69,9 @@ def test_text(sides: tuple[int, Plan, Plan]):
 def test_preview(sides: tuple[int, Plan, Plan]):
     """The markdown of a preview stays below 8 KB however large the cluster is."""
     _, before, after = sides
-    assert len(comparison_markdown((), compare_plans(before, after)).encode()) < 8_192
+    side = PreviewSide(source="x")
+    shown = Preview(base=side, head=side, plan=after, comparison=compare_plans(before, after))
+    assert len(preview_markdown(shown).encode()) < 8_192
 
 
 def test_plan_in_a_pull_request(sides: tuple[int, Plan, Plan]):

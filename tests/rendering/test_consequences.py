@@ -1,15 +1,22 @@
-"""What a reviewer is told first of a policy change."""
+"""What a reviewer is told first of a policy change, and how grave each of it is."""
 
 import msgspec
+import pytest
 
 from reconciler.plan.comparison import Impact, compare_plans
-from reconciler.plan.plan import Plan
+from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan, PlanProblem
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
-from reconciler.rendering.differences import consequences, rest_words
+from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.yaml_nodes import Place
+from reconciler.rendering.change_figures import change_figures
+from reconciler.rendering.consequences import Code, Grade, consequences
+from reconciler.rendering.foreign_text import plain_sentence
+from reconciler.rendering.headline import headline
 from reconciler.rendering.markdown.preview import preview_markdown
 from reconciler.rendering.text.preview import preview_text
+from reconciler.rendering.wording import rest_words
+from tests.rendering.conftest import BOUND
 
 
 def looser(path: str, before: str, after: str, *groups: str, certain: bool = True) -> Loosened:
@@ -19,88 +26,231 @@ def looser(path: str, before: str, after: str, *groups: str, certain: bool = Tru
 
 def told(plan: Plan, *values: Loosened, before: Plan | None = None) -> tuple[str, ...]:
     """The sentences about a change of policy; without `before` it changes no decision."""
-    return consequences(preview(plan, *values, before=before))
+    return tuple(one.message for one in consequences(preview(plan, *values, before=before)))
 
 
-def preview(plan: Plan, *values: Loosened, before: Plan | None = None) -> Preview:
+def preview(plan: Plan, *values: Loosened, before: Plan | None = None, **changed: object) -> Preview:
     """The plan under two policies."""
     side = PreviewSide(source="x")
-    return Preview(base=side, head=side, plan=plan, loosened=values, comparison=compare_plans(before or plan, plan))
+    shown = Preview(base=side, head=side, plan=plan, loosened=values, comparison=compare_plans(before or plan, plan))
+    return msgspec.structs.replace(shown, **changed)
+
+
+def graded(shown: Preview) -> list[tuple[str, str]]:
+    return [(one.grade.value, one.code.value) for one in consequences(shown)]
+
+
+def with_group(plan: Plan, group: str, /, **changed: object) -> Plan:
+    """The plan with other facts of one group."""
+    return msgspec.structs.replace(
+        plan, groups=tuple(msgspec.structs.replace(line, **changed) if line.name == group else line for line in plan.groups)
+    )
 
 
 MODE = looser("mode", "Observe", "Enforce")
 
 
 def test_it_starts_writing(mixed_plan: Plan):
-    """Observe -> Enforce comes first, with the number of actions that follow now and the summary of the plan."""
-    first = told(mixed_plan, looser("size.max", "4", "5", "big"), MODE)[0]
-    assert first == f"This starts writing: mode Observe -> Enforce. 2 actions now: {mixed_plan.summary}"
+    """Observe -> Enforce comes before values that loosen, with the number of actions that follow now and of nodes that move."""
+    shown = preview(
+        mixed_plan, looser("size.max", "4", "5", "big"), MODE, impact_after=Impact(nodes_gone=("a", "b"), nodes_joined={"g": 1})
+    )
+    first = consequences(shown)[0]
+    assert first.message == (
+        "This turns writing on, mode Observe -> Enforce. 2 actions follow now; until the steady state 2 nodes removed and "
+        "1 node added."
+    )
+    assert first.data == {"groups": (), "discovered": False, "actions": 2, "nodesAdded": 1, "nodesRemoved": 2}
+    assert plain_sentence(headline(shown)) == "Turns writing on: 2 nodes removed and 1 node added"
     quiet = msgspec.structs.replace(mixed_plan, actions=())
-    assert "No action follows now." in told(quiet, MODE)[0]
     one = looser("mode", "Observe", "Enforce", "big")
-    assert told(quiet, one) == ("This starts writing to big: mode Observe -> Enforce. No action follows now.",)
+    assert told(quiet, one) == (
+        "This turns writing on for big, mode Observe -> Enforce. No action follows now; until the steady state no node comes or "
+        "goes.",
+    )
 
 
-def test_bold_above_everything_in_a_pull_request(mixed_plan: Plan):
-    """In markdown the sentence is bold and stands before the sections; on a terminal it is marked."""
-    mode = PolicyChange(kind="NodeGroupPolicy", name="prod", path="mode", before="Observe", after="Enforce")
-    shown = msgspec.structs.replace(preview(mixed_plan, MODE), changes=(mode,))
+def test_above_everything_in_a_pull_request(mixed_plan: Plan):
+    """In markdown the sentence is an alert above the figures; on a terminal it is marked."""
+    shown = preview(mixed_plan, MODE)
     text = preview_markdown(shown)
-    assert text.index("> **`This starts writing") < text.index("###")
-    assert "\n! This starts writing: mode Observe -> Enforce." in preview_text(shown)
+    assert text.index("> [!CAUTION]\n> - This turns writing on") < text.index("| nodes in steady state |")
+    assert "\n  ! This turns writing on, mode Observe -> Enforce." in preview_text(shown)
 
 
 def test_loosened(mixed_plan: Plan):
-    """What loosens and what may are two sentences; takeovers have their own."""
+    """What loosens comes before what may; each with the groups that it reaches."""
     assert told(
         mixed_plan,
+        looser("budgets[a].nodes", "1", "2"),
         looser("size.max", "40", "60", "big", "small"),
         looser("limits[cluster].max.nodes", "9", "not set"),
         looser("windows[0 7 * * *].duration", "1h", "2h", "big", certain=False),
-        looser("adoptFrom", "not set", "[kubectl]"),
+        looser("brandNew", "1", "2"),
     ) == (
-        "This takes over replicas that others declare (adoptFrom [kubectl]): 1 group, spot-b.",
-        "This loosens size.max 40 -> 60 (big, small), limits[cluster].max.nodes 9 -> not set.",
+        "This loosens brandNew 1 -> 2.",
+        "This loosens limits[cluster].max.nodes 9 -> not set.",
+        "This loosens size.max 40 -> 60 (big, small).",
+        "This loosens budgets[a].nodes 1 -> 2.",
         "This may loosen windows[0 7 * * *].duration 1h -> 2h (big).",
     )
 
 
+def test_values_that_reach_no_group_are_notes(mixed_plan: Plan):
+    empty = msgspec.structs.replace(mixed_plan, groups=())
+    value = looser("limits[cluster].max.nodes", "9", "not set")
+    assert graded(preview(mixed_plan, value)) == [("warning", "Loosens")]
+    assert graded(preview(empty, value)) == [("note", "Loosens")]
+    assert graded(preview(empty, looser("adoptFrom", "not set", "[kubectl]"))) == [("note", "TakesOver")]
+
+
 def test_groups_that_discovery_finds(mixed_plan: Plan):
     begins = msgspec.structs.replace(looser("mode", "Observe", "Enforce"), discovered=True)
-    assert told(mixed_plan, begins)[0].startswith("This starts writing to what discovery finds: mode Observe -> Enforce.")
+    assert told(mixed_plan, begins)[0].startswith("This turns writing on for what discovery finds, mode Observe -> Enforce.")
     value = msgspec.structs.replace(looser("size.max", "4", "5", "big"), discovered=True)
-    assert told(mixed_plan, value) == ("This loosens size.max 4 -> 5 (big, what discovery finds).",)
+    assert told(mixed_plan, value) == ("This loosens size.max 4 -> 5 (big and what discovery finds).",)
 
 
-def test_the_steady_state_is_held_against_that_without_the_change(mixed_plan: Plan):
-    """The same steady state is no consequence, however far it is from now."""
+def test_takes_over(mixed_plan: Plan):
+    """A caution where a group is taken over that is not today, whatever lets it; a warning where none is."""
+    value = looser("adoptFrom", "not set", "[kubectl]")
+    assert graded(preview(mixed_plan, value)) == [("warning", "TakesOver")]
+    spot = next(line for line in mixed_plan.groups if line.name == "spot-b")
+    held = with_group(mixed_plan, "spot-b", owner=mixed_plan.groups[0].owner, held=True)
+    found = consequences(preview(mixed_plan, value, before=held))[0]
+    assert (found.grade, found.code, found.data["groups"]) == (Grade.CAUTION, Code.TAKES_OVER, ("spot-b",))
+    assert found.message == "This takes over replicas that others declare (kubectl, kubectl-scale): spot-b."
+    adopt = Action(
+        kind=ActionKind.ADOPT, group="spot-b", target=spot.target, from_=3, to=3, bound=BOUND, reason=mixed_plan.actions[0].reason
+    )
+    adopts = msgspec.structs.replace(mixed_plan, actions=(adopt, *mixed_plan.actions))
+    assert graded(preview(adopts, before=mixed_plan)) == [("caution", "TakesOver")]
+    assert graded(preview(mixed_plan, before=adopts)) == []
+
+
+def test_the_steady_state_is_held_against_today(mixed_plan: Plan):
+    """The same steady state is no consequence, however far it is from now. 10 nodes settle, 3 more in the other plan."""
     assert told(mixed_plan) == ()
-    first, *others = mixed_plan.groups
-    now = msgspec.structs.replace(first, settled=(first.settled or 0) + 3)
-    before = msgspec.structs.replace(mixed_plan, groups=(now, *others))
-    assert told(mixed_plan, before=before) == ("At rest 3 nodes fewer than without this change (13 -> 10).",)
-    assert told(before, before=mixed_plan) == ("At rest 3 nodes more than without this change (10 -> 13).",)
-
-
-def test_a_group_that_leaves_keeps_its_size(mixed_plan: Plan):
-    """Its target is no longer sized: it stays at what it has now."""
     first = mixed_plan.groups[0]
-    leaving = msgspec.structs.replace(first, name="leaving", current=4, desired=6, settled=6)
-    before = msgspec.structs.replace(mixed_plan, groups=(leaving, *mixed_plan.groups))
-    assert told(mixed_plan, before=before) == ("At rest 2 nodes fewer than without this change (16 -> 14).",)
+    before = with_group(mixed_plan, first.name, settled=(first.settled or 0) + 3)
+    assert told(mixed_plan, before=before) == ("3 fewer nodes in steady state (13 -> 10).",)
+    assert told(before, before=mixed_plan) == ("3 more nodes in steady state (10 -> 13).",)
+    assert graded(preview(before, before=mixed_plan)) == [("note", "NodesInSteadyState")]
+
+
+def test_a_group_that_leaves_keeps_its_size_and_its_cost(mixed_plan: Plan):
+    """Its target is no longer sized: it stays at its 4 nodes. Where 6 would settle, two are fewer: 2 x 0.5 x 730 h = 730."""
+    leaving = msgspec.structs.replace(
+        mixed_plan.groups[1], name="leaving", target="MachineDeployment prod/leaving", current=4, desired=6, settled=6,
+        price_per_hour="0.5",
+    )  # fmt: skip
+    cost = msgspec.structs.replace(mixed_plan.cost, settled_per_hour="8.028")
+    before = msgspec.structs.replace(mixed_plan, groups=(leaving, *mixed_plan.groups), cost=cost)
+    shown = preview(mixed_plan, before=before)
+    assert graded(shown) == [("warning", "GroupsLeave"), ("note", "NodesInSteadyState"), ("note", "CostPerMonth")]
+    assert consequences(shown)[0].message == "leaving leaves the policy: its target keeps its size."
+    nodes, *_, cost_row = change_figures(shown)
+    assert (nodes.today, nodes.after, nodes.change) == (16, 14, -2)
+    assert (cost_row.today, cost_row.after, cost_row.change) == ("5860.44", "5130.44", "-730.00")
+    assert cost_row.cells() == ("$5,860.44", "$5,130.44", "-$730.00")
+    assert plain_sentence(headline(shown)) == "1 group leaves the policy; 2 fewer nodes in steady state, -$730.00 per month"
+
+
+def test_a_request_that_is_taken_back_is_no_node(mixed_plan: Plan):
+    """Of 4 replicas of general-a one is a request that never became a node. Today it stays, after the change it is taken back:
+    the same 3 nodes are there, at the same cost, and none joins or goes."""
+    before = with_group(mixed_plan, "general-a", desired=4, settled=4)
+    back = Action(
+        kind=ActionKind.CANCEL, group="general-a", target="x", from_=4, to=3, bound=BOUND, reason=mixed_plan.actions[0].reason
+    )
+    after = with_group(mixed_plan, "general-a", desired=3, settled=3)
+    after = msgspec.structs.replace(
+        after, actions=(back, *mixed_plan.actions), cost=msgspec.structs.replace(mixed_plan.cost, settled_per_hour="4.26")
+    )
+    shown = preview(after, before=before, impact_before=Impact(nodes_joined={"general-a": 1}))
+    assert [(figure.today, figure.after) for figure in change_figures(shown)] == [
+        (7, 7), (0, 0), (0, 0), ("3109.80", "3109.80"),
+    ]  # fmt: skip
+    assert graded(shown) == []
+    assert "general-a: new nodes" not in preview_text(shown)
+
+
+def test_a_renamed_group_neither_comes_nor_leaves(mixed_plan: Plan):
+    renamed = with_group(mixed_plan, "quiet", name="calm")
+    assert graded(preview(renamed, before=mixed_plan)) == []
+    assert change_figures(preview(renamed, before=mixed_plan))[0].change == 0
+
+
+@pytest.mark.parametrize(("mode", "grade"), [("Observe", "note"), ("Enforce", "warning")])
+def test_a_group_that_comes_is_written_to_where_the_policy_writes(mixed_plan: Plan, mode: str, grade: str):
+    new = GroupLine(name="new", target="x/new", tier="", current=2, desired=2, min=0, max=4, owner=mixed_plan.groups[1].owner)
+    after = msgspec.structs.replace(mixed_plan, mode=mode, groups=(*mixed_plan.groups, new))
+    assert graded(preview(after, before=mixed_plan)) == [(grade, "GroupsCome")]
+
+
+def test_held_groups_and_new_problems_are_warnings(mixed_plan: Plan):
+    problem = PlanProblem(code="X", object="Pod a/b", message="something is wrong")
+    after = msgspec.structs.replace(with_group(mixed_plan, "quiet", held=True), problems=(*mixed_plan.problems, problem))
+    assert [(one.grade, one.message) for one in consequences(preview(after, before=mixed_plan))] == [
+        (Grade.WARNING, "quiet becomes held: nothing is written to it."),
+        (Grade.WARNING, "1 new problem, the first: X: Pod a/b: something is wrong"),
+    ]
 
 
 def test_more_pods_without_a_node_and_more_evictions(mixed_plan: Plan):
-    shown = msgspec.structs.replace(
-        preview(mixed_plan),
+    shown = preview(
+        mixed_plan,
         impact_before=Impact(waiting=("a/1",), evicted_settled=("a/1",)),
         impact_after=Impact(waiting=("a/1", "a/2"), evicted_settled=("a/1", "a/2", "a/3")),
     )
-    assert consequences(shown) == (
-        "1 more pod without a node at rest (1 -> 2).", "2 more evictions on the way to rest (1 -> 3)."
-    )  # fmt: skip
+    assert [(one.grade, one.message) for one in consequences(shown)] == [
+        (Grade.CAUTION, "1 more pod has nowhere to run (1 -> 2): a/2."),
+        (Grade.CAUTION, "2 more evictions (1 -> 3): a/2, a/3."),
+    ]
+    assert plain_sentence(headline(shown)) == "1 more pod has nowhere to run; 2 more evictions"
     calmer = msgspec.structs.replace(shown, impact_before=shown.impact_after, impact_after=shown.impact_before)
-    assert consequences(calmer) == ()
+    assert graded(calmer) == [("note", "PodsPlaced")]
+
+
+def test_a_pod_that_loses_its_place_to_another_is_a_caution(mixed_plan: Plan):
+    """As many wait as today, but others."""
+    shown = preview(mixed_plan, impact_before=Impact(waiting=("a/1", "a/2")), impact_after=Impact(waiting=("b/1",)))
+    assert [(one.grade, one.message) for one in consequences(shown)] == [
+        (Grade.CAUTION, "1 pod loses its place, 2 get one (2 -> 1): b/1."),
+    ]
+
+
+def test_removed_nodes(mixed_plan: Plan):
+    """More than today are a caution, others instead of those of today a warning, fewer nothing to fear."""
+    shown = preview(mixed_plan, impact_before=Impact(nodes_gone=("n1",)), impact_after=Impact(nodes_gone=("n1", "spot-b-x1")))
+    assert [(one.grade, one.message) for one in consequences(shown)] == [
+        (Grade.CAUTION, "1 more node is removed (1 -> 2): spot-b (1)."),
+    ]
+    other = msgspec.structs.replace(shown, impact_after=Impact(nodes_gone=("spot-b-x1",)))
+    assert graded(other) == [("warning", "OtherNodesRemoved")]
+    fewer = msgspec.structs.replace(shown, impact_before=shown.impact_after, impact_after=shown.impact_before)
+    assert graded(fewer) == []
+
+
+def test_warnings_about_the_policy_are_on_the_first_screen(mixed_plan: Plan):
+    """What the files of the change say may be graver than what it does: all of it is below, the first of it here."""
+    words = "this change takes replicas 2 out of MachineDeployment capi/general, and they become 1"
+    warning = Problem(place=Place("a.yaml", 3, 1), code="ReplicasDropped", message=words, severity=Severity.WARNING)
+    shown = preview(mixed_plan, warnings=(warning, warning))
+    assert graded(shown) == [("warning", "PolicyWarnings")]
+    assert consequences(shown)[0].message == f"2 warnings about the policy, the first: a.yaml:3:1: {words} [ReplicasDropped]"
+    assert plain_sentence(headline(shown)) == "2 warnings about the policy; nodes and pods move as today"
+
+
+def test_no_effect(mixed_plan: Plan):
+    assert plain_sentence(headline(preview(mixed_plan))) == "No effect: neither the policy nor the decision differs"
+    value = looser("size.max", "4", "5", "big")
+    assert plain_sentence(headline(preview(mixed_plan, value))) == "1 value becomes looser; nodes and pods move as today"
+
+
+def test_two_currencies_are_not_compared(mixed_plan: Plan):
+    before = msgspec.structs.replace(mixed_plan, cost=msgspec.structs.replace(mixed_plan.cost, currency="EUR"))
+    assert change_figures(preview(mixed_plan, before=before))[-1].cells() == ("€3,670.44", "$3,670.44", "unknown")
 
 
 def test_rest(mixed_plan: Plan):

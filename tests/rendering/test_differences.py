@@ -3,12 +3,13 @@
 import msgspec
 import pytest
 
-from reconciler.plan.comparison import PlanComparison, compare_plans
+from reconciler.plan.comparison import compare_plans
 from reconciler.plan.plan import Cost, Plan, PlanProblem, PodLine, PodOutcome
+from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.markdown.preview import comparison_markdown
-from reconciler.rendering.text.preview import comparison_text
+from reconciler.rendering.markdown.preview import preview_markdown
+from reconciler.rendering.text.preview import preview_text
 
 PLACE = Place("big.yaml", 9, 14)
 CHANGES = (
@@ -46,76 +47,99 @@ def later_plan(mixed_plan: Plan) -> Plan:
     )
 
 
+def shown(before: Plan, after: Plan, changes: tuple[PolicyChange, ...] = ()) -> Preview:
+    """Two plans side by side."""
+    side = PreviewSide(source="x")
+    return Preview(base=side, head=side, plan=after, changes=changes, comparison=compare_plans(before, after))
+
+
 TEXT = """\
-Policy: 3
-  ! NodeGroup big: size.max 40 -> 60 (big.yaml:9:14 -> big.yaml:9:14)
-  + NodeGroup fresh: added (fresh.yaml:1:1)
-  - NodeGroup gone: removed, its target keeps its size (was gone.yaml:1:1)
+4 more nodes in steady state
+cluster prod · policy prod · mode Observe (nothing is written)
+now 2026-11-21T18:00:00Z
+
+                               today      after  change
+    nodes in steady state         10         14      +4
+    pods without a node            0          0       0
+    evictions                      0          0       0
+    cost per month         $3,670.44  $3,670.44   $0.00
+2 groups without a price not counted.
 
 Groups: 4
+  - quiet: leaves the policy at 0
   + general-a: desired 7 -> 10, settled 6 -> 9, range 2..40 -> 2..60: 9 pending pods on 3 new nodes;
     LeastWaste over general-b
-  + spot-b: desired 2 -> 3, settled 2 -> unknown: without what was done before (spot-b-x2 runs
-    nothing that has to move, unneeded since 2026-11-21T17:50:00Z)
-  + fresh: a group now, 0 -> 0
-  - quiet: no group of this policy any more
-
-Cost: 1
-  + desired: +$2.514 per hour, +$1,835.22 per month (730 h)
+  + spot-b: desired 2 -> 3, settled 2 -> unknown: without what is done today (spot-b-x2 runs nothing
+    that has to move, unneeded since 2026-11-21T17:50:00Z)
+  + fresh: a group from now on, 0 -> 0
 
 Actions: 2
-  ! general-a: resize 4 -> 10: 9 pending pods on 3 new nodes; LeastWaste over general-b (before:
+  today: Plan: 1 group up (+3 nodes), 1 group down (-1 node), 40 pods cannot be placed, 1 held;
+         +$2.094/h.
+  after: Plan: 1 group up (+6 nodes), 37 pods cannot be placed, 1 held; +$4.608/h.
+  + general-a: resize 4 -> 10: 9 pending pods on 3 new nodes; LeastWaste over general-b (today:
     general-a: resize 4 -> 7)
-  ! no longer: spot-b: remove node spot-b-x2 (3 -> 2): spot-b-x2 runs nothing that has to move,
+  ~ no longer: spot-b: remove node spot-b-x2 (3 -> 2): spot-b-x2 runs nothing that has to move,
     unneeded since 2026-11-21T17:50:00Z
 
-Pending pods: 1
-  ! batch/giant-*: 3 pods, cannot be placed -> a new node will take it (general-a)
+Pods: 3
+  ~ batch/giant-*: 3 pods, cannot be placed -> a new node will take it (general-a)
 
 Nodes: 1
-  ! spot-b: 1 node, empty, removable -> empty, stays: spot-b-x2
+  ~ spot-b: 1 node, empty, removable -> empty, stays: spot-b-x2
 
 Problems: 1
-  - QuantityUnreadable: Pod shop/odd: requests.cpu '1x' is no quantity
+  - no longer: QuantityUnreadable: Pod shop/odd: requests.cpu '1x' is no quantity
 
-before: Plan: 1 group up (+3 nodes), 1 group down (-1 node), 40 pods cannot be placed, 1 held;
-  +$2.094/h.
-after:  Plan: 1 group up (+6 nodes), 37 pods cannot be placed, 1 held; +$4.608/h.
+Policy: 3
+  + NodeGroup fresh: added (fresh.yaml:1:1)
+  - NodeGroup gone: removed, its target keeps its size (was gone.yaml:1:1)
+  ~ NodeGroup big: size.max 40 -> 60 (big.yaml:9:14 -> big.yaml:9:14)
+
+today x
+after x
 """
 
 
 def test_text(mixed_plan: Plan, later_plan: Plan):
-    """Everything that differs and nothing else, read by a person and kept. 8.31 - 5.796 = 2.514, times 730 h 1,835.22."""
-    assert comparison_text(CHANGES, compare_plans(mixed_plan, later_plan)) == TEXT
+    """Everything that differs and nothing else, read by a person and kept. 5.028 x 730 h = 3,670.44; 2 + 6 + 2 + 0 nodes settle
+    today, 2 + 9 + 3 + 0 after."""
+    text = preview_text(shown(mixed_plan, later_plan, CHANGES))
+    assert text.rpartition("sha256:")[0] == TEXT
 
 
 def test_no_difference(mixed_plan: Plan):
     """Two equal sides are said to be equal."""
-    text = comparison_text((), compare_plans(mixed_plan, mixed_plan))
-    assert text.startswith("The policy does not differ.\n\nThe decision does not differ.\n\nbefore: Plan: ")
+    text = preview_text(shown(mixed_plan, mixed_plan))
+    assert text.startswith("No effect: neither the policy nor the decision differs\n")
+    assert "\nActions: 0\n  today: Plan: " in text
+    assert "\nThe policy does not differ.\n" in text
 
 
 def test_markdown(mixed_plan: Plan, later_plan: Plan):
-    """Policy, groups and cost stand open, the rest is folded; marks are in column 0 of diff blocks."""
-    text = comparison_markdown(CHANGES, compare_plans(mixed_plan, later_plan))
+    """Figures and groups stand open, the rest is folded, the policy last; column 0 has the colour of danger and holds."""
+    text = preview_markdown(shown(mixed_plan, later_plan, CHANGES))
     opened, folds = text.split("<details>", 1)
-    assert "### Policy (3)\n\n```diff\n! NodeGroup big: size.max 40 -> 60" in opened
-    assert "### Groups (4)\n\n```diff\n+ general-a: desired 7 -> 10" in opened
-    assert "### Cost (1)" in opened
-    assert "<summary>Pending pods (1)</summary>" in folds
-    assert f"after: **`{later_plan.summary}`**" in opened
+    assert opened.startswith("## ")
+    assert "| nodes in steady state | 10 | 14 | +4 |" in opened
+    assert "### Groups (4)\n\n```diff\n  quiet: leaves the policy at 0\n" in opened
+    assert "<summary>Pods (3)</summary>" in folds
+    assert f"after: {later_plan.summary[:40]}" in folds
+    assert text.rindex("<details>") == text.index("<details><summary>Policy (3)</summary>")
+    assert "\n  NodeGroup big: size.max 40 -> 60" in folds
 
 
-@pytest.mark.parametrize("limit", [65_536, 4_000, 1_500])
+@pytest.mark.parametrize("limit", [65_536, 6_000, 2_500])
 def test_markdown_fits(limit: int):
-    """Sections are cut from their end, problems first, and what is missing is counted."""
+    """The longest section is cut from its end, what is missing is counted with the first of it, and short sections stay."""
     before = Plan(now="2026-11-21T18:00:00Z", mode="Observe", summary="No changes.", cost=Cost())
-    problems = tuple(PlanProblem(code="X", message=f"fault-{number} is told at some length") for number in range(2_000))
-    after = msgspec.structs.replace(before, problems=problems)
-    text = comparison_markdown(CHANGES, compare_plans(before, after), limit=limit)
-    shown = text.count("fault-")
+    problems = tuple(PlanProblem(code="X", message=f"fault-{number:04} is told at some length") for number in range(2_000))
+    text = preview_markdown(shown(before, msgspec.structs.replace(before, problems=problems), CHANGES), limit=limit)
+    alerts, folds = text.split("<details>", 1)
+    told = folds.count("\n- X: fault-")
     assert len(text) <= limit
-    assert f"and {2_000 - shown} lines more that did not fit" in text
+    assert "2000 new problems, the first: `X: fault-0000" in alerts
+    assert f"- and {2_000 - told} more problems, the gravest: X: fault-{told:04} " in folds
     assert "NodeGroup big: size.max 40 -> 60" in text
 
 
@@ -123,14 +147,16 @@ def test_pods_beyond_ten_kinds_are_counted():
     """Ten kinds of pods are told, the rest is a number; 2,000 names of which no two are one owner's."""
     before = Plan(now="2026-11-21T18:00:00Z", mode="Observe", summary="No changes.", cost=Cost())
     pods = tuple(PodLine(pod=f"ns/app-x{number}y", outcome=PodOutcome.UNPLACEABLE) for number in range(2_000))
-    text = comparison_markdown((), compare_plans(before, msgspec.structs.replace(before, pods=pods)))
-    assert text.count("! ns/app-") == 10
-    assert "! and 1990 pods more" in text
+    text = preview_markdown(shown(before, msgspec.structs.replace(before, pods=pods)))
+    assert text.count("\n- ns/app-") == 10
+    assert "\n- and 1990 more pods, the gravest: ns/app-x10y: not pending -> cannot be placed\n" in text
 
 
 def test_markdown_text_of_others_stays_text():
     """A name in a policy cannot end the block that shows it."""
     evil = PolicyChange(kind="NodeGroup", name="x", path="hold.reason", before="```\n</details>", after="````")
-    text = comparison_markdown((evil,), PlanComparison(summary_before="a`b", summary_after="c"))
-    assert "`````diff\n! NodeGroup x: hold.reason ``` </details> -> ````\n`````" in text
-    assert "before: ``a`b``" in text
+    plan = Plan(now="2026-11-21T18:00:00Z", mode="a`b", summary="```", cost=Cost())
+    text = preview_markdown(msgspec.structs.replace(shown(plan, plan), changes=(evil,)))
+    assert "`````diff\n  NodeGroup x: hold.reason ``` </details> -> ````\n`````" in text
+    assert "mode ``a`b``" in text
+    assert "````text\ntoday: ```\nafter: ```\n````" in text

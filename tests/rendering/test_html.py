@@ -212,6 +212,11 @@ def test_preview(preview: Preview):
         assert words in text
     assert [value for value in elements.values("class") if value.startswith("picture ")] == ["picture sheet"] * 3
     assert "1 becomes  → 2" in text
+    assert "Caution: 1 more eviction (1 → 2): shop/a-2." in text
+    marked = preview_html(preview)
+    assert '<b class="bad">2</b>' in marked, "one more eviction is danger"
+    assert '<b class="moves">8</b>' in marked, "two nodes fewer are neither good nor bad"
+    assert "1 more eviction; 2 fewer nodes in steady state" in text
 
 
 def test_preview_without_a_base(preview: Preview):

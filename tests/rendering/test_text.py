@@ -32,7 +32,8 @@ def test_colour_only_where_asked(mixed_plan: Plan):
     """Without the flag no escape; with it the same text once the codes are taken out."""
     painted, bare = plan_text(mixed_plan, colour=True), plan_text(mixed_plan)
     assert "\x1b" not in bare
-    assert "\x1b[32m" in painted
+    assert "\x1b[36m" in painted
+    assert not {"\x1b[31m", "\x1b[32m"} & set(re.findall(r"\x1b\[\d+m", painted)), "more and fewer are neither bad nor good"
     assert re.sub(r"\x1b\[\d*m", "", painted) == bare
 
 

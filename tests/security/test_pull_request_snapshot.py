@@ -7,6 +7,7 @@ import pytest
 
 from tests.gitops.conftest import Preview, Result
 from tests.gitops.hosts import TOKEN, Host, github_host
+from tests.gitops.random_previews import first_words
 from tests.gitops.repositories import BASE, GitRepo, group, write_cluster
 
 GOOD = group("general")
@@ -82,8 +83,9 @@ def test_the_comment_names_digest_and_age(repo: GitRepo, call: Preview, job: Hos
     digest = json.loads(call("--cluster-in-base", "snapshot", "-o", "json").out)["snapshot"]["digest"]
     assert body.split("\n")[2:4] == ["> [!WARNING]", body.split("\n")[3]]
     assert "brings another snapshot" in body.split("\n")[3]
-    assert f"{digest[:23]}, captured 2026-11-21T18:00:00Z, " in body
-    assert " before this run" in body
+    assert f"`{digest[:23]}` `captured 2026-11-21T18:00:00Z` " in body.replace("</sub>\n<sub>", " ")
+    assert " before this run`" in body
+    assert "2 more nodes in steady state" in first_words(body), "the alarm leaves room for the effect"
 
 
 def test_a_merge_into_main_is_not_the_changes_doing(repo: GitRepo, call: Preview):

@@ -119,7 +119,7 @@ def _target(group: GroupLine) -> Html:
 def _size(before: int, after: int | None, heading: str) -> Html:
     if after is None:
         return tag("td", "unknown", class_="r soft", data_as=heading)
-    told: Content = after if after == before else tag("b", after, class_="up" if after > before else "down")
+    told: Content = after if after == before else tag("b", after, class_="moves")
     return tag("td", told, class_="r", data_as=heading)
 
 

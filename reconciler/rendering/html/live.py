@@ -10,7 +10,6 @@ from reconciler.decisions.outcome.foreseen import UpcomingNode
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import ActionKind, Plan
-from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.groups import group_section
@@ -19,7 +18,7 @@ from reconciler.rendering.html.page import CLASSES, Following, Head, Section, do
 from reconciler.rendering.html.plan import cautions, leaving_nodes, plan_figures, problem_section
 from reconciler.rendering.html.pods import pod_section
 from reconciler.rendering.plain import listed
-from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS, count, header_words
+from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS, count, header_words, rest_words
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 
@@ -63,7 +62,8 @@ def _row(those: Sequence[Decision], now_seconds: int, groups: Mapping[str, str])
         tag("td", tag("span", instant_text(first.at_seconds), class_="at"), often, data_as="Decided at"),
         tag("td", _fate(those), class_="fate", data_as="What became of it"),
         tag("td", first.reason, class_="why small", data_as="Why"),
-        class_=CLASSES[sign], data_item=True, data_counted=True, data_moves=True, data_groups=groups.get(first.group),
+        class_="bad" if first.fate is Fate.FAILED else CLASSES[sign],
+        data_item=True, data_counted=True, data_moves=True, data_groups=groups.get(first.group),
         data_key=f"{first.at_seconds} {first.kind} {first.target} {first.to} {first.fate}",
     )  # fmt: skip
 

@@ -61,7 +61,7 @@ def _told(plan: Plan, leaving: frozenset[str]) -> Iterator[Html]:
     """A line for those that leave, and one for each state and what keeps the others."""
     lines = [*over_groups(alike_nodes([line for line in plan.nodes if line.node not in leaving]))]
     if leaving:
-        yield tag("li", tag("span", mark(SHRINKS)), tag("span", f"{counted(len(leaving), 'node')} leave"), class_="down")
+        yield tag("li", tag("span", mark(SHRINKS)), tag("span", f"{counted(len(leaving), 'node')} leave"), class_="moves")
     for line in lines:
         yield tag("li", tag("span", "·", class_="m", aria_hidden="true"), tag("span", line))
 
@@ -81,7 +81,7 @@ def _row(
         tag("td", _pods(pods), class_="small pods", data_as="Pods to move"),
         tag("td", _keeps(line, leaves=leaves), class_="why small", data_as="What keeps it"),
         id=rows[line.node],
-        class_="down" if leaves else None,
+        class_="moves" if leaves else None,
         data_item=True,
         data_counted=True,
         data_moves=leaves or line.removable or line.unneeded_since is not None,

@@ -90,8 +90,8 @@ th .small{font-weight:400}
 td ul{margin:0;padding:0;list-style:none}
 td li+li{margin-top:.2rem}
 .m{display:inline-block;width:1em;font-weight:700;text-align:center}
-.up>* .m,b.up{color:var(--grows)}.down>* .m,b.down{color:var(--shrinks)}.held>* .m,.hold{color:var(--holds)}
-b.up,b.down{font-weight:640}
+.moves>* .m,b.moves{color:var(--accent)}.bad>* .m,b.bad{color:var(--shrinks)}.held>* .m,.hold{color:var(--holds)}
+b.moves,b.bad{font-weight:640}
 .list{margin:0;padding:.25rem 0;list-style:none}
 .list>li{display:grid;grid-template-columns:1.3rem minmax(0,1fr);overflow-wrap:anywhere;
 gap:.35rem;padding:.4rem .95rem;font-size:.92rem}
@@ -225,7 +225,8 @@ SCRIPT = """\
   apply();
 })();
 """
-CLASSES = {GROWS: "up", SHRINKS: "down", HELD: "held", OTHER: "held"}
+CLASSES = {GROWS: "moves", SHRINKS: "moves", HELD: "held", OTHER: "moves"}
+"""Colours: none is good or bad for up and down, amber is for what is held; `bad` is red, for failure and danger."""
 SPOKEN = {GROWS: "more: ", SHRINKS: "less: ", HELD: "note: ", OTHER: "other: "}
 _MOST_GROUPS = 300
 _LEAST_RELOAD_SECONDS = 60

@@ -8,7 +8,6 @@ from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import ActionKind, Cost, Plan
 from reconciler.rendering.alike_actions import AlikeActions, GroupActions, alike_actions
-from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_notes import folded_notes, group_notes
 from reconciler.rendering.html.element import DASH, Content, Html, arrows, joined, tag
@@ -17,7 +16,7 @@ from reconciler.rendering.html.nodes import anchors, listed_nodes, node_section
 from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark, slots
 from reconciler.rendering.html.picture import picture_section
 from reconciler.rendering.html.pods import pod_section
-from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, header_words
+from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, header_words, rest_words
 
 # What is done, in order: alike removals told once, group by group below.
 
@@ -77,7 +76,6 @@ def _group(entry: GroupActions, known: Mapping[str, str]) -> Html:
 
 
 _PLAN_MOST_LINES = 200
-_DIRECTIONS = {1: "up", -1: "down"}
 
 
 def plan_html(plan: Plan, pictures: Pictures) -> str:
@@ -126,9 +124,7 @@ def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, str]]:
     staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
     held = sum(group.held for group in plan.groups)
     note = "" if not settled else "stays so at rest" if rest == desired else f"{rest:,} at rest"
-    figures: list[tuple[str, Content, str]] = [
-        ("Nodes in groups", change(f"{current:,}", f"{desired:,}", _sign(desired - current)), note)
-    ]
+    figures: list[tuple[str, Content, str]] = [("Nodes in groups", change(f"{current:,}", f"{desired:,}"), note)]
     stay = f"{staying:,} stay pending" if staying else "all get a place" if plan.pods else ""
     figures.append(("Pending pods", f"{len(plan.pods):,}", stay))
     figures.append(("Groups", f"{len(plan.groups):,}", f"{held:,} held" if held else ""))
@@ -136,20 +132,17 @@ def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, str]]:
     if cost.current_per_hour is not None and cost.desired_per_hour is not None:
         before, after = (money_text(Decimal(amount), cost.currency) for amount in (cost.current_per_hour, cost.desired_per_hour))
         at_rest = "" if cost.settled_per_hour is None else f"{money_text(Decimal(cost.settled_per_hour), cost.currency)} at rest"
-        figures.append(("Cost per hour", change(before, after, 0), at_rest))
+        figures.append(("Cost per hour", change(before, after), at_rest))
     return figures
 
 
-def change(before: str, after: str, direction: int) -> Html:
-    """Before, arrow, after, coloured by `direction` (0: more is neither good nor bad); one figure where nothing changes."""
+def change(before: str, after: str, *, worse: bool = False) -> Html:
+    """Before, arrow, after, red where that is `worse`; one figure where nothing changes."""
     if before == after:
         return joined((after,))
     words = tag("span", " becomes ", class_="sr")
-    return joined((before, words, tag("span", " → ", aria_hidden="true"), tag("b", after, class_=_DIRECTIONS.get(direction))))
-
-
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
+    colour = "bad" if worse else "moves"
+    return joined((before, words, tag("span", " → ", aria_hidden="true"), tag("b", after, class_=colour)))
 
 
 def cautions(plan: Plan) -> str | None:

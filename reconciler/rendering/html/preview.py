@@ -1,32 +1,31 @@
 """A preview as one HTML file: what the policy change says, what it does, and the plan that follows from the head."""
 
 from collections.abc import Sequence
-from decimal import Decimal
 
-from reconciler.plan.money import money_text
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.plan.replay import Replay
 from reconciler.policy.problems.findings import Problem
-from reconciler.rendering.differences import (
+from reconciler.rendering.change_figures import EVICTIONS, PODS, change_figures
+from reconciler.rendering.consequences import Grade
+from reconciler.rendering.differences import POLICY, preview_sections
+from reconciler.rendering.fold import NAMES_SHOWN, Fold
+from reconciler.rendering.foreign_text import plain_sentence
+from reconciler.rendering.headline import headline, told_consequences
+from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
+from reconciler.rendering.html.page import Head, Section, counted, document, fold, mark, scrolling
+from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
+from reconciler.rendering.marked_lines import Difference, Meaning, cut
+from reconciler.rendering.marked_lines import Section as Differences
+from reconciler.rendering.preview_words import (
     NOT_COMPARED,
-    Difference,
-    consequences,
-    difference_sections,
-    further_sections,
     head_words,
     side_words,
     snapshot_warnings,
     snapshot_words,
     untouched_words,
     warnings_words,
-    with_further,
 )
-from reconciler.rendering.differences import Section as Differences
-from reconciler.rendering.fold import NAMES_SHOWN, Fold
-from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
-from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark, scrolling
-from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.problems.text import render_problem
 from reconciler.rendering.refusal import refusal
 from reconciler.rendering.text.simulation import FigureLine, figure_lines, heading_words, note_words, side_names, target_lines
@@ -69,6 +68,8 @@ def _row(line: FigureLine, *, two: bool) -> Html:
     return tag("tr", joined(cells))
 
 
+_RED = "bad"
+_COLOURS = {Meaning.DANGER: _RED, Meaning.HELD: "held", Meaning.NEUTRAL: None}
 _MOST_LINES = 250
 _FEW_LINES = 12
 """So many of one kind are all shown at once."""
@@ -78,25 +79,46 @@ _MOST_PROBLEMS = 200
 def preview_html(preview: Preview) -> str:
     """One self-contained file; bounded like that of a plan."""
     plan, pictures = preview.plan, preview.pictures or Pictures(now=Picture())
-    sides = [("base", side_words(preview.base)), ("head", side_words(preview.head))]
+    sides = [("today", side_words(preview.base)), ("after", side_words(preview.head))]
     sides += [("snapshot", snapshot)] if (snapshot := snapshot_words(preview)) else []
+    compared = preview.comparison is not None
     head = Head(
-        title="What this change does to the node groups" if preview.comparison is not None else "What this policy does",
-        lead=_lead(preview),
+        title="What this change does to the node groups" if compared else "What this policy does",
+        lead=plain_sentence(headline(preview)) if compared else plan.summary,
         facts=(*head_words(preview), *sides),
         figures=_figures(preview),
-        warning=" ".join((*snapshot_warnings(preview), *consequences(preview), *([told] if (told := cautions(plan)) else [])))
-        or None,
+        warning=_warning(preview),
     )
-    policies = ("the base", "the head") if preview.comparison is not None else None
-    sections = _told(preview)
+    policies = ("today's policy", "the policy after the change") if compared else None
+    told = preview_sections(preview, Fold())
+    sections = _told(preview, [section for section in told if section.heading != POLICY])
     if preview.replay is not None:
         sections.append(replay_section(preview.replay))
     if (actions := action_section(plan)) is not None:
-        title = "What is done at the head" if preview.comparison is not None else actions.heading
+        title = "What is done after the change" if compared else actions.heading
         sections.append(Section(actions.anchor, title, actions.body, actions.note))
     sections += plan_sections(plan, pictures, policies)
+    sections += [
+        Section("policy", "Policy", _lot(section), counted(section.number, "value"))
+        for section in told
+        if section.heading == POLICY
+    ]
     return document(head, sections, [group.name for group in plan.groups], foot(preview.digest, plan.settled_loops))
+
+
+def _warning(preview: Preview) -> Html | None:
+    """Consequences by grade, then what is to be known of the snapshot and of the plan; a line each."""
+    lines = [
+        (f"{told.grade.capitalize()}: ", arrows(plain_sentence(one)), _RED if told.grade is Grade.CAUTION else None)
+        for told in told_consequences(preview)
+        for one in told.lines
+    ]
+    lines += [("", plain_sentence(told), None) for told in snapshot_warnings(preview)]
+    lines += [("", told, None)] if (told := cautions(preview.plan)) else []
+    parts = [
+        tag("span", tag("b", grade, class_=colour) if grade else None, words, class_="line") for grade, words, colour in lines
+    ]
+    return joined(parts) if parts else None
 
 
 def refused_html(problems: Sequence[Problem], base: PreviewSide, head: PreviewSide) -> str:
@@ -105,64 +127,37 @@ def refused_html(problems: Sequence[Problem], base: PreviewSide, head: PreviewSi
     top = Head(
         title=why.what,
         lead=f"{why.number}{'' if why.conflicting else ' in the policy'}, so nothing was decided.",
-        facts=(("base", side_words(base)), ("head", side_words(head))),
+        facts=(("today", side_words(base)), ("after", side_words(head))),
         figures=(),
         warning=why.after,
     )
     return document(top, [_problems("Problems", problems)], [], foot("", None)[1:])
 
 
-def _lead(preview: Preview) -> str:
-    found = preview.comparison
-    if found is None:
-        return preview.plan.summary
-    if not preview.changed:
-        return "Nothing changes: neither the policy nor the decision differs."
-    if found.empty:
-        return f"{'The policy differs' if preview.changes else 'A declared size differs'}, the decision does not."
-    before, after = found.summary_before, found.summary_after
-    return after if before != after else f"{after.rstrip('.')}, as before; what differs is told below."
-
-
 def _figures(preview: Preview) -> Sequence[tuple[str, Content, str]]:
+    """Today and after, with the difference; without a comparison those of the plan."""
     if preview.comparison is None:
         return plan_figures(preview.plan)
-    found = preview.comparison
-    before, after = preview.impact_before, preview.impact_after
-    figures: list[tuple[str, Content, str]] = [
-        ("Policy values", f"{len(preview.changes):,} {'differs' if len(preview.changes) == 1 else 'differ'}", ""),
-        ("Groups", f"{len(found.groups):,} {'differs' if len(found.groups) == 1 else 'differ'}", untouched_words(preview)),
-        _pair("Evictions until it rests", len(before.evicted_settled), len(after.evicted_settled)),
-        _pair("Pods without a place at rest", len(before.waiting), len(after.waiting)),
-    ]
-    if found.cost_before.settled_per_hour is not None and found.cost_after.settled_per_hour is not None:
-        currency = found.cost_after.currency
-        old, new = (money_text(Decimal(c.settled_per_hour or "0"), c.currency) for c in (found.cost_before, found.cost_after))
-        more = found.settled_per_hour_change or Decimal(0)
-        note = f"{money_text(more, currency, signed=True)}/h" if more else "no difference"
-        figures.append(("Cost per hour at rest", change(old, new, 0), note))
-    return figures
+    found: list[tuple[str, Content, str]] = []
+    for figure in change_figures(preview):
+        today, after, more = figure.cells()
+        worse = figure.code in (PODS, EVICTIONS) and isinstance(figure.change, int) and figure.change > 0
+        told = change(today, after, worse=worse)
+        found.append((figure.name.capitalize(), told, more if figure.changed else "no difference"))
+    return found
 
 
-def _pair(name: str, before: int, after: int) -> tuple[str, Content, str]:
-    """Of these fewer is better."""
-    return name, change(f"{before:,}", f"{after:,}", (before > after) - (before < after)), ""
-
-
-def _told(preview: Preview) -> list[Section]:
+def _told(preview: Preview, parts: Sequence[Differences]) -> list[Section]:
     """The differences, or why there are none; then warnings."""
-    found = preview.comparison
     sections = []
-    if found is None:
+    if preview.comparison is None:
         told = f"{NOT_COMPARED}: {preview.no_base} This is the plan of {preview.head.source} alone."
         sections.append(Section("differences", "Differences", tag("p", told)))
         if preview.base_problems:
-            sections.append(_problems("Problems of the base", preview.base_problems))
+            sections.append(_problems("Problems of today's policy", preview.base_problems))
     else:
-        parts = with_further(difference_sections(preview.changes, found, Fold()), further_sections(preview, Fold()))
-        body = joined(_lot(part) for part in parts) if parts else tag("p", "Neither the policy nor the decision differs.")
-        number = sum(len(part.differences) for part in parts)
-        sections.append(Section("differences", "Differences", body, counted(number, "line") if number else ""))
+        body = joined(_lot(part) for part in parts) if parts else tag("p", "The decision does not differ.")
+        sections.append(Section("differences", "Differences", body, untouched_words(preview)))
     if warnings := warnings_words(preview):
         items = joined(tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in warnings[:_MOST_LINES])
         body = tag("ul", items, class_="list sheet")
@@ -171,22 +166,22 @@ def _told(preview: Preview) -> list[Section]:
 
 
 def _lot(part: Differences) -> Html:
-    lines = part.differences[:_MOST_LINES]
+    lines = cut(part.differences, _MOST_LINES, part.noun)
     shown = lines if len(lines) <= _FEW_LINES else lines[:NAMES_SHOWN]
     items = _items(shown)
     if rest := lines[len(shown) :]:
         more = fold(f"{counted(len(rest), 'more line')}", tag("ul", _items(rest), class_="list"))
         items = joined((items, tag("li", tag("span", "\u00b7", class_="m", aria_hidden="true"), more)))
-    left = len(part.differences) - len(lines)
-    note = tag("p", f"{counted(left, 'line')} left out; -o json has all.", class_="soft") if left else None
-    title = tag("h3", f"{part.heading} ", tag("span", len(part.differences), class_="n"))
+    left_out = len(part.differences) > _MOST_LINES
+    note = tag("p", "-o json has everything.", class_="soft") if left_out else None
+    title = tag("h3", f"{part.heading} ", tag("span", part.number, class_="n"))
     return tag("div", title, tag("ul", items, class_="list sheet"), note, data_block=True)
 
 
 def _items(lines: Sequence[Difference]) -> Html:
     return joined(
         tag(
-            "li", tag("span", mark(line.mark)), tag("span", arrows(line.sentence)), class_=CLASSES.get(line.mark),
+            "li", tag("span", mark(line.mark)), tag("span", arrows(line.sentence)), class_=_COLOURS[line.meaning],
             data_item=True, data_counted=True, data_moves=True,
         )
         for line in lines

@@ -6,7 +6,6 @@ import msgspec
 
 from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
-from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.group_notes import GroupWhy, further_reasons, group_whys, removal_words, why_words
 from reconciler.rendering.markdown_code import code, fenced, folded, table
@@ -24,6 +23,7 @@ from reconciler.rendering.wording import (
     group_mark,
     groups_with_other_actions,
     header_words,
+    rest_words,
 )
 
 # How long a text is to a host of pull requests.

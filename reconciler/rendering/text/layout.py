@@ -11,17 +11,18 @@ from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS
 
 
 class Tone(StrEnum):
-    """What a piece of text means; the value is its SGR code."""
+    """What a piece of text means; the value is its SGR code. Red is failure and danger, amber what is held; up and down are
+    neither good nor bad."""
 
     HEADING = "1"
     FAINT = "2"
-    GROWS = "32"
-    SHRINKS = "31"
+    DANGER = "31"
+    GOOD = "32"
     HELD = "33"
-    OTHER = "36"
+    MOVES = "36"
 
 
-TONES = {GROWS: Tone.GROWS, SHRINKS: Tone.SHRINKS, HELD: Tone.HELD, OTHER: Tone.OTHER}
+TONES = {GROWS: Tone.MOVES, SHRINKS: Tone.MOVES, HELD: Tone.HELD, OTHER: Tone.MOVES}
 
 
 class Style:

@@ -7,7 +7,6 @@ from reconciler.plan.plan import ActionKind, GroupLine, Plan
 from reconciler.rendering.alike import alike_nodes, alike_pods
 from reconciler.rendering.alike_actions import AlikeActions, alike_actions, group_words, lot_words, single_actions
 from reconciler.rendering.alike_states import over_groups
-from reconciler.rendering.differences import rest_words
 from reconciler.rendering.fold import EVERYTHING, Fold
 from reconciler.rendering.group_notes import alike_held, folded_notes, group_notes, group_whys, single_held, why_words
 from reconciler.rendering.plain import listed, plain
@@ -29,6 +28,7 @@ from reconciler.rendering.wording import (
     placed_words,
     pods_words,
     removable_words,
+    rest_words,
     state_words,
     utilization_words,
 )

@@ -8,10 +8,11 @@ import msgspec
 from reconciler.plan.money import money_text
 from reconciler.plan.replay import Replay, ReplayFigures, falls_on_never
 from reconciler.rendering.fold import NAMES_SHOWN
+from reconciler.rendering.foreign_text import MARKDOWN_WIDTH
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.markdown_code import code, folded
 from reconciler.rendering.markdown_code import table as markdown_table
-from reconciler.rendering.plain import listed, plain
+from reconciler.rendering.plain import listed, plain, shortened
 from reconciler.rendering.text.layout import Column, Row, Style, Tone, paragraph, table
 from reconciler.values.duration import duration_text
 
@@ -171,6 +172,8 @@ def _money(sides: tuple[ReplayFigures, ...], name: str, read: Callable[[ReplayFi
 
 FORMAT_VERSION = "1.0"
 _TITLE = "node hours by target"
+_SIDE = 32
+"""Characters of the name of a side in the heading of a table."""
 
 
 class SimulationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -230,8 +233,10 @@ def replay_section(replay: Replay, width: int, style: Style) -> list[str]:
 
 def replay_markdown_section(replay: Replay) -> list[str]:
     """The same for a pull request."""
-    told = ["### Replay", "", code(heading_words(replay)), "", *_markdown(replay, "", figure_lines(replay))]
-    return [*told, *(line for note in note_words(replay) for line in ("", code(note)))]
+    heading = [code(line) for line in paragraph(heading_words(replay), MARKDOWN_WIDTH - 4, 0)]
+    told = ["### Replay", "", *heading, "", *_markdown(replay, "", figure_lines(replay))]
+    notes = (line for note in note_words(replay) for line in paragraph(note, MARKDOWN_WIDTH - 4, 0))
+    return [*told, *(part for line in notes for part in ("", code(line)))]
 
 
 def _table(replay: Replay, title: str, lines: tuple[FigureLine, ...], width: int, style: Style) -> list[str]:
@@ -244,6 +249,6 @@ def _table(replay: Replay, title: str, lines: tuple[FigureLine, ...], width: int
 
 def _markdown(replay: Replay, title: str, lines: tuple[FigureLine, ...]) -> list[str]:
     two = len(replay.sides) == 2
-    headings = [title, *(f">{code(name)}" for name in side_names(replay)), *([">change"] if two else [])]
+    headings = [title, *(f">{code(shortened(plain(name), _SIDE))}" for name in side_names(replay)), *([">change"] if two else [])]
     rows = [(code(line.name) if title else line.name, *line.cells, *((line.change,) if two else ())) for line in lines]
     return markdown_table(headings, rows)

@@ -1,0 +1,380 @@
+"""What a policy change causes, each graded by its effect, the gravest first: what a reviewer must know before all else."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.plan.comparison import PlanComparison, left_over
+from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
+from reconciler.plan.preview import Preview
+from reconciler.plan.reason import Scalar
+from reconciler.policy.loosening import Loosened
+from reconciler.policy.manifests.size_changes import SizeChange
+from reconciler.policy.problems.findings import Problem
+from reconciler.rendering.alike import owner_label
+from reconciler.rendering.change_figures import COST, NODES, ChangeFigure, change_figures, coming, joined_nodes, leaving
+from reconciler.rendering.fold import NAMES_SHOWN
+from reconciler.rendering.foreign_text import Foreign, Sentence, foreign_sentence, names_listed, plain_sentence
+from reconciler.rendering.wording import count
+
+
+class Grade(StrEnum):
+    """How much a reviewer has to fear: `caution` where pods lose their node, nodes leave, pods are evicted or writing begins;
+    `warning` where a looser value or another owner reaches groups and nothing moves yet; `note` for everything else."""
+
+    CAUTION = "caution"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Code(StrEnum):
+    """What happens, the gravest first."""
+
+    PODS_WITHOUT_NODE = "PodsWithoutNode"
+    WRITING_STARTS = "WritingStarts"
+    TAKES_OVER = "TakesOver"
+    NODES_REMOVED = "NodesRemoved"
+    EVICTIONS = "Evictions"
+    OTHER_NODES_REMOVED = "OtherNodesRemoved"
+    GROUPS_LEAVE = "GroupsLeave"
+    GROUPS_COME = "GroupsCome"
+    GROUPS_HELD = "GroupsHeld"
+    NEW_PROBLEMS = "NewProblems"
+    POLICY_WARNINGS = "PolicyWarnings"
+    DECLARED_SIZES = "DeclaredSizes"
+    LOOSENS = "Loosens"
+    MAY_LOOSEN = "MayLoosen"
+    NODES_IN_STEADY_STATE = "NodesInSteadyState"
+    COST = "CostPerMonth"
+    PODS_PLACED = "PodsPlaced"
+
+
+_GRADES = {grade: rank for rank, grade in enumerate(Grade)}
+_CODES = {code: rank for rank, code in enumerate(Code)}
+
+
+class Consequence(msgspec.Struct, frozen=True, kw_only=True):
+    """One effect. `told` is the sentence in parts, `short` its words for a headline, without text of others; `data` are its
+    numbers and names, keys in camelCase."""
+
+    grade: Grade
+    code: Code
+    told: Sentence
+    short: str
+    data: Mapping[str, Scalar] = {}
+
+    @property
+    def message(self) -> str:
+        """The sentence as plain text."""
+        return plain_sentence(self.told)
+
+
+def consequences(preview: Preview) -> tuple[Consequence, ...]:
+    """The gravest first; none for a change that only tightens, and none where there is nothing to compare with."""
+    comparison = preview.comparison
+    if comparison is None:
+        return ()
+    found = [
+        *_pods(preview),
+        *_writing(preview, comparison),
+        *_takes_over(preview.loosened, comparison, preview.plan),
+        *_nodes_removed(preview),
+        *_evictions(preview),
+        *_groups(comparison, preview.plan),
+        *_problems(comparison),
+        *_policy_warnings(preview.warnings),
+        *_declared_sizes(preview.sizes),
+        *_loosens(preview.loosened, preview.plan),
+        *_figures(change_figures(preview)),
+    ]
+    return tuple(sorted(found, key=lambda one: (_GRADES[one.grade], _CODES[one.code])))
+
+
+def _pods(preview: Preview) -> Iterator[Consequence]:
+    before, after = preview.impact_before.waiting, preview.impact_after.waiting
+    lost, placed = left_over(after, before), left_over(before, after)
+    data: dict[str, Scalar] = {
+        "today": len(before), "after": len(after), "lose": len(lost), "get": len(placed),
+        "pods": tuple(_labels(lost or placed)),
+    }  # fmt: skip
+    if lost:
+        more = len(lost) - len(placed)
+        short = f"{count(more, 'more pod')} {_verb(more, 'has', 'have')} nowhere to run"
+        if more <= 0:
+            short = f"{count(len(lost), 'pod')} {_verb(len(lost), 'loses its', 'lose their')} place, {len(placed)} get one"
+        told = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(lost), NAMES_SHOWN), ".")
+        yield Consequence(grade=Grade.CAUTION, code=Code.PODS_WITHOUT_NODE, told=told, short=short, data=data)
+    elif placed:
+        short = f"{count(len(placed), 'more pod')} {_verb(len(placed), 'gets', 'get')} a node"
+        told = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(placed), NAMES_SHOWN), ".")
+        yield Consequence(grade=Grade.NOTE, code=Code.PODS_PLACED, told=told, short=short, data=data)
+
+
+def _writing(preview: Preview, comparison: PlanComparison) -> Iterator[Consequence]:
+    started = [one for one in preview.loosened if one.path == "mode"]
+    if not started:
+        return
+    whole = any(not one.groups and not one.discovered for one in started)
+    groups = () if whole else tuple(name for one in started for name in one.groups)
+    discovered = not whole and any(one.discovered for one in started)
+    where: Sentence = (" for ", *_reached(groups, discovered=discovered)) if not whole else ()
+    added, removed = _moved_nodes(preview, comparison)
+    moves = [f"{count(number, 'node')} {word}" for number, word in ((removed, "removed"), (added, "added")) if number]
+    told_moves = " and ".join(moves) or "no node comes or goes"
+    actions = len(preview.plan.actions)
+    now = f"{count(actions, 'action')} {_verb(actions, 'follows', 'follow')} now" if actions else "No action follows now"
+    limited = f" for {count(len(groups), 'group')}" if groups and not discovered else ""
+    yield Consequence(
+        grade=Grade.CAUTION,
+        code=Code.WRITING_STARTS,
+        told=("This turns writing on", *where, f", mode Observe -> Enforce. {now}; until the steady state {told_moves}."),
+        short=f"turns writing on{limited}: {told_moves}",
+        data={"groups": groups, "discovered": discovered, "actions": actions, "nodesAdded": added, "nodesRemoved": removed},
+    )
+
+
+def _moved_nodes(preview: Preview, comparison: PlanComparison) -> tuple[int, int]:
+    """How many nodes more come, and how many more go, than today."""
+    before, after = preview.impact_before, preview.impact_after
+    added = sum(joined_nodes(after, comparison, 1).values()) - sum(joined_nodes(before, comparison, 0).values())
+    return max(0, added), max(0, len(after.nodes_gone) - len(before.nodes_gone))
+
+
+def _takes_over(loosened: Sequence[Loosened], comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
+    """Replicas that others declare and that are taken over: a caution where a group is taken over that is not today."""
+    given = [one for one in loosened if one.path == "adoptFrom"]
+    adopted = {
+        pair.after.group
+        for pair in comparison.actions
+        if pair.before is None and pair.after is not None and pair.after.kind is ActionKind.ADOPT
+    }
+    adopted |= {
+        pair.after.name
+        for pair in comparison.groups
+        if pair.after is not None and _adoptable(pair.after) and pair.before is not None and not _adoptable(pair.before)
+    }
+    taken = [group for group in plan.groups if group.name in adopted]
+    if not given and not taken:
+        return
+    groups = tuple(group.name for group in taken)
+    managers = {name for one in given for name in _names(one.after) - _names(one.before)}
+    managers |= {group.owner.by for group in taken if group.owner.by}
+    whom = (*names_listed(groups, NAMES_SHOWN),) if groups else ("no group now",)
+    yield Consequence(
+        grade=Grade.CAUTION if groups else Grade.WARNING if plan.groups else Grade.NOTE,
+        code=Code.TAKES_OVER,
+        told=(
+            "This takes over replicas that others declare (", *names_listed(sorted(managers), NAMES_SHOWN), "): ", *whom, "."
+        ),
+        short=f"takes over {count(len(groups), 'group')}" if groups else "may take over what others declare",
+        data={"managers": tuple(sorted(managers)), "groups": groups},
+    )  # fmt: skip
+
+
+def _adoptable(group: GroupLine) -> bool:
+    return not group.held and group.owner.state is OwnerState.ADOPTABLE
+
+
+def _names(text: str) -> set[str]:
+    return set() if text == "not set" else {name for name in text.strip("[]").split(", ") if name}
+
+
+def _nodes_removed(preview: Preview) -> Iterator[Consequence]:
+    before, after = preview.impact_before.nodes_gone, preview.impact_after.nodes_gone
+    goes, stays = sorted({*after} - {*before}), {*before} - {*after}
+    if not goes:
+        return
+    more = len(goes) - len(stays)
+    group_of = {line.node: line.group or "" for line in preview.plan.nodes}
+    counts: dict[str, int] = {}
+    for node in goes:
+        counts[group_of.get(node, "")] = counts.get(group_of.get(node, ""), 0) + 1
+    groups = tuple(sorted(counts, key=lambda name: (-counts[name], name)))
+    labels = [f"{name or 'no group'} ({counts[name]})" for name in groups]
+    if more > 0:
+        short = f"{count(more, 'more node')} {_verb(more, 'is', 'are')} removed"
+    else:
+        short = f"{count(len(goes), 'other node')} {_verb(len(goes), 'is', 'are')} removed"
+    yield Consequence(
+        grade=Grade.CAUTION if more > 0 else Grade.WARNING,
+        code=Code.NODES_REMOVED if more > 0 else Code.OTHER_NODES_REMOVED,
+        told=(f"{short} ({len(before)} -> {len(after)}): ", *names_listed(labels, NAMES_SHOWN), "."),
+        short=short,
+        data={"today": len(before), "after": len(after), "nodes": tuple(goes), "groups": groups},
+    )
+
+
+def _evictions(preview: Preview) -> Iterator[Consequence]:
+    before, after = preview.impact_before.evicted_settled, preview.impact_after.evicted_settled
+    more = len(after) - len(before)
+    if more <= 0:
+        return
+    labels = _labels(left_over(after, before))
+    yield Consequence(
+        grade=Grade.CAUTION,
+        code=Code.EVICTIONS,
+        told=(f"{count(more, 'more eviction')} ({len(before)} -> {len(after)}): ", *names_listed(labels, NAMES_SHOWN), "."),
+        short=count(more, "more eviction"),
+        data={"today": len(before), "after": len(after), "pods": tuple(labels)},
+    )
+
+
+def _groups(comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
+    """Groups that leave keep their size and nobody sizes them; those that come are written to where the policy writes."""
+    writes = plan.mode != "Observe"
+    held = tuple(
+        pair.after
+        for pair in comparison.groups
+        if pair.after is not None and pair.after.held and pair.before is not None and not pair.before.held
+    )
+    for code, grade, groups, one, several, one_more, several_more in (
+        (
+            Code.GROUPS_LEAVE, Grade.WARNING, leaving(comparison), "leaves the policy", "leave the policy",
+            ": its target keeps its size", ": their targets keep their sizes",
+        ),
+        (
+            Code.GROUPS_COME, Grade.WARNING if writes else Grade.NOTE, coming(comparison), "comes into the policy",
+            "come into the policy", ", which sizes it from now on", ", which sizes them from now on",
+        ),
+        (
+            Code.GROUPS_HELD, Grade.WARNING, held, "becomes held", "become held", ": nothing is written to it",
+            ": nothing is written to them",
+        ),
+    ):  # fmt: skip
+        if groups:
+            names, verb = tuple(line.name for line in groups), one if len(groups) == 1 else several
+            yield Consequence(
+                grade=grade,
+                code=code,
+                told=(*names_listed(names, NAMES_SHOWN), f" {verb}{one_more if len(groups) == 1 else several_more}."),
+                short=f"{count(len(groups), 'group')} {verb}",
+                data={"groups": names, "nodes": _nodes_of(groups)},
+            )
+
+
+def _nodes_of(groups: Sequence[GroupLine]) -> int:
+    return sum(line.current for line in groups)
+
+
+def _problems(comparison: PlanComparison) -> Iterator[Consequence]:
+    new = [pair.after for pair in comparison.problems if pair.before is None and pair.after is not None]
+    if new:
+        first = new[0]
+        about = foreign_sentence(f"{first.code}: {f'{first.object}: ' if first.object else ''}{first.message}")
+        yield Consequence(
+            grade=Grade.WARNING,
+            code=Code.NEW_PROBLEMS,
+            told=(f"{count(len(new), 'new problem')}, the first: ", *about),
+            short=count(len(new), "new problem"),
+            data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
+        )
+
+
+def _policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
+    """What the files of the change say that is no error: all of it is told below."""
+    if warnings:
+        told, first = count(len(warnings), "warning") + " about the policy", warnings[0]
+        yield Consequence(
+            grade=Grade.WARNING,
+            code=Code.POLICY_WARNINGS,
+            told=(f"{told}, the first: ", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
+            short=told,
+            data={"warnings": len(warnings), "codes": tuple(sorted({problem.code for problem in warnings}))},
+        )
+
+
+def _declared_sizes(sizes: Sequence[SizeChange]) -> Iterator[Consequence]:
+    """Manifests of the change that declare what a node group decides, or that move a declared size."""
+    against = sum(size.problem is not None for size in sizes)
+    if sizes:
+        one = len(sizes) == 1
+        short = f"{count(len(sizes), 'declared size')} of node groups {'differs' if one else 'differ'}"
+        if against == len(sizes):
+            short = f"{count(against, 'manifest value')} {'declares' if one else 'declare'} what a node group decides"
+        yield Consequence(
+            grade=Grade.WARNING if against else Grade.NOTE,
+            code=Code.DECLARED_SIZES,
+            told=(f"{short[0].upper()}{short[1:]}; the first: ", Foreign(sizes[0].what), ", ", Foreign(sizes[0].path), "."),
+            short=short,
+            data={"sizes": len(sizes), "decidedByGroups": against, "objects": tuple(sorted({size.what for size in sizes}))},
+        )
+
+
+_OWN_SENTENCE = ("mode", "adoptFrom")
+_FAMILIES = (
+    "drain", "hold", "scaleDown.mode", "limits", "health", "size", "pace", "scaleDown", "humanHoldTime", "scaleUp", "headroom",
+    "windows", "budgets",
+)  # fmt: skip
+"""What may become looser, the gravest first; what is not named is graver than all of them."""
+_ITEM = re.compile(r"\[[^\]]*\]")
+
+
+def _loosens(loosened: Sequence[Loosened], plan: Plan) -> Iterator[Consequence]:
+    """Everything else that lets more happen, and what may: nobody knows which of two schedules is the narrower one."""
+    values = [one for one in loosened if one.path not in _OWN_SENTENCE]
+    for one in sorted(values, key=lambda value: (not value.certain, looser_rank(value.path), value)):
+        own = not one.groups and not one.discovered
+        reaches = bool(plan.groups) if own else True
+        whose: Sentence = () if own else (" (", *_reached(one.groups, discovered=one.discovered), ")")
+        verb = "This loosens " if one.certain else "This may loosen "
+        yield Consequence(
+            grade=Grade.WARNING if reaches else Grade.NOTE,
+            code=Code.LOOSENS if one.certain else Code.MAY_LOOSEN,
+            told=(verb, Foreign(one.path), " ", Foreign(one.before), " -> ", Foreign(one.after), *whose, "."),
+            short="1 value becomes looser" if one.certain else "1 value may become looser",
+            data={
+                "path": one.path, "today": one.before, "after": one.after, "groups": one.groups, "discovered": one.discovered,
+            },
+        )  # fmt: skip
+
+
+def looser_rank(path: str) -> int:
+    """How grave it is where the value at `path` (with the items of its lists) becomes looser; smaller is graver."""
+    family = value_family(path)
+    found = (rank for rank, name in enumerate(_FAMILIES, 1) if family == name or family.startswith(f"{name}."))
+    return next(found, 0)
+
+
+def value_family(path: str) -> str:
+    """The path without the items of its lists: `limits.max.cpu` of `limits[cluster].max.cpu`."""
+    return _ITEM.sub("", path)
+
+
+def _reached(groups: Sequence[str], *, discovered: bool) -> Sentence:
+    named = names_listed(groups, NAMES_SHOWN)
+    if not discovered:
+        return named
+    return (*named, " and what discovery finds") if named else ("what discovery finds",)
+
+
+def _figures(figures: Sequence[ChangeFigure]) -> Iterator[Consequence]:
+    """What the table of figures says as well; programs read it here."""
+    for figure in figures:
+        if not figure.changed or figure.code not in (NODES, COST):
+            continue
+        today, after, change = figure.cells()
+        data: dict[str, Scalar] = {"today": figure.today, "after": figure.after, "change": figure.change}
+        if figure.code == NODES:
+            more = int(figure.change or 0)
+            short = f"{count(abs(more), 'more node' if more > 0 else 'fewer node')} in steady state"
+            told: Sentence = (f"{short} ({today} -> {after}).",)
+            yield Consequence(grade=Grade.NOTE, code=Code.NODES_IN_STEADY_STATE, told=told, short=short, data=data)
+        else:
+            told = (Foreign(change), " per month (", Foreign(today), " -> ", Foreign(after), ").")
+            data["currency"] = figure.currency
+            yield Consequence(grade=Grade.NOTE, code=Code.COST, told=told, short="another cost", data=data)
+
+
+def _labels(pods: Sequence[str]) -> list[str]:
+    """`shop/web-* (4)`, the largest lots first."""
+    lots: dict[str, list[str]] = {}
+    for pod in pods:
+        lots.setdefault(owner_label(pod), []).append(pod)
+    ordered = sorted(lots.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [f"{label} ({len(names)})" if len(names) > 1 else names[0] for label, names in ordered]
+
+
+def _verb(number: int, one: str, several: str) -> str:
+    return one if number == 1 else several

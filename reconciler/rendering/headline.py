@@ -1,0 +1,158 @@
+"""The first words of a preview: the change in one line, then its consequences by grade, equal ones folded."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from reconciler.plan.preview import Preview
+from reconciler.plan.reason import Scalar
+from reconciler.rendering.change_figures import COST, ChangeFigure, change_figures
+from reconciler.rendering.consequences import Code, Consequence, Grade, consequences, value_family
+from reconciler.rendering.foreign_text import MARKDOWN_WIDTH, Foreign, Sentence, plain_sentence
+from reconciler.rendering.wording import count
+
+_MOST_PARTS = 2
+_WIDTH = MARKDOWN_WIDTH - 10
+"""Of a heading on one line, with room for what marks it."""
+
+
+def headline(preview: Preview) -> Sentence:
+    """`5 more pods have nowhere to run; 6 fewer nodes in steady state, -$686.93 per month`; without an effect it says so."""
+    if preview.comparison is None:
+        return ("What this policy does to the node groups",)
+    figures = change_figures(preview)
+    told = consequences(preview)
+    steady = _steady(figures, told)
+    cautions: list[Sentence] = [(short,) for short in _shorts([one for one in told if one.grade is Grade.CAUTION])]
+    # Beside a caution or another figure no weaker effect has room.
+    others: list[Sentence] = [(short,) for short in _shorts(told)]
+    parts = cautions[:_MOST_PARTS] or others[: _MOST_PARTS - bool(steady)]
+    if steady:
+        parts.append(steady)
+    elif parts and not cautions and _nothing_moves(preview):
+        parts.append(("nodes and pods move as today",))
+    if not parts:
+        return (_without_effect(preview),)
+    shown: list[str] = []
+    for part in parts:
+        longer = [*shown, *(("; ",) if shown else ()), *part]
+        if not shown or len(plain_sentence(tuple(longer))) <= _WIDTH:
+            shown = longer
+    first = shown[0]
+    return tuple(shown) if isinstance(first, Foreign) else (first[:1].upper() + first[1:], *shown[1:])
+
+
+def _nothing_moves(preview: Preview) -> bool:
+    found = preview.comparison
+    return found is not None and not found.actions and preview.impact_before == preview.impact_after
+
+
+def _without_effect(preview: Preview) -> str:
+    if not preview.changed:
+        return "No effect: neither the policy nor the decision differs"
+    values = f"{count(len(preview.changes), 'policy value')} {'changes' if len(preview.changes) == 1 else 'change'}"
+    if preview.comparison is not None and preview.comparison.empty:
+        return f"No effect: {values}, the decision does not"
+    return "No effect on the steady state: what differs now is below"
+
+
+_IN_STEADY_PART = (Code.NODES_IN_STEADY_STATE, Code.COST)
+
+
+def _shorts(told: Sequence[Consequence]) -> Iterator[str]:
+    """The short words of each, the gravest first; looser values are counted."""
+    codes = [one.code for one in told]
+    for number, one in enumerate(told):
+        same = codes.count(one.code)
+        if one.code in _IN_STEADY_PART or (one.code is Code.NODES_REMOVED and Code.WRITING_STARTS in codes):
+            continue
+        if codes.index(one.code) < number:
+            continue
+        if one.code is Code.LOOSENS:
+            yield f"{count(same, 'value')} {'becomes' if same == 1 else 'become'} looser"
+        elif one.code is Code.MAY_LOOSEN:
+            yield f"{count(same, 'value')} may become looser"
+        else:
+            yield one.short
+
+
+def _steady(figures: Sequence[ChangeFigure], told: Sequence[Consequence]) -> Sentence:
+    """`6 fewer nodes in steady state, -$686.93 per month`; a number of nodes that is told already is not told again."""
+    nodes = [one for one in told if one.code is Code.NODES_IN_STEADY_STATE]
+    parts = [one.short for one in nodes if abs(_integer(one.data["change"])) not in _told_nodes(told)]
+    for figure in figures:
+        if figure.code == COST and figure.changed:
+            parts += [*((", ",) if parts else ()), Foreign(figure.cells()[2]), " per month"]
+    return tuple(parts)
+
+
+def _told_nodes(told: Sequence[Consequence]) -> set[int]:
+    found: set[int] = set()
+    for one in told:
+        if one.code is Code.WRITING_STARTS:
+            added, removed = _integer(one.data["nodesAdded"]), _integer(one.data["nodesRemoved"])
+            found |= {abs(added - removed)}
+        elif one.code is Code.NODES_REMOVED:
+            found.add(_integer(one.data["after"]) - _integer(one.data["today"]))
+    return found
+
+
+def _integer(value: Scalar) -> int:
+    return value if isinstance(value, int) else 0
+
+
+# The consequences of a preview line by line.
+
+_IN_TABLE = (Code.NODES_IN_STEADY_STATE, Code.COST, Code.PODS_PLACED)
+"""What the table of figures tells."""
+_MOST_LINES = 5
+
+
+class ToldConsequences(msgspec.Struct, frozen=True):
+    """The lines of one grade, the gravest first; equal ones are folded, and what is cut is counted with the gravest of it."""
+
+    grade: Grade
+    lines: tuple[Sentence, ...]
+
+
+def told_consequences(preview: Preview, *, everything: bool = False) -> tuple[ToldConsequences, ...]:
+    """What stands above the table of figures; `everything` neither folds nor cuts."""
+    told = [one for one in consequences(preview) if one.code not in _IN_TABLE]
+    found = []
+    for grade in Grade:
+        mine = [one for one in told if one.grade is grade]
+        lines = [one.told for one in mine] if everything else _folded(mine)
+        if lines:
+            found.append(ToldConsequences(grade, tuple(lines)))
+    return tuple(found)
+
+
+def _folded(told: Sequence[Consequence]) -> list[Sentence]:
+    """First those of equal values together, then, where they are still many, those of one field."""
+    for whole in (True, False):
+        lots: dict[tuple[Scalar, ...], list[Consequence]] = {}
+        for number, one in enumerate(told):
+            lots.setdefault(_alike(one, number, whole=whole), []).append(one)
+        if len(lots) <= _MOST_LINES + 1:
+            break
+    lines = [_lot(lot) for lot in lots.values()]
+    if len(lines) <= _MOST_LINES + 1:
+        return lines
+    shown, rest = lines[:_MOST_LINES], lines[_MOST_LINES:]
+    cut = sum(len(lot) for lot in list(lots.values())[_MOST_LINES:])
+    return [*shown, (f"And {cut} more of this grade, the gravest: ", *rest[0])]
+
+
+def _alike(one: Consequence, number: int, *, whole: bool) -> tuple[Scalar, ...]:
+    if one.code not in (Code.LOOSENS, Code.MAY_LOOSEN):
+        return (number,)
+    values = (one.data["today"], one.data["after"], one.data["groups"], one.data["discovered"]) if whole else ()
+    return (one.code, value_family(str(one.data["path"])), *values)
+
+
+def _lot(lot: Sequence[Consequence]) -> Sentence:
+    if len(lot) == 1:
+        return lot[0].told
+    verb = "loosens" if lot[0].code is Code.LOOSENS else "may loosen"
+    path = str(lot[0].data["path"])
+    return (f"This {verb} {len(lot)} values of ", Foreign(value_family(path)), ", such as ", *lot[0].told[1:])
