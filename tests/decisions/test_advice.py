@@ -178,7 +178,7 @@ def _pod(
 ) -> Drained:
     cluster = ClusterBuilder()
     cluster.group("general", nodes=2)
-    cluster.pods("web", **{"count": 1, "cpu": "1", "on": "general-1", **fields})  # type: ignore[arg-type]
+    cluster.pods("web", **{"count": 1, "cpu": "1", "on": "general-1", **fields})
     change(cluster)
     return cluster, rules or DrainRules()
 
@@ -263,7 +263,7 @@ def _set(change: Callable[[ClusterBuilder], object] = lambda _: None, *, most: i
     cluster = ClusterBuilder()
     template = fields.pop("template", None)
     labels = fields.pop("labels", None)
-    cluster.group("general", nodes=1, gpu=gpu, labels=labels)  # type: ignore[arg-type]
+    cluster.group("general", nodes=1, gpu=gpu, labels=labels)
     change(cluster)
     group = msgspec.structs.replace(node_group("general"), size=Size(min=0, max=most))
     if template is not None:
@@ -334,7 +334,7 @@ def _quota(cpu: int, most: int = 10) -> Set:
 
 
 def _budget(**fields: object) -> Set:
-    return _set(lambda cluster: (_web(cluster), cluster.budget("web", expected=2, **fields)))  # type: ignore[arg-type]
+    return _set(lambda cluster: (_web(cluster), cluster.budget("web", expected=2, **fields)))
 
 
 MENDED: dict[str, tuple[Set, tuple[Set, ...]]] = {
