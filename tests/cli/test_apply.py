@@ -39,11 +39,11 @@ def test_the_plan_is_done(saved: Path):
     """What the plan says happens: auto 2 -> 9 and big 3 -> 4, eight nodes join, and ten pods stay pending as planned."""
     result = apply(saved)
     assert (result.return_value, result.stderr) == (0, "")
-    assert "  + auto: resize 2 -> 9\n  + big: resize 3 -> 4\n" in result.stdout
+    assert "  + auto: resize 2 -> 9\n  + big: resize 3 -> 4, in a further turn\n" in result.stdout
     assert "MachineDeployment capi/big: replicas 3 -> 4, written by nodegroup-reconciler" in result.stdout
     assert re.search(r"\n  8 nodes \(", result.stdout)
     assert "pods without a node: 19 before, 10 after" in result.stdout
-    assert "Applied: 4 of 4 actions." in result.stdout
+    assert "Applied: 4 of 4 actions, 1 of them in a further turn." in result.stdout
 
 
 def test_the_same_bytes(saved: Path):
