@@ -6,18 +6,20 @@ import click
 
 from docs.generator.commands import commands
 from docs.generator.table import code, table
-from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
+from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK
 
 _MEANING = {
     EXIT_OK: "Done. Also when the reader of a pipe went away.",
     EXIT_ERROR: "An error or wrong usage; the verdicts below as well. Data that was asked for may be on stdout all the same.",
     EXIT_CHANGES: "Only with `--detailed-exitcode`: done, and there are changes.",
+    EXIT_CONFLICT: "Only `preview`: the change cannot be merged, so that nothing was decided.",
+    EXIT_INTERRUPTED: "Ctrl-C.",
 }
 _SENTENCE = re.compile(r"[^.]*\bexit code\b.*?(?:\.|$)(?=\s|$)", re.I | re.S)
 
 
 def exit_codes_page() -> str:
-    """The three codes, and every command that says more about them."""
+    """The codes, and every command that says more about them."""
     text = "# Exit codes\n\n" + table(["code", "meaning"], ([code(str(number)), words] for number, words in _MEANING.items()))
     text += "\nNo command ends with another code, unless a signal ended it.\n\n## What commands say of it\n\n"
     return text + table(["command", "exit code"], _said())

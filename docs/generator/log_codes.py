@@ -29,7 +29,8 @@ def log_codes_page() -> str:
         + ", ".join(code(str(kind)) for kind in ActionKind)
         + "; `result` is one of "
         + ", ".join(code(str(state)) for state in ResultState)
-        + ", and `resultCode` says why. The end of a drain is "
+        + ", and `resultCode` says why. Targets that wait for one cause, such as throttling, are one line, and `targets` names "
+        "them; it comes again when the cause has ended in between. The end of a drain is "
         + " or ".join(code(f"Removal{state}") for state in RemovalState if state is not RemovalState.DRAINING)
         + ".\n\n## A policy source\n\n"
         "The policy in force stays; what is wrong is in the log, in `status`, in conditions and Events.\n\n"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from docs.generator.commands import commands_page
+from docs.generator.errors import errors_page
 from docs.generator.exit_codes import exit_codes_page
 from docs.generator.figures import figures_page
 from docs.generator.flags import flags_page
@@ -19,6 +20,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
     "reference/cluster-autoscaler-flags.md": flags_page,
     "reference/exit-codes.md": exit_codes_page,
+    "reference/errors.md": errors_page,
     "reference/metrics.md": metrics_page,
     "reference/reasons.md": reasons_page,
     "reference/log-codes.md": log_codes_page,

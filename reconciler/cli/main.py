@@ -117,7 +117,7 @@ def cli() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Entry point. Exit codes: 0 done, 1 error or wrong usage, 2 (only with --detailed-exitcode) changes."""
+    """Entry point. Exit codes: see `docs/reference/exit-codes.md`."""
     from reconciler.cli.outputs.failure import guarded
 
     sys.exit(guarded(cli, argv))

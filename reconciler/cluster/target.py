@@ -104,7 +104,8 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """What the target itself says about one new node. `capacity` empty: unknown. `origins` names the sources read.
 
     `sizes` are the capacities that a new node may have, where there are several: `capacity` and `allocatable` are the least of
-    each then. `estimated`: computed from the machine type, so that a node of that type tells more.
+    each then. `estimated`: computed from the machine type, so that a node of that type tells more. `zone` is the one that
+    new nodes come in; `zones` are several that they may come in, `fills_zones`: each comes in the one with the fewest.
     """
 
     capacity: Resources | None = None
@@ -113,6 +114,8 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     taints: tuple[Taint, ...] = ()
     architecture: str = ""
     zone: str = ""
+    zones: tuple[str, ...] = ()
+    fills_zones: bool = False
     origins: tuple[str, ...] = ()
     sizes: tuple[Resources, ...] = ()
     estimated: bool = False

@@ -24,12 +24,14 @@ class WorldProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class DaemonPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """What one DaemonSet puts on every node that it matches: `shape` indexes `World.pod_shapes` (labels and requests of
-    its pod template, without the node-name affinity that its controller adds)."""
+    """What one DaemonSet puts on every node that it matches: `shape` indexes `World.pod_shapes` (labels of its pod template,
+    without the node-name affinity that its controller adds, and the requests of its newest pod; without one those that admission
+    makes of the template). `others` are the same with the requests that other pods of it have."""
 
     namespace: str
     name: str
     shape: int
+    others: tuple[int, ...] = ()
 
 
 class Storage(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,13 +57,15 @@ _POSTED = {
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """`branch` is where pull requests go. `keys` name the comments: one a cluster, or one a policy of it. A preview is made
-    again `refresh_seconds` after the last one, since demand moves while a pull request is open."""
+    again `refresh_seconds` after the last one, since demand moves while a pull request is open. `order` is that of the job which
+    runs one round (None: the clock): it previews everything again, and its comments are ordered among those of other jobs."""
 
     branch: str
     keys: tuple[str, ...]
     refresh_seconds: int
     forks: Forks
     fork_label: str
+    order: int | None = None
 
 
 class Telling(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,24 +102,29 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Seen(msgspec.Struct, frozen=True):
     head: str
+    base: str
     at_seconds: int
 
 
 class Previewer:
-    """`connect` gives the host, anew each round since tokens rotate. `previews` makes the previews of one pull request; it may
-    raise `SourceError` for what cannot be fetched and `PreviewFailedError` for a cluster that cannot be read."""
+    """`connect` gives the host, anew each round since tokens rotate. `previews` makes the previews of one pull request, `base`
+    says what they are compared with now (see `base_stamp`): where that moves, they are made again. Both may raise `SourceError`
+    for what cannot be fetched, and `previews` may raise `PreviewFailedError` for a cluster that cannot be read."""
 
     def __init__(
         self,
         settings: Settings,
         connect: Callable[[], RequestHost],
         previews: Callable[[OpenRequest], Previews],
+        base: Callable[[], str],
         now_seconds: Callable[[], int],
         log: Log,
     ) -> None:
         self._settings = settings
         self._connect = connect
         self._previews = previews
+        self._base_now = base
+        self._base = ""
         self._now_seconds = now_seconds
         self._log = log
         self._seen: dict[int, _Seen] = {}
@@ -136,6 +143,8 @@ class Previewer:
             self._seen = {number: seen for number, seen in self._seen.items() if number in requests}
             self._slow &= set(requests)
             self.quota = host.quota()
+            if requests:
+                self._base = self._current_base()
             forks_until = None
             for request in sorted(requests.values(), key=self._turn):
                 if self.pause_seconds():
@@ -162,6 +171,14 @@ class Previewer:
         else:
             self.failures = 0
         return tuple(lines)
+
+    def _current_base(self) -> str:
+        """As it was, where the repository does not answer: what that means for each pull request is told of it."""
+        try:
+            return self._base_now()
+        except SourceError as error:
+            self._log.warning(error.fault.code, str(error))
+            return self._base
 
     def pause_seconds(self) -> int:
         """How long to ask nothing, so that the reserve is kept; 0: go on."""
@@ -198,7 +215,7 @@ class Previewer:
         if request.fork and not self._allowed(request):
             return [Line(number=request.number, done=Done.FORK)]
         seen = self._seen.get(request.number)
-        if seen is not None and self._recent(seen.head, seen.at_seconds, request):
+        if seen is not None and self._recent(seen.head, seen.base, seen.at_seconds, request):
             return [Line(number=request.number, done=Done.RECENT)]
         try:
             return self._told(host, request, restarted=seen is None)
@@ -225,7 +242,7 @@ class Previewer:
             found = ((key, standing(comments, key)) for key in self._settings.keys)
             there = {key: stand for key, stand in found if stand is not None}
             if len(there) == len(self._settings.keys) and all(self._stands(stand, request) for stand in there.values()):
-                self._seen[request.number] = _Seen(request.head, min(stand.order for stand in there.values()))
+                self._seen[request.number] = _Seen(request.head, self._base, min(stand.order for stand in there.values()))
                 return [Line(number=request.number, done=Done.RECENT)]
         now = self._now_seconds()
         previews = self._previews(request)
@@ -241,7 +258,10 @@ class Previewer:
             silent = not telling.changed and len(self._settings.keys) > 1
             if telling.key not in wanted or (silent and standing(comments, telling.key) is None):
                 continue
-            message = Message(key=telling.key, digest=telling.digest, head=telling.head, order=now, markdown=telling.markdown)
+            message = Message(
+                key=telling.key, digest=telling.digest, head=telling.head, base=self._base,
+                order=now if self._settings.order is None else self._settings.order, markdown=telling.markdown,
+            )  # fmt: skip
             outcome = post(comments, message)
             done = _POSTED[outcome.posted]
             if done is not Done.UNCHANGED:
@@ -250,7 +270,7 @@ class Previewer:
         lines = lines or [Line(number=request.number, done=Done.UNTOUCHED)]
         # The same commit takes as long the next time: it is tried again more seldom.
         later = (SLOW_REFRESHES - 1) * self._settings.refresh_seconds if request.number in self._slow else 0
-        self._seen[request.number] = _Seen(request.head, now + later)
+        self._seen[request.number] = _Seen(request.head, self._base, now + later)
         return lines
 
     def _standing(self, comments: CommentHost, there: Mapping[str, Standing], *, restarted: bool) -> Iterable[str]:
@@ -259,13 +279,15 @@ class Previewer:
             return there
         return [key for key in self._settings.keys if standing(comments, key) is not None]
 
-    def _recent(self, head: str, at_seconds: int, request: OpenRequest) -> bool:
+    def _recent(self, head: str, base: str, at_seconds: int, request: OpenRequest) -> bool:
         """Of a slow one `at_seconds` lies ahead, so that it is tried again more seldom."""
-        return head == request.head and self._now_seconds() - at_seconds < self._settings.refresh_seconds
+        if self._settings.order is not None:
+            return False
+        return (head, base) == (request.head, self._base) and self._now_seconds() - at_seconds < self._settings.refresh_seconds
 
     def _stands(self, stand: Standing, request: OpenRequest) -> bool:
         """Whether a comment is recent. What it says of itself may be forged: nothing was told in the future."""
-        return stand.order <= self._now_seconds() and self._recent(stand.head, stand.order, request)
+        return stand.order <= self._now_seconds() and self._recent(stand.head, stand.base, stand.order, request)
 
     def _allowed(self, request: OpenRequest) -> bool:
         forks = self._settings.forks

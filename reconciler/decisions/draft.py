@@ -8,6 +8,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.world import World
+from reconciler.decisions.groups.daemons import daemon_shapes
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.limits import LimitLedger
@@ -113,6 +114,7 @@ class Draft:
         self._staying: frozenset[int] | None = None
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
+        self._daemon_shapes = daemon_shapes(world, members.group_of)
         self._prepare_nodes()
         self.begun = self.state.stack_size
 
@@ -126,7 +128,7 @@ class Draft:
 
     def _prepare_nodes(self) -> None:
         for draft in self.groups:
-            draft.daemons = self._daemons(draft.group.template)
+            draft.daemons = self._daemons(draft)
         for index, node in enumerate(self.world.nodes):
             where = self.members.group_of[index]
             group = self.groups[where].group if where >= 0 else None
@@ -144,13 +146,17 @@ class Draft:
                 draft.upcoming_nodes.append(self.state.add_node(name, template, draft.daemons))
         self.limits.begin()
 
-    def _daemons(self, template: NodeShape | None) -> tuple[int, ...]:
-        """Shapes of the DaemonSet pods that a new node of this shape would get."""
-        if template is None or not self.world.daemon_pods:
+    def _daemons(self, draft: GroupDraft) -> tuple[int, ...]:
+        """Shapes of the DaemonSet pods that a new node of a group would get."""
+        template, world = draft.group.template, self.world
+        if template is None or not world.daemon_pods:
             return ()
         mark = self.state.mark()
         node = self.state.add_node("template", template)
-        found = tuple(daemon.shape for daemon in self.world.daemon_pods if self.state.place(daemon.shape, 1, [node]))
+        shapes = (
+            self._daemon_shapes.get((daemon.namespace, daemon.name, draft.position), daemon.shape) for daemon in world.daemon_pods
+        )
+        found = tuple(shape for shape in shapes if self.state.place(shape, 1, [node]))
         self.state.undo(mark)
         return found
 
@@ -173,6 +179,8 @@ class Draft:
         if not leaving:
             return
         staying, succeeded = self.staying_shapes(), self._succeeded()
+        for index in leaving:
+            self.state.leave(index)
         for index in leaving:
             for shape, count in self.state.bound(index):
                 if shape not in staying and not self.state.modelled(shape):

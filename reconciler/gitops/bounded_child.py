@@ -34,7 +34,7 @@ _NICE = 10
 
 def answer(arguments: list[str], make: Callable[[Any], bytes]) -> int:
     """Make the answer within the bounds; the exit code says which of them was met."""
-    _limit(*map(int, arguments))
+    hold_to_bounds(*map(int, arguments))
     with suppress(OSError):
         # The process that waits goes first wherever there is too little of something for both.
         os.nice(_NICE)
@@ -52,7 +52,7 @@ def answer(arguments: list[str], make: Callable[[Any], bytes]) -> int:
     return 0
 
 
-def _limit(cpu_seconds: int, memory_bytes: int, output_bytes: int) -> None:
+def hold_to_bounds(cpu_seconds: int, memory_bytes: int, output_bytes: int) -> None:
     """Where the system knows such limits; the process that waits has one of time everywhere."""
     if sys.platform != "win32":
         # Beyond the first figure the kernel asks, beyond the second it kills: nothing here is there to answer.

@@ -10,16 +10,17 @@ from reconciler.plan.plan import Plan
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
+from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
 
 
 class PreviewSide(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Where one policy comes from: `source` as the user named it (a revision, a directory), `revision` the commit that was
-    read (None for a directory), `merge_base` whether that is where the branches went apart and not the tip."""
+    read (None for a directory), `merged` whether it was merged into the base, so that the result is what is shown."""
 
     source: str
     revision: str | None = None
-    merge_base: bool = False
+    merged: bool = False
 
 
 class SnapshotSeen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -41,6 +42,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     `loosened` are values that let more happen than before.
     `untouched` are groups of both policies that do not differ. `warnings` are problems of the head's files that are no errors.
     `pictures` are there where somebody wants to see them, and are not told anew by the digest.
+    `sizes` are declared sizes and bounds of manifests that the change touches, which the plans do not know.
     `replay` is what demand of the past comes to under both, where that was asked for. `snapshot` None: a live cluster.
     """
 
@@ -54,6 +56,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     impact_after: Impact = Impact()
     untouched: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    sizes: tuple[SizeChange, ...] = ()
     no_base: str = ""
     base_problems: tuple[Problem, ...] = ()
     pictures: Pictures | None = None
@@ -62,8 +65,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> bool:
-        """Whether the policy or the decision differs; without a base everything is new."""
-        if self.comparison is None or self.changes:
+        """Whether the policy, a declared size or the decision differs; without a base everything is new."""
+        if self.comparison is None or self.changes or self.sizes:
             return True
         return not self.comparison.empty or self.impact_before != self.impact_after
 
@@ -77,6 +80,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
             self.changes, self.loosened, self.comparison, self.impact_before, self.impact_after, self.untouched, self.warnings,
             self.no_base, self.base_problems, plan,
         )  # fmt: skip
+        if self.sizes:
+            told = (*told, self.sizes)
         if self.replay is not None:
             # Where a side was read from may name a commit.
             sides = tuple(msgspec.structs.replace(side, source="") for side in self.replay.sides)

@@ -46,6 +46,32 @@ class _Version(msgspec.Struct, rename="camel"):
     format_version: str
 
 
+class SavedPlan(Plan, frozen=True, kw_only=True, rename="camel"):
+    """A plan as it is saved: with the policy files that it was made with, so that it is applied where none lie. The digest does
+    not cover them: what they say is judged by the digest of the policy that every action is bound to."""
+
+    policy_files: Mapping[str, str] = {}
+
+
+def with_files(plan: Plan, files: Mapping[str, bytes]) -> SavedPlan:
+    """The plan with these files; `files` by path below the policy root."""
+    fields = {name: getattr(plan, name) for name in plan.__struct_fields__}
+    return SavedPlan(**fields, policy_files={path: text.decode("utf-8", "replace") for path, text in sorted(files.items())})
+
+
+class _Carried(msgspec.Struct, rename="camel"):
+    policy_files: dict[str, str] = {}
+
+
+def carried_files(data: bytes) -> dict[str, bytes]:
+    """The policy files in the bytes of a saved plan; none where it has none. Raises `SavedPlanError`."""
+    try:
+        found = msgspec.json.decode(data, type=_Carried).policy_files
+    except DECODING_ERRORS as error:
+        raise SavedPlanError(f"its policyFiles are no texts by path ({finding(error)})") from None
+    return {path: text.encode() for path, text in found.items()}
+
+
 # A saved plan against the decision of now: the actions of both, and by name what has moved under the others.
 
 _MOST_BLOCKERS = 3

@@ -1,5 +1,6 @@
 """Two versions of a policy side by side, in words, with the places of both."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any
@@ -92,7 +93,7 @@ class WrittenDocument:
         if not values and field.yaml_key == "taints":
             return "[]"  # unlike a missing key it says that there are none
         if not item.children:
-            return f"[{', '.join(scalar_text(item, value) for value in values)}]" if values else None
+            return f"[{', '.join(_listed(scalar_text(item, value)) for value in values)}]" if values else None
         items = [self._item(item, value, (), "") for value in values]
         labels = _labels(items)
         return {
@@ -122,6 +123,11 @@ def _labels(items: Sequence[Written]) -> list[str]:
             label = f"[{telling} #{number}]"
         labels.append(label)
     return labels
+
+
+def _listed(text: str) -> str:
+    """A text among others: in quotes where it could be taken for several."""
+    return json.dumps(text, ensure_ascii=False) if ", " in text or text.startswith('"') else text
 
 
 def scalar_text(field: Field, value: Any) -> str:  # noqa: ANN401 - as the struct holds it

@@ -3,10 +3,14 @@
 Written values are kept as typed values (durations in whole seconds, quantities as integers, percentages as integers);
 `None` means "not written here", so that the next source in the chain of effective values is asked. Field names are
 camelCase in YAML. Units are in the names; `scaleDown.unneededTime: 10m` becomes `unneeded_time_seconds == 600`.
+
+What a group can say at several levels has one type for both sides of the chain: `ScaleDown[None]` is what one level says,
+with None where it says nothing; `ScaleDown[Never]` is the effective value, in which nothing is missing.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any, Generic, Never, TypeVar
 
 import msgspec
 
@@ -14,6 +18,10 @@ from reconciler.policy.group_namespaces import GroupNamespace, RefusedGroup
 from reconciler.policy.pace import GroupApproval, Pace
 from reconciler.policy.values.label_selector import Selector
 from reconciler.policy.yaml_nodes import Place
+
+Missing = TypeVar("Missing", None, Never)
+"""`None` for what one level says, `Never` for what is effective."""
+NOT_WRITTEN: Any = None
 
 API_GROUP = "reconciler.dev"
 API_VERSION = "reconciler.dev/v1alpha1"
@@ -66,11 +74,11 @@ class RemovalReason(StrEnum):
     CONSOLIDATED = "Consolidated"
 
 
-class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
+class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
     """Whether nodes of a group are replaced by a cheaper one, and for how much at least."""
 
-    mode: Toggle | None = None
-    min_saving_percent: int | None = None
+    mode: Toggle | Missing = NOT_WRITTEN
+    min_saving_percent: int | Missing = NOT_WRITTEN
 
 
 class WithoutMachines(StrEnum):
@@ -87,26 +95,26 @@ class Counting(StrEnum):
     IGNORE = "Ignore"
 
 
-class ScaleDown(msgspec.Struct, frozen=True, kw_only=True):
+class ScaleDown(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
     """When nodes of a group may be removed."""
 
-    mode: Toggle | None = None
-    utilization_threshold_percent: int | None = None
-    gpu_utilization_threshold_percent: int | None = None
-    daemon_set_utilization: Counting | None = None
-    mirror_pod_utilization: Counting | None = None
-    unneeded_time_seconds: int | None = None
-    unready_time_seconds: int | None = None
-    without_machines: WithoutMachines | None = None
-    consolidation: Consolidation = Consolidation()
+    mode: Toggle | Missing = NOT_WRITTEN
+    utilization_threshold_percent: int | Missing = NOT_WRITTEN
+    gpu_utilization_threshold_percent: int | Missing = NOT_WRITTEN
+    daemon_set_utilization: Counting | Missing = NOT_WRITTEN
+    mirror_pod_utilization: Counting | Missing = NOT_WRITTEN
+    unneeded_time_seconds: int | Missing = NOT_WRITTEN
+    unready_time_seconds: int | Missing = NOT_WRITTEN
+    without_machines: WithoutMachines | Missing = NOT_WRITTEN
+    consolidation: Consolidation[Missing] = Consolidation()
 
 
-class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+class Backoff(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
     """How long a group is left alone after a failed scale-up."""
 
-    initial_seconds: int | None = None
-    max_seconds: int | None = None
-    reset_seconds: int | None = None
+    initial_seconds: int | Missing = NOT_WRITTEN
+    max_seconds: int | Missing = NOT_WRITTEN
+    reset_seconds: int | Missing = NOT_WRITTEN
 
 
 class Growth(StrEnum):
@@ -116,13 +124,13 @@ class Growth(StrEnum):
     ZERO_OR_MAX = "ZeroOrMax"
 
 
-class ScaleUp(msgspec.Struct, frozen=True, kw_only=True):
+class ScaleUp(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
     """In which steps the group grows, how long new nodes may take, and what follows a failure."""
 
-    growth: Growth | None = None
-    max_node_provision_time_seconds: int | None = None
-    max_node_startup_time_seconds: int | None = None
-    backoff: Backoff = Backoff()
+    growth: Growth | Missing = NOT_WRITTEN
+    max_node_provision_time_seconds: int | Missing = NOT_WRITTEN
+    max_node_startup_time_seconds: int | Missing = NOT_WRITTEN
+    backoff: Backoff[Missing] = Backoff()
 
 
 class TaintSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -193,8 +201,8 @@ class GroupFields(msgspec.Struct, frozen=True, kw_only=True):
     template: Template = Template()
     price_per_hour: str | None = None
     headroom: Headroom = Headroom()
-    scale_down: ScaleDown = ScaleDown()
-    scale_up: ScaleUp = ScaleUp()
+    scale_down: ScaleDown[None] = ScaleDown()
+    scale_up: ScaleUp[None] = ScaleUp()
     windows: tuple[Window, ...] = ()
     hold: Hold | None = None
 

@@ -102,6 +102,14 @@ def walk(field: Field) -> Iterator[Field]:
         yield from walk(child)
 
 
+def structs_in(annotation: object) -> list[type[msgspec.Struct]]:
+    """The structs inside an annotation such as `tuple[Window, ...]`, `ScaleDown[None]` or `Selector | None`."""
+    plain = getattr(annotation, "__origin__", annotation)
+    if isinstance(plain, type) and issubclass(plain, msgspec.Struct):
+        return [plain]
+    return [found for part in getattr(annotation, "__args__", ()) for found in structs_in(part)]
+
+
 MAX_ITEMS = 256
 """How many items a list may have where its field says nothing else."""
 

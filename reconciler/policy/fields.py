@@ -4,7 +4,6 @@ The structs of `documents` are the truth about values; this tree says how they a
 every attribute of every struct is fed by exactly one field.
 """
 
-import itertools
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
@@ -12,7 +11,7 @@ from functools import cache
 import msgspec
 
 from reconciler.policy import documents
-from reconciler.policy.field import Equivalents, Field, Kind, Written, rooted, walk
+from reconciler.policy.field import Equivalents, Field, Kind, Written, rooted, structs_in, walk
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP, NODE_GROUP_POLICY
 from reconciler.values.duration import duration_text
 
@@ -21,10 +20,8 @@ from reconciler.values.duration import duration_text
 # A default stands once. For what a policy says once it stands in the type of `documents`, and the row of the field table has
 # none; for what a group may be told at several levels it stands in the row, and the type has None, which means: not said here.
 
-_Structs = type[msgspec.Struct]
 
-
-def with_built_in(field: Field, struct: _Structs) -> Field:
+def with_built_in(field: Field, struct: type[msgspec.Struct]) -> Field:
     """The field with the defaults of the struct that it feeds, and those of the structs inside it, written as in YAML.
 
     Raises TypeError for a default that stands in the row, too.
@@ -33,11 +30,11 @@ def with_built_in(field: Field, struct: _Structs) -> Field:
     return msgspec.structs.replace(field, children=tuple(_child(child, struct, infos) for child in field.children))
 
 
-def _child(field: Field, struct: _Structs, infos: Mapping[str, msgspec.structs.FieldInfo]) -> Field:
+def _child(field: Field, struct: type[msgspec.Struct], infos: Mapping[str, msgspec.structs.FieldInfo]) -> Field:
     if not field.attribute:
         return with_built_in(field, struct)
     info = infos[field.attribute]
-    inner = _structs(info.type)
+    inner = structs_in(info.type)
     if inner and field.item is not None:
         return msgspec.structs.replace(field, item=with_built_in(field.item, inner[0]))
     if inner:
@@ -61,13 +58,6 @@ def _written(field: Field, value: object) -> Written | None:
     if isinstance(value, int):
         return duration_text(value) if field.kind is Kind.DURATION else value
     return value if isinstance(value, str) and value else None
-
-
-def _structs(annotation: object) -> list[_Structs]:
-    """The structs inside an annotation such as `tuple[Window, ...]` or `Selector | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
-        return [annotation]
-    return list(itertools.chain.from_iterable(_structs(part) for part in getattr(annotation, "__args__", ())))
 
 
 __all__ = ["DocumentKind", "Equivalents", "Field", "Kind", "Written", "document_kind", "document_kinds", "walk"]

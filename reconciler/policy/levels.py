@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
 from reconciler.policy.documents import GroupFields, Headroom, Hold, Mode, NodeGroupPolicy, TaintSpec, TierMatch, Window
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import Field, Kind, structs_in
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.values.label_selector import selector_matches
 from reconciler.policy.values.pattern import matches
@@ -30,7 +30,8 @@ GroupScalar = int | str
 
 class GroupValue(msgspec.Struct, frozen=True):
     """The field at `path` (`scaleDown.unneededTime`). `read` gives what a level says, None where it says nothing; `built_in` is
-    what applies when no level does: durations in seconds, percentages as integers, choices as their word, None: nothing."""
+    what applies when no level does: durations in seconds, percentages as integers, choices as a member of their enumeration
+    (which is a text), None: nothing."""
 
     path: str
     kind: Kind
@@ -50,7 +51,13 @@ def group_value(path: str) -> GroupValue:
     field = _row(path)[-1]
     if not field.attribute or field.children:
         raise KeyError(path)
-    return GroupValue(path, field.kind, attrgetter(".".join(attributes_of(path))), _built_in(field))
+    read = attrgetter(".".join(attributes_of(path)))
+    return GroupValue(path, field.kind, read, _built_in(field, _choices(path)))
+
+
+def fields_below(path: str) -> tuple[Field, ...]:
+    """The rows of the keys below `scaleDown`, say. Raises KeyError for a path that the table does not have."""
+    return _row(path)[-1].children
 
 
 def attributes_of(path: str) -> tuple[str, ...]:
@@ -70,8 +77,20 @@ def _row(path: str) -> list[Field]:
     return row
 
 
-def _built_in(field: Field) -> GroupScalar | None:
+def _choices(path: str) -> type[StrEnum] | None:
+    """The enumeration that a field's attribute holds; None where it holds none."""
+    structs: list[type[msgspec.Struct]] = [GroupFields]
+    annotation: object = None
+    for name in attributes_of(path):
+        annotation = next(info.type for info in msgspec.structs.fields(structs[0]) if info.name == name)
+        structs = structs_in(annotation)
+    return next((part for part in get_args(annotation) if isinstance(part, type) and issubclass(part, StrEnum)), None)
+
+
+def _built_in(field: Field, choices: type[StrEnum] | None) -> GroupScalar | None:
     default = field.default
+    if choices is not None and isinstance(default, str):
+        return choices(default)
     if isinstance(default, tuple):
         raise TypeError(f"{field.yaml_key} is a list, which is no single value")
     if field.kind is Kind.DURATION and isinstance(default, str):
@@ -184,9 +203,7 @@ HEADROOM = LevelField[Headroom](
 )
 WINDOWS = LevelField[tuple[Window, ...]]("windows", MergeRule.NEAREST, lambda level: level.windows or None, _windows_text)
 HOLD = LevelField[Hold]("hold", MergeRule.IN_FORCE, lambda level: level.hold, _hold_text)
-CAPACITY = LevelField[Amounts](
-    "template.capacity", MergeRule.NEAREST, lambda level: level.template.capacity or None, amounts_text
-)
+CAPACITY = LevelField[Amounts]("template.capacity", MergeRule.KEYS, lambda level: level.template.capacity or None, amounts_text)
 RESERVED = LevelField[Amounts](
     "template.reserved", MergeRule.NEAREST, lambda level: level.template.reserved or None, amounts_text
 )

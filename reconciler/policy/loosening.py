@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 import msgspec
 
 from reconciler.policy.comparison import WrittenDocument
-from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, PolicySet
+from reconciler.policy.documents import GroupFields, Hold, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.levels import (
     HOLD,
@@ -70,8 +70,6 @@ DIRECTIONS: Mapping[str, str] = {
     "pods.newPodDelay": SAFE,
     "pods.burstPause": SAFE,
     "pods.burstLimit": SAFE,
-    "pods.schedulerNames": SAFE,
-    "pods.gangLabels": SAFE,
     "health.maxUnreadyPercent": UP,
     "health.okUnreadyCount": UP,
     "drain.systemPodsWithoutPDB": "Allow",
@@ -91,6 +89,11 @@ DIRECTIONS: Mapping[str, str] = {
     "balancing": SAFE,
     "tier": SAFE,
     "policyRef": SAFE,
+    "limits.name": SAFE,
+    "budgets.name": SAFE,
+    "discovery.name": SAFE,
+    "windows.name": SAFE,
+    "headroom.pods.name": SAFE,
 }
 """By path below `spec`, items of lists left out. A word is the value to which a change loosens."""
 
@@ -101,6 +104,7 @@ _OPENINGS = ("discovery", "groupNamespaces")
 _WITH_DEFAULT = ("budgets", "groupNamespaces")
 """Without these lists something else holds (a built-in budget, all namespaces): the first item replaces it."""
 _NOT_SET, _THERE = "not set", "there"
+_UNTIL = ", until "
 
 
 class Loosened(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
@@ -120,9 +124,7 @@ def loosened(before: PolicySet, after: PolicySet, now_seconds: int) -> tuple[Loo
     own = _judged(_policy_values(before.policy), _policy_values(after.policy))
     found = [Loosened(path=path, before=old, after=new, certain=sure) for path, old, new, sure in own]
     together: dict[tuple[str, str, str, bool], list[str]] = {}
-    later = {group.name: group for group in after.groups}
-    pairs = [(group.name, group, later[group.name]) for group in before.groups if group.name in later]
-    for name, old_group, new_group in [*pairs, *_discovered(before.policy, after.policy)]:
+    for name, old_group, new_group in [*_pairs(before, after), *_discovered(before.policy, after.policy)]:
         sides = (
             _group_values(before.policy, old_group, now_seconds), _group_values(after.policy, new_group, now_seconds)
         )  # fmt: skip
@@ -132,6 +134,18 @@ def loosened(before: PolicySet, after: PolicySet, now_seconds: int) -> tuple[Loo
         known = tuple(name for name in names if name)
         found.append(Loosened(path=path, before=old, after=new, certain=sure, groups=known, discovered=len(known) < len(names)))
     return tuple(sorted(found, key=lambda one: (not one.certain, one)))
+
+
+def _pairs(before: PolicySet, after: PolicySet) -> Iterator[tuple[str, NodeGroup, NodeGroup | None]]:
+    """Groups of both by name, else by target: one that is renamed keeps it. One whose document goes, while discovery may find its
+    target, gets what discovery gives a group without a tier."""
+    names, targets = {group.name: group for group in after.groups}, {group.target: group for group in after.groups}
+    for group in before.groups:
+        same = names.get(group.name) or targets.get(group.target)
+        if same is not None:
+            yield same.name, group, same
+        elif after.policy.discovery:
+            yield group.name, group, None
 
 
 def _discovered(before: NodeGroupPolicy, after: NodeGroupPolicy) -> Iterator[tuple[str, str | None, str | None]]:
@@ -169,13 +183,19 @@ def _group_values(policy: NodeGroupPolicy, group: NodeGroup | str | None, now_se
     values = {key: value for key, value in values.items() if not _within(key, "hold")}
     hold = HOLD.nearest(levels, now_seconds)
     if hold is not None:
-        values["hold"] = HOLD.text(hold[1])
+        values["hold"] = _hold_text(hold[1])
     written_mode = next((level.mode for level in levels if level.mode is not None), None)
     values["mode"] = str(effective_mode(written_mode, policy.mode))
     for path, value in _scalars().items():
         if value.built_in is not None:
             values.setdefault(path, value.text(value.built_in).removesuffix("%"))
     return values
+
+
+def _hold_text(hold: Hold) -> str:
+    """Its end is told by the text alone, whatever the reason says."""
+    text = HOLD.text(hold)
+    return text if hold.until_seconds is not None or _UNTIL not in text else f"{text}, without end"
 
 
 def _level_values(level: GroupFields) -> dict[str, str]:
@@ -225,6 +245,7 @@ def _leaves(value: object, path: str) -> Iterator[tuple[str, str]]:
 
 def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str, bool]]:
     """(path, before, after, certain) of what loosens or may. An item of a list that comes or goes is one change."""
+    after = _aligned(before, after)
     items_before, items_after = _items(before), _items(after)
     told: set[str] = set()
     for path in sorted({*before, *after}):
@@ -246,6 +267,44 @@ def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tup
         verdict = _verdict(path, old, new)
         if verdict is not None:
             yield path, _NOT_SET if old is None else old, _NOT_SET if new is None else new, verdict
+
+
+def _aligned(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, str]:
+    """`after`, with items of lists called as `before` calls those that say the same: another name or place is no change."""
+    old, new = _contents(before), _contents(after)
+    same = {item for item, content in new.items() if old.get(item) == content}
+    free: dict[tuple[str, frozenset[tuple[str, str]]], list[str]] = {}
+    for item, content in old.items():
+        if item not in same:
+            free.setdefault((item.partition("[")[0], content), []).append(item)
+    called = {item: item for item in same}
+    for item, content in new.items():
+        if item not in same and (names := free.get((item.partition("[")[0], content))):
+            called[item] = names.pop(0)
+    taken = {*called.values()}
+    for item in new:
+        if item not in called:
+            name = item
+            while name in taken:
+                name = f"{name.removesuffix(']')}']"
+            called[item] = name
+            taken.add(name)
+    if all(item == name for item, name in called.items()):
+        return after
+    return {called.get(item := _item_of(path), item) + path[len(item) :]: value for path, value in after.items()}
+
+
+def _contents(values: Mapping[str, str]) -> dict[str, frozenset[tuple[str, str]]]:
+    """What each item of a list says, without a name that only calls it."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for path, value in values.items():
+        item = _item_of(path)
+        if item:
+            rest = path[len(item) :]
+            said = found.setdefault(item, set())
+            if not (rest == ".name" and _direction(_plain(path)) == SAFE):
+                said.add((rest, value))
+    return {item: frozenset(said) for item, said in found.items()}
 
 
 def _items(values: Mapping[str, str]) -> set[str]:
@@ -290,10 +349,10 @@ def _verdict(path: str, old: str | None, new: str | None) -> bool | None:
 def _hold_verdict(old: str | None, new: str | None) -> bool | None:
     if old is None or new is None:
         return None if old is None else True
-    ends = [text.rpartition(", until ")[2] if ", until " in text else "" for text in (old, new)]
-    if ends[0] == ends[1] or not ends[1]:
+    ends = [_end(text) for text in (old, new)]
+    if ends[1] is None:
         return None
-    return True if not ends[0] or _instant(ends[1]) < _instant(ends[0]) else None
+    return True if ends[0] is None or ends[1] < ends[0] else None
 
 
 def _number_verdict(direction: str, old: str | None, new: str | None) -> bool | None:
@@ -327,15 +386,16 @@ def _amount(text: str) -> Fraction | None:
     return Fraction(quantity.integer) * Fraction(10) ** quantity.power_of_ten
 
 
-def _instant(text: str) -> int:
+def _end(text: str) -> int | None:
+    """When a hold with this text ends; None: it has no end."""
     try:
-        return parse_instant(text)
+        return parse_instant(text.rpartition(_UNTIL)[2])
     except InstantError:
-        return 0
+        return None
 
 
 def _names(text: str | None) -> set[str]:
-    return {name for name in (text or "").strip("[]").split(", ") if name}
+    return {name for name in (text or "[]")[1:-1].split(", ") if name}
 
 
 def _plain(path: str) -> str:

@@ -13,6 +13,7 @@ from reconciler import registered_platforms
 from reconciler.policy.field import Field
 from reconciler.policy.import_fragment import Fragment
 from reconciler.values.loose_json import text_at
+from reconciler.values.parent_sizes import ParentSizes
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +104,8 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     NAME of `--nodes=MIN:MAX:NAME` (None: of another platform, by its form), `discovered` the value of
     `--node-group-auto-discovery` as an item of `spec.discovery` but for its name (None: of another platform). Both are given
     what tells the place, which raises `PlaceNeededError`, and raise `ValueError` for what cannot be read. `elsewhere` are
-    flags, without hyphens, that decide nothing, and where what they say is said here. `place_variables` are those of the
+    flags, without hyphens, that decide nothing, and where what they say is said here; `alike` are paths in objects that are
+    another name of a flag. `place_variables` are those of the
     environment that tell the place, `chart_place` is the value of the Helm chart that does; `chart_discovery` makes the value
     of `--node-group-auto-discovery` of the chart's `autoDiscovery`, as the chart does (empty: none); `chart_default`: the chart
     means it where its values name no cloud. `objects` read the kinds of object, by which the platform's own autoscaler is told,
@@ -116,6 +118,7 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     named: Callable[[str, Callable[[], str]], NamedTarget | None]
     discovered: Callable[[str, Callable[[], str]], Mapping[str, Any] | None] = lambda _text, _place: None
     elsewhere: Mapping[str, str] = {}
+    alike: Mapping[str, str] = {}
     place_variables: tuple[str, ...] = ()
     chart_place: str = ""
     chart_discovery: Callable[[Mapping[str, Any]], str] = lambda _: ""
@@ -150,25 +153,6 @@ def autoscaler_cloud(item: Mapping[str, Any]) -> str:
 
 
 # How a platform's targets stand in manifests, and what comes of a size that is left out there; where all platforms meet.
-
-
-class ParentSizes(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of another project whose objects declare the sizes of targets that its controller makes.
-
-    `owner` is the project, `group` and `kind` are those of the object. `entries` is the path to a list of pools; without it
-    the object is the only entry. `sizes` are paths below an entry. `target_kind` is the kind of object that is made, and
-    `target_name` and `target_namespace` say what it is called: `{name}` and `{namespace}` are those of the object, `{entry}`
-    is the entry's name, and `{cluster}` is its `spec.clusterName`.
-    """
-
-    owner: str
-    group: str
-    kind: str
-    entries: tuple[str, ...] = ()
-    sizes: tuple[tuple[str, ...], ...]
-    target_kind: str
-    target_name: str
-    target_namespace: str
 
 
 class PlatformManifests(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from reconciler.rendering.alike_actions import alike_actions, lot_words, single_
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.group_notes import further_reasons, size_bounds
 from reconciler.rendering.plain import listed
+from reconciler.rendering.size_words import HEADING, size_sentences
 from reconciler.rendering.wording import (
     GROWS,
     HELD,
@@ -491,11 +492,11 @@ def head_words(preview: Preview) -> tuple[tuple[str, str], ...]:
 
 
 def side_words(side: PreviewSide) -> str:
-    """`main at 3f2a01c9be77, where the branches went apart`."""
+    """`change at 3f2a01c9be77, merged into the base`."""
     told = side.source
     if side.revision is not None and side.revision != side.source:
         told += f" at {side.revision[:12]}"
-    return told + (", where the branches went apart" if side.merge_base else "")
+    return told + (", merged into the base" if side.merged else "")
 
 
 def snapshot_words(preview: Preview) -> str:
@@ -526,8 +527,10 @@ def snapshot_warnings(preview: Preview) -> tuple[str, ...]:
 
 
 def further_sections(preview: Preview, fold: Fold) -> tuple[Section, ...]:
-    """What the change does to nodes and pods."""
-    return impact_sections(preview.impact_before, preview.impact_after, preview.plan.nodes, preview.plan.groups, fold)
+    """What the change does to declared sizes, nodes and pods."""
+    sizes = tuple(Difference(mark, sentence) for mark, sentence in size_sentences(preview.sizes))
+    declared = (Section(HEADING, sizes),) if sizes else ()
+    return declared + impact_sections(preview.impact_before, preview.impact_after, preview.plan.nodes, preview.plan.groups, fold)
 
 
 def untouched_words(preview: Preview) -> str:
@@ -536,5 +539,6 @@ def untouched_words(preview: Preview) -> str:
 
 
 def warnings_words(preview: Preview) -> tuple[str, ...]:
-    """Problems of the head's files that are no errors, a sentence each."""
-    return tuple(f"{problem.place}: {problem.message} [{problem.code}]" for problem in preview.warnings)
+    """Problems of the head's files that are no errors, a sentence each; declared sizes where nothing is compared."""
+    sizes = tuple(told for _, told in size_sentences(preview.sizes)) if preview.comparison is None else ()
+    return (*(f"{problem.place}: {problem.message} [{problem.code}]" for problem in preview.warnings), *sizes)

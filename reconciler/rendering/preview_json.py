@@ -10,11 +10,13 @@ from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
+from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.differences import consequences
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry
+from reconciler.rendering.refusal import refusal
 
 FORMAT_VERSION = "1.0"
 
@@ -106,6 +108,18 @@ class DecisionDifference(msgspec.Struct, frozen=True, kw_only=True, rename="came
     problems: tuple[ProblemPair, ...]
 
 
+class SizeEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A declared size, or annotation that bounds one, of manifests in the change. `path` is the place in the object; before and
+    after as written, null where it is not declared. `problem`: a node group of the head decides it."""
+
+    object: str
+    path: str
+    before: str | None
+    after: str | None
+    place: PlaceEntry
+    problem: ProblemEntry | None
+
+
 class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`policyProblems` are those of the head's files; with an error among them there is neither difference nor plan.
 
@@ -131,6 +145,7 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     consequences: tuple[str, ...] = ()
     loosened: tuple[Loosened, ...] = ()
     changes: tuple[ChangeEntry, ...] = ()
+    sizes: tuple[SizeEntry, ...] = ()
     untouched_groups: tuple[str, ...] = ()
     decision: DecisionDifference | None = None
     plan: Plan | None = None
@@ -157,6 +172,7 @@ def preview_json(preview: Preview) -> str:
             consequences=consequences(preview),
             loosened=preview.loosened,
             changes=tuple(_change(change) for change in preview.changes),
+            sizes=tuple(_size(size) for size in preview.sizes),
             untouched_groups=preview.untouched,
             decision=_decision(preview),
             plan=plan if preview.comparison is None else None,
@@ -167,7 +183,8 @@ def preview_json(preview: Preview) -> str:
 
 def refused_json(base: PreviewSide, head: PreviewSide, problems: tuple[Problem, ...], now: str) -> str:
     """The document for a head that cannot be used."""
-    return _text(PreviewDocument(now=now, base=base, head=head, changed=False, policy_problems=_entries(problems)))
+    changed = refusal(problems).conflicting
+    return _text(PreviewDocument(now=now, base=base, head=head, changed=changed, policy_problems=_entries(problems)))
 
 
 def _decision(preview: Preview) -> DecisionDifference | None:
@@ -201,6 +218,12 @@ def _change(change: PolicyChange) -> ChangeEntry:
         discovery=change.discovery,
         sentence=change.sentence(),
     )
+
+
+def _size(size: SizeChange) -> SizeEntry:
+    place = PlaceEntry(size.place.path, size.place.line, size.place.column)
+    problem = None if size.problem is None else problem_entry(size.problem)
+    return SizeEntry(object=size.what, path=size.path, before=size.before, after=size.after, place=place, problem=problem)
 
 
 def _place(place: Place | None) -> PlaceEntry | None:

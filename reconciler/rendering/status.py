@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from reconciler.policy.documents import Mode
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.layout import paragraph
+from reconciler.values.plural import count_text
 
 FORMAT_VERSION = "1.0"
 _WIDTH = 100
@@ -23,20 +25,24 @@ class LeaderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlanStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The last plan, where the loop told of it: beside its memory, or on its own page. `at` is since when it says so."""
+    """The last plan, where the loop told of it: beside its memory, or on its own page. `at` is since when it says so; `mode` is
+    empty where nobody told it."""
 
     at: str = ""
     summary: str = ""
     digest: str = ""
+    mode: str = ""
 
 
 class PolicyStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The policy in force: where it came from, which revision, read when, signed by whom."""
+    """The policy in force: where it came from, which revision, read when, signed by whom. `refused` is why a newer one is not in
+    force; empty where none was refused."""
 
     source: str = ""
     revision: str = ""
     read_at: str = ""
     signer: str = ""
+    refused: str = ""
 
 
 class OwnerStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +124,8 @@ def status_text(document: StatusDocument) -> str:
         lines += ["", "Drains in flight"]
         lines += [f"  {plain(drain.node)} since {drain.since}" for drain in document.drains]
     for problem in document.problems:
+        if problem == document.policy_in_force.refused:
+            continue
         lines += paragraph(plain(f"problem: {problem}"), _WIDTH, 0)
     return "\n".join(lines) + "\n"
 
@@ -126,27 +134,34 @@ def _lines(document: StatusDocument) -> Iterator[str]:
     yield f"policy {document.policy} · state in namespace {document.namespace} · now {document.now}"
     leader = document.leader
     if leader.leads:
-        yield f"leader     {leader.holder}, renewed {leader.renewed_at}, {leader.transitions} transitions"
+        yield f"leader     {leader.holder}, renewed {leader.renewed_at}, {count_text(leader.transitions, 'transition')}"
     elif leader.holder:
         yield f"leader     nobody: {leader.holder} has not renewed since {leader.renewed_at}"
     else:
         yield "leader     nobody" + (f": given back at {leader.renewed_at}" if leader.renewed_at else ": there is no Lease")
     plan = document.plan
+    if plan.mode:
+        yield f"mode       {plan.mode}" + (": nothing is written" if plan.mode == Mode.OBSERVE else "")
     if plan.summary:
-        yield f"last plan  {plan.summary}" + (f" ({plan.at})" if plan.at else "")
+        # It is kept when it changes: while somebody leads, an old instant means that nothing has.
+        since = f"the same since {plan.at}" if leader.leads else f"nobody decides now; it said so at {plan.at}"
+        yield f"last plan  {plan.summary}" + (f" ({since})" if plan.at else "")
     else:
         yield "last plan  not told: --live URL asks the running loop"
     policy = document.policy_in_force
     if policy.source:
         signed = f", signed by {policy.signer}" if policy.signer else ""
-        yield f"policy     {policy.source} at {policy.revision or 'no revision'}, read {policy.read_at}{signed}"
+        read = f", read {policy.read_at}" if policy.read_at else ""
+        yield f"policy     {policy.source} at {policy.revision or 'no revision'}{read}{signed}"
+    if policy.refused:
+        yield f"refused    {policy.refused}"
     for words, at in (
         ("added", document.last_added_at),
         ("removed", document.last_removed_at),
         ("failed", document.last_failed_at),
     ):
         if at:
-            yield f"last {words:<7}{at}"
+            yield f"last {words:<9}{at}"
 
 
 def _ownership(group: GroupStatus) -> Iterator[str]:
@@ -164,7 +179,8 @@ def _ownership(group: GroupStatus) -> Iterator[str]:
 
 
 def _group(group: GroupStatus) -> str:
-    parts = [f"{group.name}  {'-' if group.replicas is None else group.replicas} replicas ({group.target})"]
+    replicas = "- replicas" if group.replicas is None else count_text(group.replicas, "replica")
+    parts = [f"{group.name}  {replicas} ({group.target})"]
     if group.hold:
         parts.append(f"hold {'is over' if group.hold_over else 'on the target'}: {group.hold}")
     elif group.held:

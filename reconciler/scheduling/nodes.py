@@ -26,10 +26,24 @@ def marked(mask: bytearray, nodes: Iterable[int]) -> bytearray:
 class NodeTable:
     """Nodes by index. `free` holds `columns.width` numbers a node: allocatable minus what is bound, negative when more is.
 
-    `shape` indexes `shapes`; `closed` is one byte a node. Only the last nodes can be dropped again; others that went are `gone`.
+    `shape` indexes `shapes`; `closed` is one byte a node. Only the last nodes can be dropped again; others that went are `gone`,
+    and those that are about to go are `leaving`.
     """
 
-    __slots__ = ("_by_value", "_hosts", "_last", "closed", "columns", "free", "gone", "names", "room", "shape", "shapes")
+    __slots__ = (
+        "_by_value",
+        "_hosts",
+        "_last",
+        "closed",
+        "columns",
+        "free",
+        "gone",
+        "leaving",
+        "names",
+        "room",
+        "shape",
+        "shapes",
+    )
 
     def __init__(self, shapes: Sequence[NodeShape], nodes: Sequence[Node], columns: ResourceColumns) -> None:
         self.columns = columns
@@ -43,6 +57,7 @@ class NodeTable:
         self.free = array("q", b"".join([rows[node.shape] for node in nodes]))
         self.closed = bytearray(len(nodes))
         self.gone: set[int] = set()
+        self.leaving: set[int] = set()
         self._hosts: list[tuple[bool, str | None]] = []
         self._by_value: dict[NodeShape, int] = {}
         self._last: tuple[NodeShape | None, int] = (None, -1)

@@ -14,8 +14,8 @@ _NOWHERE = array("i")
 
 
 def lift(state: "SchedulingState", node: int, moving: Mapping[int, int]) -> None:
-    """The node takes no pods any more, and these (how many by shape) are off it."""
-    state.close(node)
+    """The node is leaving, and these pods (how many by shape) are off it."""
+    state.leave(node)
     counts = array("i", [-count for count in moving.values()])
     state.bind_list(array("i", (node,)) * len(counts), array("i", moving), counts)
 

@@ -38,7 +38,8 @@ class SchedulingState:
         bound = self._bindings.bind_world(world.pods, pods)
         self._filters = Filters(world, release, self._nodes, self._shapes, self._bindings, bound)
         self._closed: list[int] = []
-        self._marks: list[tuple[int, int, int]] = []
+        self._leaving: list[int] = []
+        self._marks: list[tuple[int, int, int, int]] = []
         self._local: dict[int, bool] = {}
         self._local_at = -1
 
@@ -109,6 +110,15 @@ class SchedulingState:
         if not self._nodes.closed[node]:
             self._nodes.closed[node] = 1
             self._closed.append(node)
+
+    def leave(self, node: int) -> None:
+        """The node is going: besides that it is closed, spread constraints do not count it any more. Those that honor taints look
+        past it as soon as it is marked, the others once it is gone, and the pods that wait for that are bound then."""
+        self.close(node)
+        if node not in self._nodes.leaving:
+            self._nodes.leaving.add(node)
+            self._leaving.append(node)
+            self._filters.topology.recount_bound(node)
 
     def closed(self, node: int) -> bool:
         """Does the node take no more pods?"""
@@ -289,14 +299,19 @@ class SchedulingState:
 
     def mark(self) -> int:
         """A point to return to. Marks nest."""
-        self._marks.append((self._bindings.size, len(self._closed), len(self._nodes)))
+        self._marks.append((self._bindings.size, len(self._closed), len(self._nodes), len(self._leaving)))
         return len(self._marks) - 1
 
     def undo(self, mark: int) -> None:
         """Back to `mark`: costs as much as what happened since, not as the size of the world."""
-        size, closed, count = self._marks[mark]
+        size, closed, count, left = self._marks[mark]
         del self._marks[mark + 1 :]
         self._bindings.pop_to(size)
+        if left < len(self._leaving):
+            for node in self._leaving[left:]:
+                self._nodes.leaving.discard(node)
+                self._filters.topology.recount_bound(node)
+            del self._leaving[left:]
         for node in self._closed[closed:]:
             self._nodes.closed[node] = 0
         del self._closed[closed:]

@@ -156,6 +156,11 @@ class Topology:
         for domains in self._maps.values():
             domains.recount(node)
 
+    def recount_bound(self, node: int) -> None:
+        """As `recount`, of a node with pods on it, which begins or ceases to leave."""
+        for domains in self._maps.values():
+            domains.recount_bound(node)
+
     def forget(self, node: int) -> None:
         """A node to which nothing is bound is gone."""
         for domains in self._maps.values():
@@ -287,4 +292,5 @@ class Topology:
             return lambda _: False
         others_present = self._eligibility.has_keys
         meets = self._eligibility.meets
-        return lambda node: others_present(others, node) and meets(demand, node, taints=honors_taints)
+        leaving = self._nodes.leaving
+        return lambda node: node not in leaving and others_present(others, node) and meets(demand, node, taints=honors_taints)

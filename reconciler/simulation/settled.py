@@ -1,7 +1,7 @@
 """The settled column: where the loop would come to rest if demand stayed as it is and nothing took time."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -12,7 +12,6 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.foreseen import Foreseen
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.decisions.removal.budgets import allows_none
-from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import Impact, evicted_now
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
@@ -22,7 +21,7 @@ from reconciler.policy.pace import Pace
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites
-from reconciler.simulation.execution import BudgetKey, execute, one_by_one
+from reconciler.simulation.execution import execute, one_by_one
 from reconciler.simulation.step_ahead import is_plain, step
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.values.instant import parse_instant
@@ -67,7 +66,7 @@ def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Wor
         if not work.spend(len(then.world.nodes) + len(then.world.pods)):
             break
         one = Work(min(work_budget, work.budget - work.spent))
-        decision = decide_ahead(one_by_one(then.world, _budgets_of(then.world)), policy, then.memory, due, one)
+        decision = decide_ahead(one_by_one(then.world), policy, then.memory, due, one)
         foreseen = decision.foreseen
         at = msgspec.structs.replace(then, memory=decision.memory, now_seconds=due, plan=decision.plan, loops=at.loops + 1)
         if not work.spend(one.spent) or one.exhausted:
@@ -118,11 +117,6 @@ def _gives_way(world: World) -> bool:
     return any(priorities[shape] > lowest for shape in waiting)
 
 
-def _budgets_of(world: World) -> Callable[[int], list[BudgetKey]]:
-    ledger = DisruptionLedger(world)
-    return lambda shape: [(world.budgets[index].namespace, world.budgets[index].name) for index in ledger.budgets_of(shape)]
-
-
 # The look ahead on an embedded cluster, where machines, drains, evictions and the scheduler are played.
 
 EMPTY_PLANS = 3
@@ -159,7 +153,7 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
         if not work.spend(len(cluster.objects.nodes) + len(cluster.objects.pods)):
             break
         one = Work(min(work_budget, work.budget - work.spent))
-        simulated = one_by_one(cluster.world(), cluster.disruption.budgets_of)
+        simulated = one_by_one(cluster.world())
         current, memory = decide_counted(simulated, policy, memory, cluster.now_seconds, one)
         loops += 1
         if not work.spend(one.spent) or one.exhausted:
@@ -175,7 +169,7 @@ def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet,
         group = groups.get(node.target) if node.target is not None else None
         if group is None or group.template is None:
             continue
-        if now_seconds - node.value.created_seconds < group.max_node_startup_time_seconds:
+        if now_seconds - node.value.created_seconds < group.scale_up.max_node_startup_time_seconds:
             cluster.finish_start(node, group.template, group.startup_taints)
 
 

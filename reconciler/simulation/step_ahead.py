@@ -197,7 +197,8 @@ def _daemons(world: World, foreseen: Foreseen, nodes: Nodes, traits: list[PodTra
     """The DaemonSet pods of the new nodes; `traits` get theirs."""
     by_shape = defaultdict(list)
     for daemon in world.daemon_pods:
-        by_shape[daemon.shape].append(daemon)
+        for shape in (daemon.shape, *daemon.others):
+            by_shape[shape].append(daemon)
     index = {known: number for number, known in enumerate(traits)} if by_shape else {}
     pods = []
     for new in (new for group in foreseen.groups for new in group.joining):

@@ -6,9 +6,10 @@ import pytest
 
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import AwsError
-from reconciler.platforms.aws.writing.checking import READS, READS_ASKED, checks
+from reconciler.platforms.aws.writing.checking import READS_ASKED, checks
 from reconciler.providers.live_platforms import Check, State
 from tests.aws.documents import REGION, group
+from tests.aws.iam_policies import READS
 from tests.aws.policies import policy_set
 from tests.aws.scripted import DENIED, Scripted
 from tests.aws.test_asking import NAMED, POLICY

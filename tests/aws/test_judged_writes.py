@@ -63,41 +63,53 @@ def test_the_lowest_size_that_requests_are_taken_back_to() -> None:
     assert AwsProvider(Accounts(lambda region, role: aws)).cancel(REF, (), 1, bound_by(aws, REF)) == WriteResult()
 
 
+WRITTEN_4 = {"reconciler.dev/desired": "4.1800000000"}
+
+
 @pytest.mark.parametrize(
-    ("tags", "annotations", "first", "last"),
+    ("annotations", "signed"),
     [
-        ({}, None, {}, {"reconciler.dev/desired": "4.1800000000"}),
+        (None, WRITTEN_4),
+        ({}, WRITTEN_4),
         (
-            {},
             {POLICY_MARK: "prod", "reconciler.dev/reason": "r", "team": "x"},
-            {POLICY_MARK: "prod"},
-            {POLICY_MARK: "prod", "reconciler.dev/reason": "r", "reconciler.dev/desired": "4.1800000000"},
+            {POLICY_MARK: "prod", "reconciler.dev/reason": "r", **WRITTEN_4},
         ),
-        ({POLICY_MARK: "prod"}, None, {}, {"reconciler.dev/desired": "4.1800000000"}),
-        ({POLICY_MARK: "prod"}, {POLICY_MARK: "prod"}, {}, {POLICY_MARK: "prod", "reconciler.dev/desired": "4.1800000000"}),
     ],
 )
-def test_what_is_written_around_a_size(
-    tags: dict[str, str], annotations: dict[str, str] | None, first: dict[str, str], last: dict[str, str]
-) -> None:
-    """Whose policy it is before, where that is not there yet; the value, its time and our own words after."""
-    aws = answered({**JUDGED, "Tags": [{"Key": key, "Value": text} for key, text in tags.items()]})
+def test_what_is_written_before_a_size(annotations: dict[str, str] | None, signed: dict[str, str]) -> None:
+    """Whose policy it is, the value, its time and our own words: a process that ends in between has told what it was about."""
+    aws = answered(JUDGED)
     provider = AwsProvider(Accounts(lambda region, role: aws))
     assert provider.resize(REF, 4, bound_by(aws, REF), annotations).done
     told = [
         {tag["Key"]: tag["Value"] for tag in parameters["Tags"]} if action == TAG else parameters["DesiredCapacity"]
         for action, parameters in wrote(aws)
     ]
-    assert told == [*([first] if first else []), 4, last]
+    assert told == [signed, 4]
 
 
-def test_a_write_stands_where_it_cannot_be_explained() -> None:
-    """The value is set; that nobody could sign it is told by the next decision."""
-    aws = answered(JUDGED, **{TAG: [DENIED]})
-    assert AwsProvider(Accounts(lambda region, role: aws)).resize(REF, 4, bound_by(aws, REF)) == WriteResult()
-    aws = answered(JUDGED, **{DESIRE: [DENIED]})
+@pytest.mark.parametrize(("tags", "marks", "done"), [({POLICY_MARK: "prod"}, {POLICY_MARK: "prod"}, True), ({}, None, True),
+                                                     ({}, {POLICY_MARK: "prod"}, False)])  # fmt: skip
+def test_a_write_that_cannot_be_signed(tags: dict[str, str], marks: dict[str, str] | None, *, done: bool) -> None:
+    """It is done where the mark of the policy is there already, or none is asked for; without it nobody else would know."""
+    aws = answered({**JUDGED, "Tags": [{"Key": key, "Value": text} for key, text in tags.items()]}, **{TAG: [DENIED]})
+    result = AwsProvider(Accounts(lambda region, role: aws)).resize(REF, 4, bound_by(aws, REF), marks)
+    assert (result.done, DESIRE in aws.actions()) == (done, done)
+
+
+@pytest.mark.parametrize(("before", "after"), [("3.1700000000", (TAG, "3.1700000000")), ("", (UNTAG, None))])
+def test_a_write_that_is_refused_leaves_the_mark_before_it(before: str, after: tuple[str, str | None]) -> None:
+    """What was not written is not signed in the end."""
+    tags = [{"Key": "reconciler.dev/desired", "Value": before}] if before else []
+    aws = answered({**JUDGED, "Tags": tags}, **{DESIRE: [DENIED]})
     assert AwsProvider(Accounts(lambda region, role: aws)).resize(REF, 4, bound_by(aws, REF)).code == WriteCode.DENIED
-    assert TAG not in aws.actions(), "what was not written is not signed"
+    action, parameters = wrote(aws)[-1]
+    assert (action, parameters["Tags"][0]["Key"], parameters["Tags"][0].get("Value")) == (
+        after[0],
+        "reconciler.dev/desired",
+        after[1],
+    )
 
 
 @pytest.mark.parametrize(("tags", "deleted"), [({}, []), ({POLICY_MARK: "prod", "team": "x"}, [POLICY_MARK])])

@@ -113,7 +113,10 @@ class Cluster:
 
 
 class Loop:
-    def __init__(self, service: Service) -> None:
+    """`more` is what its port gets beside what every one needs."""
+
+    def __init__(self, service: Service, **more: Any) -> None:
+        self.more = more
         tags = {f"{TEMPLATE}label/team": "a"}
         self.groups = {
             name: service.account.add(workers(name, desired=0, max_size=5, tags=dict(tags))) for name in ("spot", "general")
@@ -126,7 +129,7 @@ class Loop:
         writer = Writer(self.cluster.service, accounts=self.cluster.polled.accounts)
         writer.accounts.on_write(self.cluster.polled.poll._wrote)
         providers = {AUTO_SCALING_GROUP: writer.provider}
-        port = LivePort(self.cluster, self.cluster.now, self.cluster, providers, self.cluster, "prod")
+        port = LivePort(self.cluster, self.cluster.now, self.cluster, providers, self.cluster, "prod", **self.more)
         self.loop = ControlLoop(port, self.cluster, self.store)
 
     def restart(self, policy: str = "") -> None:

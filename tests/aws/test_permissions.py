@@ -1,4 +1,4 @@
-"""The IAM policies of the example are those of the code, and enough, and no more than that."""
+"""The IAM policies of the example are enough, and no more than that."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.platforms.aws.writing.calls import AwsError
-from reconciler.platforms.aws.writing.checking import LAUNCHES, LAUNCHES_ON_EC2, iam_policy, launch_policy
 from reconciler.platforms.aws.writing.growth import LAUNCH_TAG, SYNCHRONOUS, set_desired
 from reconciler.platforms.aws.writing.marks import set_tags
 from reconciler.providers.contract import RemovalState
+from tests.aws.iam_policies import LAUNCHES, LAUNCHES_ON_EC2, iam_policy, launch_policy
 from tests.aws.policies import policy_set
 from tests.aws.service.server import Service
 from tests.aws.test_asking import POLICY, TAG, Polled
@@ -25,7 +25,7 @@ OBSERVE, ENFORCE = (iam_policy("prod", TAG, "owned", enforce=enforce) for enforc
     ("name", "document"), [("iam-observe.json", OBSERVE), ("iam-enforce.json", ENFORCE), ("iam-launch.json", LAUNCH)]
 )
 def test_s45_the_example_is_generated(name: str, document: object) -> None:
-    """S45: what the example shows is what the code needs."""
+    """S45: what the example shows is what the tests below prove."""
     assert json.loads((EXAMPLE / name).read_text()) == document
 
 

@@ -235,3 +235,33 @@ def test_no_such_commit(removal: Removal):
     """The commit of the approval must be there."""
     result = removal.apply("--require-plan", 0, "--approved-by", "nowhere", "--any-author")
     assert "there is no commit 'nowhere' here" in str(result.exception)
+
+
+def test_a_saved_plan_carries_its_policy(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Where no policies lie, it is applied by those that it was made with; nothing else of the directory is in the file."""
+    monkeypatch.chdir(tmp_path)
+    result = run("apply", saved, "--cluster", QUICKSTART, "--simulate")
+    assert (result.exception, result.return_value) == (None, 0), result.exception
+    assert "Applied: 4 of 4 actions." in result.stdout
+    policies = tmp_path / "elsewhere"
+    shutil.copytree(POLICIES, policies)
+    (policies / "secret.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: hunter2}\n")
+    path = tmp_path / "plan.json"
+    assert run("plan", "--policy", policies, "--cluster", QUICKSTART, "--no-settled", "--out", path).exception is None
+    assert "hunter2" not in path.read_text()
+    assert run("apply", path, "--cluster", QUICKSTART, "--simulate").return_value == 0
+
+
+def test_another_policy_in_a_saved_plan_is_refused(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What it carries is judged like any policy: actions are bound to the digest of the one that they were made with."""
+    monkeypatch.chdir(tmp_path)
+    changed = tmp_path / "changed.json"
+    assert "max: 10}" in saved.read_text()
+    changed.write_text(saved.read_text().replace("max: 10}", "max: 7}"))
+    result = run("apply", changed, "--cluster", QUICKSTART, "--simulate")
+    assert result.return_value == 1
+    assert result.stdout.count("[PolicyMoved]") == 4
+    changed.write_text(saved.read_text().replace("size: {min: 2, max: 10}", "size: {min: 2, max: ten}"))
+    broken = run("apply", changed, "--cluster", QUICKSTART, "--simulate")
+    assert "the policy in" in str(broken.exception)
+    assert "--policy" in str(broken.exception)

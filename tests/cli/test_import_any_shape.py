@@ -7,20 +7,32 @@ import pytest
 from reconciler.policy.platform_parts import PlaceNeededError
 from reconciler.rendering.imported.conversion import UnsupportedCloudError
 from reconciler.rendering.imported.document import imported_policy
-from reconciler.rendering.imported.settings import ImportedFileError, found_in
+from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
+from reconciler.rendering.imported.sources import Sources
 from tests.cli.wrong_inputs import IMPORTS, _spots
 
 _VALUES = (None, True, 7, "x", [], ["x"], [{}], [[]], {}, {"a": "b"}, {"name": {}})
 _CONTAINER = {
     "name": "cluster-autoscaler", "command": ["--nodes=1:2:a"], "args": ["-v"],
-    "env": [{"name": "AWS_REGION", "value": "a"}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}],
+    "envFrom": [{"configMapRef": {"name": "c"}, "prefix": "d"}, {"secretRef": {"name": "e"}}],
+    "env": [{"name": "AWS_REGION", "value": "a"}, {"name": "C", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},
+            {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}],
 }  # fmt: skip
 _VALUES_OF_CHART = {
     "autoDiscovery": {"clusterName": "a", "tags": ["b"], "labels": [{"c": "d"}]}, "extraArgs": {"v": 1},
     "extraObjects": [{"kind": "ConfigMap", "data": {}}], "expanderPriorities": {"10": [".*"]},
     "autoscalingGroups": [{"name": "a", "maxSize": 1}],
 }  # fmt: skip
+_RELEASE = {
+    "kind": "HelmRelease", "metadata": {"name": "a", "namespace": "b"},
+    "spec": {"valuesFrom": [{"kind": "ConfigMap", "name": "c", "targetPath": "extraArgs.v"}], "values": {"extraArgs": {}}},
+}  # fmt: skip
+_HELM = {"valueFiles": ["in.json"], "fileParameters": [{"name": "a", "path": "b"}], "values": "a: 1", "parameters": [{}]}
 _MORE = (
+    _RELEASE,
+    {"kind": "ConfigMap", "metadata": {"name": "c", "namespace": "b"}, "data": {"values.yaml": "extraArgs: {}"}},
+    {"kind": "Application", "metadata": {"name": "a"}, "spec": {"source": {"helm": _HELM}, "sources": [{"helm": _HELM}]}},
+    {"kind": "HelmChart", "metadata": {"name": "a"}, "spec": {"valuesSecrets": [{"name": "a", "keys": ["b"]}]}},
     {"kind": "Deployment", "metadata": {"namespace": "n"}, "spec": {"template": {"spec": {"containers": [_CONTAINER]}}}},
     {"kind": "MachineSet", "metadata": {"annotations": {"machine.openshift.io/node-group-min-size": "1"}}, "spec": {}},
     _VALUES_OF_CHART,
@@ -41,9 +53,13 @@ def test_any_value_at_any_place(number: int) -> None:
             at[key] = kept
 
 
+def _found(body: bytes) -> Found:
+    return found_in("in.json", body, Sources({"in.json": body, "other.yaml": body}))
+
+
 def _read(document: object) -> None:
     try:
-        imported_policy(found_in("in.json", json.dumps(document).encode()), "p", "eu-west-1")
+        imported_policy(_found(json.dumps(document).encode()), "p", "eu-west-1")
     except (ImportedFileError, PlaceNeededError, UnsupportedCloudError):
         return
 
@@ -53,7 +69,7 @@ def test_a_priority_that_is_no_number(priority: str) -> None:
     """Refused by name."""
     text = json.dumps({"kind": "ConfigMap", "metadata": {"name": "cluster-autoscaler-priority-expander"}, "data": {}})
     with pytest.raises(ImportedFileError, match=r"data\.priorities"):
-        found_in("in.json", text.encode())
+        _found(text.encode())
     values = json.dumps({"expanderPriorities": {priority: [".*"]}, "cloudProvider": "aws"})
     with pytest.raises(ImportedFileError, match="is no whole number"):
-        found_in("in.json", values.encode())
+        _found(values.encode())

@@ -66,3 +66,32 @@ def test_a_reason_stands_in_one_place() -> None:
     """A flag that an option of a command is like has no second reason, and the table names no other flag."""
     assert set(WHY_NOT) <= set(FLAGS)
     assert set(WHY_NOT) & set(said_elsewhere()) == set()
+
+
+OPENSHIFT = {
+    "maxPodGracePeriod: 600": "max-graceful-termination-sec",
+    "logVerbosity: 4": "v",
+    "enforceNodeGroupMinSize: true": "enforce-node-group-min-size",
+    "scaleDown: {cordonNodeBeforeTerminating: Enabled}": "cordon-node-before-terminating",
+    "scaleDown: {unreadyEnabled: true}": "scale-down-unready-enabled",
+    "maxBulkSoftTaintCount: 3": "max-bulk-soft-taint-count",
+    "scaleDown: {candidatesPoolRatio: '0.1'}": "scale-down-candidates-pool-ratio",
+}
+
+
+@pytest.mark.parametrize("setting", OPENSHIFT)
+def test_a_setting_of_openshift_has_the_reason_of_its_flag(tmp_path: Path, setting: str) -> None:
+    """One table tells both, as the committed page has it."""
+    done = imported(tmp_path, f"kind: ClusterAutoscaler\nspec:\n  podPriorityThreshold: -10\n  {setting}\n")
+    assert done.stderr.endswith(f": {ROWS[OPENSHIFT[setting]][1]}\n")
+
+
+def test_an_unknown_setting_of_openshift(tmp_path: Path) -> None:
+    """It says so, and where the setting of the flag by that name would go."""
+    text = "kind: ClusterAutoscaler\nspec: {podPriorityThreshold: -10, some: {new: 3}, scaleDown: {unreadyTime: 3m}}\n"
+    told = imported(tmp_path, text).stderr.splitlines()
+    unknown = "it is unknown: OpenShift's ClusterAutoscaler has no such setting here"
+    assert told == [
+        f"not converted: spec.some.new=3: {unknown}",
+        f"not converted: spec.scaleDown.unreadyTime=3m: {unknown}; write spec.defaults.scaleDown.unreadyTime",
+    ]

@@ -138,11 +138,20 @@ def test_equal_weights_go_by_name_as_in_karpenter(tmp_path: Path) -> None:
 
 
 def test_budgets_of_several_pools_are_told_apart(tmp_path: Path) -> None:
-    """They count other nodes there: the policy says so. Equal ones are written once."""
-    pools = [pool(name, disruption={"budgets": [{"nodes": "10%"}]}) for name in ("a", "b")]
+    """They count other nodes there: the policy says so and lists each with its pool. Equal ones are written once."""
+    pools = [pool(name, disruption={"budgets": [{"nodes": nodes}]}) for name, nodes in (("a", "10%"), ("b", "10%"), ("c", "0"))]
     done = run("import", written(tmp_path, *pools))
-    assert next(yaml.safe_load_all(done.stdout))["spec"]["budgets"] == [{"nodes": "10%"}]
+    assert next(yaml.safe_load_all(done.stdout))["spec"]["budgets"] == [{"nodes": 0}, {"nodes": "10%"}]
     assert "A budget here counts the nodes of all groups." in done.stdout
+    why = "it is written for all groups, since there are budgets of NodePool c, NodePool b, NodePool a: each counts its own nodes"
+    for name, nodes in (("a", "10%"), ("b", "10%"), ("c", "0")):
+        assert f'not converted: NodePool {name} spec.disruption.budgets[0]={{"nodes": "{nodes}"}}: {why}' in done.stderr
+
+
+def test_budgets_of_one_pool_are_no_mixture(tmp_path: Path) -> None:
+    """Beside a pool without any: there is nothing to keep apart."""
+    done = run("import", written(tmp_path, pool("a", disruption={"budgets": [{"nodes": "10%"}]}), pool("b")))
+    assert "not converted: NodePool a spec.disruption.budgets" not in done.stderr
 
 
 def _uncommented(text: str) -> list[Object]:

@@ -250,3 +250,106 @@ def test_names_are_unique_and_the_same_in_every_run(tmp_path: Path) -> None:
     flags = " ".join(f"--nodes=0:1:MachineDeployment/fleet/{name}" for name in ("a-b", "a.b", "x" * 63, "x" * 62))
     groups = documents(written(tmp_path, f"--cloud-provider=clusterapi {flags}\n"))[1:]
     assert len({group["metadata"]["name"] for group in groups}) == 4
+
+
+RELEASE = {
+    "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease", "metadata": {"name": "ca", "namespace": "kube-system"},
+    "spec": {
+        "chart": {"spec": {"chart": "cluster-autoscaler"}},
+        "valuesFrom": [
+            {"kind": "ConfigMap", "name": "base"},
+            {"kind": "Secret", "name": "own", "valuesKey": "ca.yaml"},
+            {"kind": "ConfigMap", "name": "one", "valuesKey": "text", "targetPath": "extraArgs.max-node-provision-time"},
+        ],
+        "values": {"extraArgs": {"scale-down-unneeded-time": "4m"}},
+    },
+}  # fmt: skip
+BASE = {"kind": "ConfigMap", "metadata": {"name": "base", "namespace": "kube-system"},
+        "data": {"values.yaml": VALUES.replace("4m", "9m"), "other.yaml": "extraArgs: {new-pod-scale-up-delay: 7s}"}}  # fmt: skip
+OWN = {
+    "kind": "Secret", "metadata": {"name": "own"},
+    "data": {"ca.yaml": base64.b64encode(b"extraArgs: {scale-down-unneeded-time: 8m, scale-down-delay-after-add: 6m}").decode()},
+}  # fmt: skip
+ONE = {"kind": "ConfigMap", "metadata": {"name": "one"}, "data": {"text": "33m"}}
+
+
+def test_what_a_helm_release_takes_values_from(tmp_path: Path) -> None:
+    """In order, each over those before it, and its own over all; other keys of a ConfigMap say nothing."""
+    spec = documents(written(tmp_path, RELEASE, BASE, OWN, ONE))[0]["spec"]
+    assert spec["defaults"]["scaleDown"] == {"unneededTime": "4m"}
+    assert spec["pace"] == {"delayAfterAdd": "6m"}
+    assert spec["defaults"]["scaleUp"] == {"maxNodeProvisionTime": "33m"}
+    assert spec["discovery"] == [{"name": "imported-1", "aws": {"region": "eu-west-3", "tags": TAGS}}]
+
+
+def test_values_that_are_not_among_the_files(tmp_path: Path) -> None:
+    """Each is named as not read, on stderr and in the policy."""
+    done = run(written(tmp_path, RELEASE, BASE, ONE))
+    told = "HelmRelease ca spec.valuesFrom[1]=Secret own, key ca.yaml: it is not among the files, so nothing of it was read"
+    assert f"not converted: {told}" in done.stderr
+    assert "HelmRelease ca spec.valuesFrom[1]" in done.stdout
+    bare = {**RELEASE, "spec": {**RELEASE["spec"], "values": {}}}
+    failed = run(written(tmp_path, bare))
+    assert failed.exception is not None
+    assert "HelmRelease ca spec.valuesFrom[0] refers to ConfigMap base, key values.yaml" in str(failed.exception)
+
+
+def test_files_that_an_application_takes_in(tmp_path: Path) -> None:
+    """valueFiles below values, a text of a file over all of them; one that is not there is named."""
+    helm = {
+        "valueFiles": ["values.yaml", "$values/clusters/prod.yaml", "more.yaml"],
+        "values": "extraArgs: {scale-down-unneeded-time: 4m}",
+        "fileParameters": [{"name": "extraArgs.max-node-provision-time", "path": "time.txt"}],
+    }
+    app = {"kind": "Application", "metadata": {"name": "ca"}, "spec": {"source": {"helm": helm}}}
+    (tmp_path / "clusters").mkdir()
+    files = {"values.yaml": VALUES.replace("4m", "9m"), "clusters/prod.yaml": "extraArgs: {scale-down-delay-after-add: 6m}"}
+    for name, text in (*files.items(), ("time.txt", "33m")):
+        (tmp_path / name).write_text(text)
+    done = run(written(tmp_path, app), *(tmp_path / name for name in (*files, "time.txt")))
+    assert done.exception is None, done.exception
+    spec = yaml.safe_load(done.stdout)["spec"]
+    assert (spec["defaults"]["scaleDown"], spec["pace"]) == ({"unneededTime": "4m"}, {"delayAfterAdd": "6m"})
+    assert spec["defaults"]["scaleUp"] == {"maxNodeProvisionTime": "33m"}
+    assert [item["name"] for item in spec["discovery"]] == ["imported-1"]
+    assert "not converted: Application ca helm.valueFiles=more.yaml: it is not among the files" in done.stderr
+
+
+def _deployment_of(*words: str, **fields: object) -> Object:
+    item = container(*words)
+    item["spec"]["template"]["spec"]["containers"][0] |= fields
+    return item
+
+
+def test_variables_of_config_maps(tmp_path: Path) -> None:
+    """`envFrom` with its prefix, `valueFrom`, and `env` over both."""
+    words = ("--scale-down-unneeded-time=$(CA_TIME)", "--max-node-provision-time=$(SLOW)", "--scan-interval=$(CA_SCAN)")
+    sources = [{"prefix": "CA_", "configMapRef": {"name": "env"}}, {"secretRef": {"name": "gone"}}]
+    env = [
+        {"name": "CA_SCAN", "value": "5s"},
+        {"name": "SLOW", "valueFrom": {"configMapKeyRef": {"name": "env", "key": "SLOW"}}},
+    ]
+    data = {"TIME": "4m", "SCAN": "9s", "SLOW": "33m"}
+    config = {"kind": "ConfigMap", "metadata": {"name": "env", "namespace": "autoscaling"}, "data": data}
+    done = run(written(tmp_path, _deployment_of(*words, envFrom=sources, env=env), config))
+    assert done.exception is None, done.exception
+    spec = yaml.safe_load(done.stdout)["spec"]
+    assert spec["defaults"]["scaleDown"] == {"unneededTime": "4m"}
+    assert spec["defaults"]["scaleUp"] == {"maxNodeProvisionTime": "33m"}
+    assert "not converted: container cluster-autoscaler envFrom[1]=Secret gone: it is not among the files" in done.stderr
+    assert "--scan-interval=5s" in done.stderr
+
+
+def test_a_dollar_that_is_escaped(tmp_path: Path) -> None:
+    """`$$(NAME)` is the text `$(NAME)`, whatever the variable says."""
+    done = run(written(tmp_path, container("--scale-down-unneeded-time=4m", "--some-flag=$$(TIME)", TIME="9m")))
+    assert "not converted: --some-flag=$(TIME): " in done.stderr
+
+
+def test_every_aliased_subchart(tmp_path: Path) -> None:
+    """Two autoscalers in one chart: what both discover is there."""
+    other = yaml.safe_load(VALUES) | {"autoDiscovery": {"clusterName": "quay"}, "extraArgs": {"max-node-provision-time": "33m"}}
+    spec = documents(written(tmp_path, {"ca-a": yaml.safe_load(VALUES), "ca-b": other}))[0]["spec"]
+    clusters = [list(item["aws"]["tags"]) for item in spec["discovery"]]
+    assert clusters == [list(TAGS), ["k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/quay"]]
+    assert spec["defaults"]["scaleUp"] == {"maxNodeProvisionTime": "33m"}

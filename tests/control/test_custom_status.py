@@ -132,6 +132,26 @@ def test_before_any_policy_was_in_force() -> None:
     assert (whole.told, whole.beside) == ({}, {})
 
 
+def test_groups_that_wait_for_their_policy_say_so() -> None:
+    """Before the first policy: under way, and what is missing; one whose policy nobody has needs a person."""
+    followed, written = Followed(group("a"), group("c", policy="other")), _Written()
+    followed.look()
+    _status(followed, written).write()
+    (found,) = written.rounds
+    assert {title: _words(status)["Stalled"][0] for title, status in found.items()} == {
+        "NodeGroup infra/a": "False", "NodeGroup infra/c": "True",
+    }  # fmt: skip
+    words = _words(found["NodeGroup infra/a"])
+    assert words["Ready"] == ("False", "NoPolicy")
+    assert (words["Reconciling"], words["Stalled"]) == (("True", "NoPolicy"), ("False", "NotStalled"))
+    assert (
+        found["NodeGroup infra/a"].conditions[0].message == "there is no NodeGroupPolicy prod: nothing is decided until there is"
+    )
+    followed.look(policy(), group("a"))
+    _status(followed, written).write()
+    assert written.rounds[-1] == {}, "a plan is to say the rest"
+
+
 def test_an_invalid_policy_says_which_one_is_in_force() -> None:
     """It stands in the way of the newer one; what was put off for another reason is no observing."""
     followed, written = Followed(policy(), group("a"), group("b")), _Written()

@@ -396,6 +396,9 @@ def test_another_autoscaler_is_looked_for_on_both_clusters(two: bool, beside: bo
         def evidence(self) -> tuple[str, ...]:
             return ("it is alive",)
 
+        def before_write(self) -> tuple[str, ...]:
+            return ("it is alive now",)
+
     monkeypatch.setattr(live_process, "RivalWatch", Watch)
     workload = _Connection()
     management = _Connection() if two else workload
@@ -405,6 +408,8 @@ def test_another_autoscaler_is_looked_for_on_both_clusters(two: bool, beside: bo
         now_seconds=lambda: NOW, wall_seconds=lambda: float(NOW),
     )  # fmt: skip
     assert process.port._rivals() == (() if beside else ("it is alive",))
+    at_write = process.port._rivals_at_write
+    assert (at_write and at_write()) == (None if beside else ("it is alive now",))
     if not beside:
         ((apis, namespaces),) = asked
         assert apis == ((workload, management) if two else (workload,))

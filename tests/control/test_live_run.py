@@ -329,3 +329,13 @@ def test_nodes_whose_time_is_up_one_soon_after_the_other_go_together(stage: Stag
     stage.turn = lambda: LoopReport(at_seconds=1000, plan=plan, decided=decided)
     stage.run.look()
     assert found == [35.0]
+
+
+def test_silence_that_lasts_is_said_once(stage: Stage) -> None:
+    """The seconds in the sentence grow from turn to turn; another stream is news."""
+    for name, seconds in (("Pods", 130), ("Pods", 140), ("Nodes", 141)):
+        stage.turn = lambda name=name, seconds=seconds: LoopReport(  # type: ignore[misc]
+            at_seconds=1000, unavailable=f"{name}: the server has been silent for {seconds} s"
+        )
+        stage.run.look()
+    assert stage.codes() == ["Leading", "Unavailable", "Unavailable"]

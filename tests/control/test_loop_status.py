@@ -107,7 +107,7 @@ def test_a_plan_from_the_policy_object() -> None:
     PlanRecorder(server.state).turned(
         LoopReport(at_seconds=NOW - 60, plan=Plan(now="", mode="Enforce", summary="New.", digest="d"))
     )
-    assert _status(server).plan == PlanStatus(at="2027-01-15T07:59:00Z", summary="New.", digest="d")
+    assert _status(server).plan == PlanStatus(at="2027-01-15T07:59:00Z", summary="New.", digest="d", mode="Enforce")
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,35 @@ def test_the_policy_in_force() -> None:
 
     fault = Fault(code=FaultCode.INVALID_POLICY, message="a.yaml has 1 error")
     StandingRecord(server.state).save(Standing(source="git", revision="a" * 40, fault=fault, since_seconds=NOW))
-    (problem,) = _status(server).problems
+    found = _status(server)
+    (problem,) = found.problems
     assert "a.yaml has 1 error" in problem
+    assert found.policy_in_force.refused == problem
+
+
+def test_a_source_that_cannot_be_reached_refuses_nothing() -> None:
+    """It is a problem, and the policy in force may well be the newest."""
+    server = _Server()
+    fault = Fault(code=FaultCode.UNREACHABLE, message="git is away")
+    StandingRecord(server.state).save(Standing(source="git", revision="a" * 40, fault=fault, since_seconds=NOW))
+    found = _status(server)
+    assert ("git is away" in found.problems[0], found.policy_in_force.refused) == (True, "")
+
+
+def test_the_policy_in_force_where_another_place_keeps_its_bytes() -> None:
+    """With --last-good FILE the state may hold none: the source says what is in force all the same, and what was refused."""
+    server = _Server()
+    fault = Fault(code=FaultCode.INVALID_POLICY, message="a.yaml has 1 error")
+    StandingRecord(server.state).save(Standing(source="git", revision="a" * 40, fault=fault, since_seconds=NOW))
+    found = _status(server).policy_in_force
+    assert (found.source, found.revision, found.read_at) == ("git", "a" * 40, "")
+    assert "a.yaml has 1 error" in found.refused
+
+
+def test_the_mode_of_the_last_plan() -> None:
+    server = _Server()
+    PlanRecorder(server.state).turned(LoopReport(at_seconds=NOW, plan=Plan(now="", mode="Observe", summary="S.", digest="d")))
+    assert _status(server).plan.mode == "Observe"
 
 
 def test_times_and_drains() -> None:

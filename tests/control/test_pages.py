@@ -128,6 +128,33 @@ def test_a_loop_that_waits_for_its_policy():
     assert {path for path, route in made.items() if route.details} == {"/plan", "/"}
 
 
+def test_a_loop_that_waits_for_its_first_policy_is_ready(pages: Pages):
+    """Nothing is wrong with it: whoever delivers the policy waits for it to be ready. Body and figure say what is missing."""
+    waited = LoopReport(at_seconds=1000, unavailable="there is no policy: there is no NodeGroupPolicy prod")
+    pages.figures.leads(leader=True)
+    pages.figures.policy("", "there is no NodeGroupPolicy prod", awaited="there is no NodeGroupPolicy prod")
+    pages.figures.turned(waited, 0, 0)
+    answer = pages.get("/readyz")
+    assert (answer.status, answer.body) == (200, b"ok: waiting for the first policy: there is no NodeGroupPolicy prod\n")
+    assert (pages.get("/healthz").status, pages.get("/plan").status) == (200, 503)
+    assert b"reconciler_policy_awaited 1.0" in pages.get("/metrics").body
+    pages.view_problem = "nodes: waiting"
+    assert pages.get("/readyz").status == 503
+    pages.view_problem = ""
+    pages.figures.policy("", "NodeGroupPolicy prod has 1 error")
+    assert (pages.get("/readyz").status, b"reconciler_policy_awaited 0.0" in pages.get("/metrics").body) == (503, True)
+
+
+def test_a_loop_that_does_not_know_the_name_of_its_policy_yet_is_ready():
+    """The same before there is anything that Lease and state could be called after."""
+    made = {route.path: route for route in waiting_routes(lambda: "there is none", lambda: 1000, awaited=lambda: True)}
+    answers = {path: route.answer(Request(method="GET", path=path, headers={})) for path, route in made.items()}
+    assert (answers["/readyz"].status, answers["/plan"].status) == (200, 503)
+    assert answers["/readyz"].body == b"ok: waiting for the first policy: there is none\n"
+    assert b"reconciler_policy_awaited 1.0" in answers["/metrics"].body
+    assert b"reconciler_policy_stalled 0.0" in answers["/metrics"].body
+
+
 SECRET = b"0123456789abcdef"
 
 

@@ -19,7 +19,7 @@ from reconciler.control.previewer import (
     Settings,
     Telling,
 )
-from reconciler.gitops.git.fault import FaultCode, failed
+from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.pull_requests.comment import Comment, CommentHost, HostCode, HostError
 from reconciler.gitops.pull_requests.pull_request import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota
 
@@ -68,6 +68,8 @@ class _Repository:
         self.errors: dict[int, Exception] = {}
         self.down: HostError | None = None
         self.pushed = ""
+        self.base = "b1"
+        self.base_fault: SourceError | None = None
         self.seconds = 0
         self.settings = Settings(branch="main", keys=keys, refresh_seconds=REFRESH, forks=forks, fork_label="preview")
         self.restart()
@@ -75,8 +77,13 @@ class _Repository:
     def restart(self) -> None:
         self.text = io.StringIO()
         self.previewer = Previewer(
-            self.settings, lambda: self, self._previews, lambda: self.now, Log(self.text, lambda: self.now)
+            self.settings, lambda: self, self._previews, self._base, lambda: self.now, Log(self.text, lambda: self.now)
         )
+
+    def _base(self) -> str:
+        if self.base_fault is not None:
+            raise self.base_fault
+        return self.base
 
     def open_requests(self, branch: str) -> Iterator[OpenRequest]:
         assert branch == "main"
@@ -143,6 +150,20 @@ def test_a_comment_is_written_once_and_then_kept_up() -> None:
     assert repository.asked == [7, 7, 7, 7]
     assert repository.said() == [("info", "Created"), ("info", "Updated")]
     assert len(repository.threads[7].all) == 1
+
+
+def test_another_base_is_told_at_once() -> None:
+    """Within the refresh time, and once; while nobody knows the base, what was told of the last one stands."""
+    repository = _Repository(_request(7))
+    assert repository.round() == [(7, Done.CREATED)]
+    repository.base = "b2"
+    assert repository.round(1) == [(7, Done.UPDATED)]
+    assert repository.round(1) == [(7, Done.RECENT)]
+    repository.base_fault = failed(FaultCode.UNREACHABLE, "no answer")
+    assert repository.round(1) == [(7, Done.RECENT)]
+    assert repository.said()[-1] == ("warning", "SourceUnreachable")
+    repository.requests, repository.base_fault = (), AssertionError("nobody asks for the base of nothing")  # type: ignore[assignment]
+    assert repository.round(1) == []
 
 
 def test_a_restart_reads_when_it_last_told() -> None:

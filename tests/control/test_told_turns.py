@@ -186,3 +186,22 @@ def test_a_target_that_does_not_answer_is_told_once() -> None:
     waits = [_result(ResultState.FAILED, "Unavailable", f"asked again in {left} s") for left in (9, 8, 7)]
     assert [told(one) for one in waits] == [1, 0, 0]
     assert [told(one) for one in (_result(ResultState.DONE), _result(ResultState.DONE), waits[0])] == [1, 1, 1]
+
+
+def test_targets_that_wait_for_one_cause_are_one_line() -> None:
+    """Whatever their names; one that waits for something else, or joins for the same, is judged by its cause."""
+    lines = NewLines()
+
+    def waits(name: str, why: str) -> ActionResult:
+        result = _result(ResultState.REFUSED, "Unavailable", f"{name}: {why}")
+        return msgspec.structs.replace(result, action=msgspec.structs.replace(result.action, group=name, target=name))
+
+    def told(*results: ActionResult) -> list[tuple[str, object]]:
+        found = lines.of(tuple(result_lines(LoopReport(at_seconds=NOW, results=results))))
+        return [(line.message, line.fields.get("targets")) for line in found]
+
+    first, second, third = (waits(name, f"throttled; asked again in {left} s") for name, left in (("a", 5), ("b", 4), ("c", 3)))
+    assert told(first, second) == [("2 targets wait, for example: a: throttled; asked again in 5 s", ("a", "b"))]
+    assert told(second, third) == []
+    other = waits("d", "no route to host")
+    assert told(first, other) == [("d: no route to host", None)]

@@ -3,15 +3,14 @@
 import pytest
 
 from reconciler.platforms.crusoe.writing.account import Account
-from reconciler.platforms.crusoe.writing.calls import CrusoeError
-from reconciler.platforms.crusoe.writing.checking import checks, operation_text
+from reconciler.platforms.crusoe.writing.checking import checks
 from reconciler.platforms.crusoe.writing.client import Credentials, HttpCrusoe, read_credentials
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.live_platforms import Check, State
 from tests.aws.policies import policy_set
 from tests.crusoe.documents import TYPE
 from tests.crusoe.loops import HEAD, group_text
-from tests.crusoe.service.server import ACCESS_KEY, Service
+from tests.crusoe.service.server import Service
 from tests.crusoe.writes import Writer
 
 POLICY = policy_set(HEAD + group_text())
@@ -138,15 +137,3 @@ def test_no_organization(service: Service) -> None:
     )
     assert list(checks(Account(client, client.credentials), POLICY)) == [read(1), told, EXPERIMENTAL]
     assert service.count("GET", "reservations") == 0
-
-
-def test_an_operation_that_can_be_read(service: Service) -> None:
-    """Nothing is wrong with it; where nobody can tell why one cannot be read, that is no answer."""
-    pool = service.account.add(count=1)
-    account = Writer(service, key=ACCESS_KEY).account
-    number = account.set_count(pool.id, 2)
-    assert (number, operation_text(account, number)) == (next(iter(service.account.operations)), "")
-    service.account.operations.clear()
-    service.account.faults.append(("GET", "/nodepools/operations", BROKEN))
-    with pytest.raises(CrusoeError, match="internal_error: try later"):
-        operation_text(account, number)

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
-from reconciler.decisions.removal.drain_report import DEFAULT_THRESHOLDS, DrainReport, NodeDrain, Pin, drain_report
+from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin, drain_report
 from reconciler.policy.documents import Hold, ScaleDown, Toggle
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
@@ -179,8 +179,3 @@ def test_a_node_with_nothing_in_use_passes_at_zero(cpu: str, permille: int | Non
         found = _report(cluster, 0)
         assert (found.nodes[0].utilization_permille, found.nodes[0].safe) == (permille, safe)
         assert [pin.nodes for pin in found.pins] == [("general-1",)] * (owner is None)
-
-
-def test_thresholds_unless_told() -> None:
-    """As the command line documents them."""
-    assert DEFAULT_THRESHOLDS == (30, 50, 70, 90)

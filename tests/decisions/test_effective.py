@@ -64,7 +64,7 @@ def test_the_document_wins_over_annotation_tier_and_defaults() -> None:
         defaults=GroupFields(scale_down=_down(240)),
     )
     found = _group(rules, options=(_option(120),))
-    assert found.unneeded_time_seconds == 60
+    assert found.scale_down.unneeded_time_seconds == 60
     assert [(origin.source, origin.value) for origin in found.chains["scaleDown.unneededTime"]] == [
         ("policies/general.yaml:14:5", "1m"),
         (ORIGIN, "2m"),
@@ -79,16 +79,16 @@ def test_each_source_wins_when_the_nearer_ones_are_silent() -> None:
     tiers = (Tier(name="spot", defaults=GroupFields(scale_down=_down(180))),)
     defaults = GroupFields(scale_down=_down(240))
     bare = node_group("general", tier="spot")
-    assert _group(policy(bare, tiers=tiers, defaults=defaults), options=(_option(120),)).unneeded_time_seconds == 120
-    assert _group(policy(bare, tiers=tiers, defaults=defaults)).unneeded_time_seconds == 180
-    assert _group(policy(node_group("general"), defaults=defaults)).unneeded_time_seconds == 240
-    assert _group(policy(node_group("general"))).unneeded_time_seconds == 600
+    assert _group(policy(bare, tiers=tiers, defaults=defaults), options=(_option(120),)).scale_down.unneeded_time_seconds == 120
+    assert _group(policy(bare, tiers=tiers, defaults=defaults)).scale_down.unneeded_time_seconds == 180
+    assert _group(policy(node_group("general"), defaults=defaults)).scale_down.unneeded_time_seconds == 240
+    assert _group(policy(node_group("general"))).scale_down.unneeded_time_seconds == 600
 
 
 def test_target_annotations_can_be_ignored() -> None:
     """targetAnnotations: Ignore leaves them out of the chain."""
     rules = policy(node_group("general"), target_annotations=TargetAnnotations.IGNORE)
-    assert _group(rules, options=(_option(120),)).unneeded_time_seconds == 600
+    assert _group(rules, options=(_option(120),)).scale_down.unneeded_time_seconds == 600
 
 
 def test_sizes_come_from_the_annotations_when_the_document_is_silent() -> None:
@@ -200,4 +200,4 @@ def test_what_a_discovered_target_says_itself_wins_over_its_tier() -> None:
             target_annotations=read,
         )
         found = _group(rules, options=(_option(120),), min_size=0, max_size=3)
-        assert (found.tier, found.unneeded_time_seconds) == ("spot", seconds)
+        assert (found.tier, found.scale_down.unneeded_time_seconds) == ("spot", seconds)

@@ -131,7 +131,8 @@ def test_the_option_of_the_target(document: Counting | None, option: int, annota
     cluster.target("general", 1, options=(TargetOption(key="scaleDown.daemonSetUtilization", value=option, origin=ORIGIN),))
     group = node_group("general", scale_down=ScaleDown(daemon_set_utilization=document))
     found = effective_groups(cluster.world(), policy(group, target_annotations=annotations), NOW)[0]
-    assert (found.ignores_daemonsets, found.ignores_mirror_pods) == (ignored, False)
+    assert found.scale_down.daemon_set_utilization is (Counting.IGNORE if ignored else Counting.COUNT)
+    assert found.scale_down.mirror_pod_utilization is Counting.COUNT
 
 
 def test_the_annotation_wins_over_defaults() -> None:
@@ -140,7 +141,7 @@ def test_the_annotation_wins_over_defaults() -> None:
     cluster.target("general", 1, options=(TargetOption(key="scaleDown.daemonSetUtilization", value=0, origin=ORIGIN),))
     rules = policy(node_group("general"), defaults=GroupFields(scale_down=NO_DAEMONSETS))
     found = effective_groups(cluster.world(), rules, NOW)[0]
-    assert not found.ignores_daemonsets
+    assert found.scale_down.daemon_set_utilization is Counting.COUNT
     assert [(origin.source, origin.value) for origin in found.chains["scaleDown.daemonSetUtilization"]] == [
         (ORIGIN, "Count"),
         ("policies/test.yaml:1:1 (policy defaults)", "Ignore"),

@@ -72,9 +72,44 @@ AMOUNTS = {
         ("here 0",),
     ),
     "written with pods": (
-        partial(_made, Template(capacity=(("cpu", 8000), ("pods", 30)))),
-        (amounts("8", "0", 30), amounts("8", "0", 30)),
+        partial(_made, Template(capacity=(("cpu", 8000), ("memory", 32 * GI), ("pods", 30)))),
+        (amounts("8", "32Gi", 30), amounts("8", "32Gi", 30)),
         ("here 0",),
+    ),
+    "written without memory, which nothing else tells": (partial(_made, Template(capacity=(("cpu", 8000),))), None, ()),
+    "pods written, the rest said by the target": (
+        partial(
+            _made,
+            Template(capacity=(("pods", 30),)),
+            target=TargetTemplate(capacity=BIG, allocatable=OFFERED, origins=("annotations",)),
+        ),
+        (amounts("16", "64Gi", 30), amounts("15", "60Gi", 30)),
+        ("here 0", "annotations"),
+    ),
+    "pods written, the rest seen on its node": (
+        partial(_made, Template(capacity=(("pods", 30),)), nodes=_node(gpu=2)),
+        (amounts("4", "16Gi", 30, gpu=2),) * 2,
+        ("here 0", LIVE),
+    ),
+    "a device written, the rest seen on its node": (
+        partial(_made, Template(capacity=(("nvidia.com/gpu", 2),)), nodes=_node()),
+        (amounts("4", "16Gi", 110, gpu=2),) * 2,
+        ("here 0", LIVE),
+    ),
+    "cpu written, of which the target keeps one core": (
+        partial(_made, Template(capacity=(("cpu", 8000),)), target=TargetTemplate(capacity=BIG, allocatable=OFFERED)),
+        (amounts("8", "64Gi", 200), amounts("7", "60Gi", 200)),
+        ("here 0",),
+    ),
+    "another machine written: no device of its node": (
+        partial(_made, WRITTEN, nodes=_node(gpu=2)),
+        (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)),
+        ("here 0",),
+    ),
+    "a resource in each of two levels": (
+        partial(_made, Template(capacity=(("pods", 30),)), WRITTEN),
+        (amounts("8", "32Gi", 30), amounts("8", "32Gi", 30)),
+        ("here 0", "here 1"),
     ),
     "written with what is reserved": (
         partial(_made, Template(reserved=(("cpu", 500), ("memory", 4 * GI))), WRITTEN),
@@ -102,9 +137,9 @@ AMOUNTS = {
         (BIG, OFFERED),
         (),
     ),
-    "said by both: the policy": (
-        partial(_made, WRITTEN, target=TargetTemplate(capacity=BIG)),
-        (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)),
+    "said by both: the policy, and how many pods the target": (
+        partial(_made, WRITTEN, target=TargetTemplate(capacity=BIG, allocatable=OFFERED)),
+        (amounts("8", "32Gi", 200), amounts("8", "32Gi", 200)),
         ("here 0",),
     ),
     "seen on its node": (partial(_made, nodes=_node()), (amounts("4", "16Gi", 110), amounts("4", "16Gi", 110)), (LIVE,)),
@@ -402,22 +437,25 @@ def test_a_hold_of_the_group_comes_before_those_of_its_tier_and_target() -> None
 def test_choices_of_a_group() -> None:
     """Each as written, and what is built in."""
     quiet = _group(policy(node_group("general")))
-    assert (quiet.ignores_daemonsets, quiet.ignores_mirror_pods, quiet.platform_chooses) == (False, False, False)
-    assert (quiet.consolidates, quiet.removals_enabled, quiet.whole, quiet.price_micros) == (False, True, False, None)
-    down = ScaleDown(
+    assert (quiet.scale_down.daemon_set_utilization, quiet.scale_down.mirror_pod_utilization) == ("Count", "Count")
+    assert (quiet.scale_down.consolidation.mode, quiet.scale_down.mode) == (Toggle.DISABLED, Toggle.ENABLED)
+    assert (quiet.platform_chooses, quiet.whole, quiet.price_micros) == (False, False, None)
+    down = ScaleDown[None](
         mode=Toggle.DISABLED, daemon_set_utilization=Counting.IGNORE, mirror_pod_utilization=Counting.IGNORE,
         without_machines=WithoutMachines.PLATFORM_CHOOSES,
     )  # fmt: skip
     told = _group(policy(node_group("general", scale_down=down)))
-    assert (told.ignores_daemonsets, told.ignores_mirror_pods, told.platform_chooses) == (True, True, True)
-    assert told.removals_enabled is False
+    assert (told.scale_down.daemon_set_utilization, told.scale_down.mirror_pod_utilization) == (Counting.IGNORE, Counting.IGNORE)
+    assert (told.scale_down.mode, told.platform_chooses) == (Toggle.DISABLED, True)
 
 
 @pytest.mark.parametrize(("value", "ignores"), [(1, True), (0, False)])
 def test_the_target_may_say_that_daemonsets_do_not_count(value: int, ignores: bool) -> None:
     """By its own option."""
     option = TargetOption(key="scaleDown.daemonSetUtilization", value=value, origin="annotation x")
-    assert _group(policy(node_group("general")), options=(option,)).ignores_daemonsets is ignores
+    assert _group(policy(node_group("general")), options=(option,)).scale_down.daemon_set_utilization is (
+        Counting.IGNORE if ignores else Counting.COUNT
+    )
 
 
 @pytest.mark.parametrize(("own", "listed", "micros"), [("0.50", "0.70", 500_000), ("", "0.70", 700_000), ("", "", None)])

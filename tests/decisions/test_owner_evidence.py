@@ -25,6 +25,8 @@ TERMS = Terms(now_seconds=NOW, first_seen_seconds=NOW)
 SINCE = "since 2027-01-15T07:59:00Z"
 UNTIL = "a person's write holds for 1h, until 2027-01-15T08:59:00Z"
 EDIT = f"managedFields: kubectl-edit (Update) owns spec.replicas {SINCE}"
+NO_FIELDS = "managedFields are missing"
+CAPTURE = " (a capture has them with `kubectl get --show-managed-fields`, or from `reconciler snapshot`)"
 LABEL = "label topology.cluster.x-k8s.io/owned is set"
 WHERE = "Cluster topology machineDeployments[md]"
 FREE = "no manager owns spec.replicas"
@@ -85,7 +87,7 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
     "it does not say its replicas": (_facts(None, US), TERMS, (UNKNOWN, "", ("spec.replicas is missing or unreadable",))),
     "nobody can tell who wrote": (
         _facts(3, managed_fields_present=False), TERMS,
-        (UNKNOWN, "", ("managedFields are missing, so nobody can tell who set spec.replicas",)),
+        (UNKNOWN, "", (f"{NO_FIELDS}, so nobody can tell who set spec.replicas{CAPTURE}",)),
     ),
     "nobody owns it": (_facts(), TERMS, (OURS, "", (FREE,))),
     "nobody owns it at zero": (_facts(0), TERMS, (OURS, "", (FREE,))),
@@ -174,7 +176,7 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
         (UNKNOWN, "topology", (LABEL, "its Cluster, or the entry of it there, could not be read")),
     ),
     "its topology, and managed fields are missing": (
-        _of_topology(managed_fields_present=False), TERMS, (UNKNOWN, "topology", (LABEL, "managedFields are missing")),
+        _of_topology(managed_fields_present=False), TERMS, (UNKNOWN, "topology", (LABEL, f"{NO_FIELDS}{CAPTURE}")),
     ),
     "its topology leaves it unset and nobody owns it": (
         _of_topology(), TERMS, (OURS, "", (f"{WHERE} leaves replicas unset and {FREE}",)),

@@ -32,7 +32,7 @@ VALUES: dict[str, Object] = {
 @cache
 def kustomized(path: str) -> str:
     """The output of `kustomize build` on a directory below examples/deploy."""
-    return _output(_path("kustomize"), "build", str(DEPLOY / path))
+    return _output(installed("kustomize"), "build", str(DEPLOY / path))
 
 
 def overlay(name: str) -> list[Object]:
@@ -52,7 +52,7 @@ def with_component(name: str, component: str | tuple[str, ...], directory: Path,
     patches = {"patches": [{"path": "patch.yaml"}]} if patch else {}
     head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
     file.write_text(yaml.safe_dump({**head, **parts, **patches}))
-    return list(yaml.safe_load_all(_output(_path("kustomize"), "build", str(directory))))
+    return list(yaml.safe_load_all(_output(installed("kustomize"), "build", str(directory))))
 
 
 def chart(values: Object, directory: Path, namespace: str = "reconciler") -> list[Object]:
@@ -66,7 +66,7 @@ def helm_template(values: Object, directory: Path, namespace: str = "reconciler"
     """`helm template` with a file of values, whatever comes of it."""
     file = directory / "values.yaml"
     file.write_text(yaml.safe_dump(values))
-    command = (_path("helm"), "template", "reconciler", CHART, "--include-crds", "--namespace", namespace, "--values", file)
+    command = (installed("helm"), "template", "reconciler", CHART, "--include-crds", "--namespace", namespace, "--values", file)
     return subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, env=_home(directory))
 
 
@@ -74,7 +74,7 @@ def helm_lint(values: Object, directory: Path) -> "subprocess.CompletedProcess[s
     """`helm lint --strict` with a file of values."""
     file = directory / "values.yaml"
     file.write_text(yaml.safe_dump(values))
-    command = (_path("helm"), "lint", "--strict", CHART, "--values", file)
+    command = (installed("helm"), "lint", "--strict", CHART, "--values", file)
     return subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, env=_home(directory))
 
 
@@ -82,7 +82,8 @@ def notes(values: Object, directory: Path) -> str:
     """What helm says after an installation with these values."""
     file = directory / "values.yaml"
     file.write_text(yaml.safe_dump(values))
-    command = (_path("helm"), "install", "reconciler", CHART, "--dry-run=client", "--namespace", "reconciler", "--values", file)
+    words = ("install", "reconciler", CHART, "--dry-run=client", "--namespace", "reconciler", "--values", file)
+    command = (installed("helm"), *words)
     done = subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, env=_home(directory))
     assert done.returncode == 0, done.stderr
     return done.stdout.partition("\nNOTES:\n")[2]
@@ -91,7 +92,7 @@ def notes(values: Object, directory: Path) -> str:
 def kubeconform(schemas: Path, file: Path) -> "subprocess.CompletedProcess[str]":
     """`kubeconform --strict` on one file, with the schemas of one directory and no others."""
     location = f"{schemas}/{{{{.Group}}}}_{{{{.ResourceAPIVersion}}}}_{{{{.ResourceKind}}}}.json"
-    command = (_path("kubeconform"), "-strict", "-summary", "-schema-location", location, str(file))
+    command = (installed("kubeconform"), "-strict", "-summary", "-schema-location", location, str(file))
     return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
@@ -116,7 +117,8 @@ def _home(directory: Path) -> dict[str, str]:
     return {"HOME": str(directory), "PATH": "/usr/bin:/bin"}
 
 
-def _path(name: str) -> str:
+def installed(name: str) -> str:
+    """Where the program is that the tests use."""
     try:
         return str(program(name))
     except NotAvailableError as error:

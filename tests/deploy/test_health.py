@@ -7,7 +7,7 @@ import pytest
 import yaml
 from lupa import LuaRuntime
 
-from reconciler.control.policy.custom_status import of_group, of_invalid, of_policy
+from reconciler.control.policy.custom_status import of_awaiting, of_group, of_invalid, of_policy
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.kube.custom.status import Condition
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState
@@ -61,11 +61,12 @@ def health(item: dict[str, Any]) -> tuple[str, str]:
     (resource(of_invalid((PROBLEM,), "It is not used", held=False)), "Degraded", "min 5 is above max 3"),
     (resource(of_invalid((PROBLEM,), "It is held", held=True)), "Degraded", "min 5 is above max 3"),
     (resource(of_policy("abc is in force", None)), "Healthy", "abc is in force"),
+    (resource(of_awaiting("there is no NodeGroupPolicy prod")), "Progressing", "there is no NodeGroupPolicy prod"),
     (resource(None), "Progressing", "not judged yet"),
     (resource(of_group(line(3, 3), observed=False), generation=1), "Progressing", "not judged yet"),
     (resource(()), "Progressing", "no condition yet"),
 ], ids=[
-    "current", "resizing", "observed", "held", "invalid", "invalid and held", "policy", "new", "changed", "empty",
+    "current", "resizing", "observed", "held", "invalid", "invalid and held", "policy", "waiting", "new", "changed", "empty",
 ])  # fmt: skip
 def test_argo_cd_sees_what_the_conditions_say(item: dict[str, Any], status: str, words: str) -> None:
     """A held group is Healthy with its message, an invalid one Degraded, held or not, and a resize is Progressing."""
@@ -84,7 +85,8 @@ def test_argo_cd_has_the_check_for_every_kind() -> None:
 
 def test_a_sync_neither_writes_replicas_nor_prunes_groups() -> None:
     """ignoreDifferences needs the group to be named and RespectIgnoreDifferences to reach a sync; policies are kept."""
-    applications = {item["metadata"]["name"]: item["spec"] for item in documents("argocd/application.yaml")}
+    files = ("argocd/policy-as-custom-resources.yaml", "argocd/clusters.yaml")
+    applications = {item["metadata"]["name"]: item["spec"] for file in files for item in documents(file)}
     (ignored,) = applications["clusters"]["ignoreDifferences"]
     assert (ignored["group"], ignored["jsonPointers"]) == ("cluster.x-k8s.io", ["/spec/replicas"])
     assert "RespectIgnoreDifferences=true" in applications["clusters"]["syncPolicy"]["syncOptions"]
@@ -94,8 +96,7 @@ def test_a_sync_neither_writes_replicas_nor_prunes_groups() -> None:
 
 def test_flux_asks_for_conditions_that_are_written() -> None:
     """Both kinds have a check; what it reads is in the status schema of the kind, and the types are those that are written."""
-    policies = next(item for item in documents("flux/kustomizations.yaml") if item["metadata"]["name"] == "node-group-policies")
-    checks = policies["spec"]["healthCheckExprs"]
+    checks = flux_checks()
     assert [(one["apiVersion"], one["kind"]) for one in checks] == [
         ("reconciler.dev/v1alpha1", kind) for kind in ("NodeGroup", "NodeGroupPolicy")
     ]
@@ -118,9 +119,19 @@ def test_flux_asks_for_conditions_that_are_written() -> None:
 ], ids=["current", "resizing", "held", "invalid", "changed", "refused policy"])  # fmt: skip
 def test_flux_sees_what_the_conditions_say(kind: str, item: dict[str, Any], current: bool, failed: bool) -> None:
     """A held group is waited for no longer than one that is as desired, an invalid one fails at once."""
-    policies = next(one for one in documents("flux/kustomizations.yaml") if one["metadata"]["name"] == "node-group-policies")
+    policies = next(
+        one for one in documents("flux/policy-as-custom-resources.yaml") if one["metadata"]["name"] == "node-group-policies"
+    )
     check = next(one for one in policies["spec"]["healthCheckExprs"] if one["kind"] == kind)
     assert (cel(check["current"], item), cel(check["failed"], item)) == (current, failed)
+
+
+def flux_checks() -> list[dict[str, str]]:
+    items = documents("flux/policy-as-custom-resources.yaml")
+    found: list[dict[str, str]] = next(
+        item["spec"]["healthCheckExprs"] for item in items if item["metadata"]["name"] == "node-group-policies"
+    )
+    return found
 
 
 def cel(expression: str, item: dict[str, Any]) -> bool:

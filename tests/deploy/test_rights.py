@@ -23,12 +23,13 @@ CAPI = "cluster.x-k8s.io"
 CLUSTERS = "clusters"
 READ = ("get", "list", "watch")
 WORKLOAD = {
-    "": ("nodes", "pods", "namespaces", "replicationcontrollers", "persistentvolumes", "persistentvolumeclaims"),
+    "": ("nodes", "pods", "namespaces", "replicationcontrollers", "persistentvolumes", "persistentvolumeclaims", "limitranges"),
     "apps": ("replicasets", "statefulsets", "daemonsets", "deployments"),
     "batch": ("jobs",),
     "policy": ("poddisruptionbudgets",),
     "scheduling.k8s.io": ("priorityclasses",),
     "storage.k8s.io": ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
+    "node.k8s.io": ("runtimeclasses",),
     "resource.k8s.io": ("deviceclasses",),
     "reconciler.dev": ("nodegrouppolicies", "nodegroups"),
 }

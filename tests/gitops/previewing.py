@@ -76,7 +76,9 @@ class Run:
             telling.forget_cluster()
             return place.client(token)
 
-        self.previewer = Previewer(settings, connect, telling.previews, lambda: self.clock, Log(self.log, lambda: self.clock))
+        self.previewer = Previewer(
+            settings, connect, telling.previews, telling.base, lambda: self.clock, Log(self.log, lambda: self.clock)
+        )
 
     def _world(self):
         self.reads += 1

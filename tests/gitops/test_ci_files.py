@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import click
@@ -47,7 +48,7 @@ def test_action_uses_no_other_action():
 def test_action_names_options_that_exist():
     """The preview of the action is a command that this version has, and every input is used."""
     script = ACTION["runs"]["steps"][1]
-    assert named(script["run"]) <= options("preview")
+    assert named(script["run"]) <= options("preview") | options("previewer")
     used = " ".join(script["env"].values())
     assert set(re.findall(r"inputs\.([a-z-]+)", used)) == set(ACTION["inputs"])
 
@@ -58,11 +59,43 @@ def test_outputs_of_the_action_are_written():
     assert named_here == {"has-changes", "digest", "summary", "comment-url", "preview-json-path"}
 
 
+def _words(tmp_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """The script of the action with a program that writes its words down, one a line."""
+    program = tmp_path / "bin" / "python"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nfor word; do printf "%s\\n" "$word"; done\n')
+    program.chmod(0o755)
+    given = dict.fromkeys(ACTION["runs"]["steps"][1]["env"], "") | {
+        "PATH": "/usr/bin:/bin",
+        "GITHUB_OUTPUT": str(tmp_path / "out"),
+    }
+    given |= {"TARGET": str(tmp_path), "REPOSITORY": "/w", "BASE": "b", "HEAD": "HEAD", "POLICY_PATH": "policies", **inputs}
+    command = ["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]]
+    return subprocess.run(command, env=given, capture_output=True, text=True, check=False)
+
+
+def test_action_takes_rendered_directories(tmp_path: Path):
+    """In place of revisions and of a place in the repository; relative ones are below the checkout."""
+    done = _words(tmp_path, BASE_DIR="/tmp/rendered/base", HEAD_DIR="out/head", CLUSTER_REF="refs/x")
+    words = done.stdout.splitlines()
+    assert {"--base-dir=/tmp/rendered/base", "--head-dir=/w/out/head", "--cluster-ref=refs/x"} <= set(words)
+    assert not [word for word in words if word.startswith(("--base=", "--head=", "--path="))]
+
+
+@pytest.mark.parametrize(("inputs", "why"), [
+    ({"BASE_DIR": "a", "CLUSTER_REF": "refs/x"}, "head-dir"), ({"HEAD_DIR": "a", "CLUSTER_REF": "refs/x"}, "base-dir"),
+    ({"BASE_DIR": "a", "HEAD_DIR": "b", "CLUSTER": "snapshots"}, "cluster-ref"),
+])  # fmt: skip
+def test_action_refuses_half_of_it(tmp_path: Path, inputs: dict[str, str], why: str):
+    """One directory alone, or a snapshot at a base that nobody names."""
+    done = _words(tmp_path, **inputs)
+    assert done.returncode != 0
+    assert why in done.stderr
+
+
 @pytest.mark.parametrize("published", [False, True])
 def test_action_script_runs(tmp_path: Path, published: bool):
     """The script with hostile inputs: each arrives as one word, nothing is expanded."""
-    import subprocess
-
     program = tmp_path / "bin" / "python"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nfor word; do printf "%s\\0" "$word"; done > {tmp_path}/words\n')
@@ -72,7 +105,8 @@ def test_action_script_runs(tmp_path: Path, published: bool):
         "TARGET": str(tmp_path), "REPOSITORY": "/w s", "BASE": hostile, "HEAD": "HEAD",
         "POLICY_PATH": "p q", "CLUSTER": "-x", "POLICY_NAME": "",
         "CLUSTER_REF": hostile if published else "", "CLUSTER_NAME": hostile if published else "",
-        "COMMENT": "true", "COMMENT_KEY": hostile, "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
+        "BASE_DIR": "", "HEAD_DIR": "", "COMMENT": "true", "COMMENT_KEY": hostile, "RENEW": "false",
+        "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
     }  # fmt: skip
     subprocess.run(["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]], env=environment, check=True)
     words = (tmp_path / "words").read_text().split("\0")[:-1]
@@ -83,6 +117,36 @@ def test_action_script_runs(tmp_path: Path, published: bool):
         "--comment", f"--comment-key={hostile}",
     ]  # fmt: skip
     assert not (tmp_path / "CANARY").exists()
+
+
+def test_action_renews_what_is_open(tmp_path: Path):
+    """On a push: one round over the open pull requests. The token is in a file of its own for as long as it runs."""
+    import subprocess
+
+    program = tmp_path / "bin" / "python"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nfor word; do printf "%s\\0" "$word"; done > {tmp_path}/words\nstat -c %a {tmp_path}/token\n')
+    program.chmod(0o755)
+    environment = {
+        "TARGET": str(tmp_path), "REPOSITORY": "/w s", "BASE": "", "HEAD": "HEAD", "POLICY_PATH": "p q", "CLUSTER": "snap shot",
+        "POLICY_NAME": "", "CLUSTER_REF": "", "CLUSTER_NAME": "$(prod)", "COMMENT": "true", "COMMENT_KEY": "", "RENEW": "true",
+        "GITHUB_TOKEN": "secret", "GITHUB_API_URL": "https://api", "GITHUB_REPOSITORY": "a/b", "GITHUB_SERVER_URL": "https://host",
+        "GITHUB_REF_NAME": "main", "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
+    }  # fmt: skip
+    script = ["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]]
+    done = subprocess.run(script, env=environment, check=True, capture_output=True, text=True)
+    assert (done.stdout, (tmp_path / "token").exists()) == ("600\n", False)
+    words = (tmp_path / "words").read_text().split("\0")[:-1]
+    assert words[:5] == ["-I", "-m", "reconciler", "previewer", "--once"]
+    assert {word.partition("=")[0] for word in words[4:]} <= options("previewer")
+    assert set(words) > {
+        "--repository=a/b", "--git=https://host/a/b", "--branch=main", "--path=p q", "--cluster=/w s/snap shot",
+        "--cluster-name=$(prod)", "--forks=never",
+    }  # fmt: skip
+    assert "secret" not in " ".join(words)
+    for missing in ("CLUSTER", "CLUSTER_NAME"):
+        failed = subprocess.run(script, env=environment | {missing: ""}, check=False, capture_output=True, text=True)
+        assert (failed.returncode != 0, "renew needs cluster" in failed.stderr) == (True, True)
 
 
 def test_pre_commit_hook():
@@ -97,22 +161,39 @@ def test_pre_commit_hook():
 
 
 def test_gitlab_example():
-    """Its preview has options that exist, runs for merge requests, and its image is pinned."""
-    job = GITLAB["node-groups"]
-    script = "\n".join(job["script"])
-    assert named(script.partition("reconciler preview")[2]) <= options("preview")
-    assert job["rules"][0]["if"] == '$CI_PIPELINE_SOURCE == "merge_request_event"'
-    assert job["image"]["name"] == "$RECONCILER_IMAGE"
-    assert re.search("@sha256:[0-9a-f]{64}$", job["variables"]["RECONCILER_IMAGE"])
+    """Its previews have options that exist, run for every merge request and for what moves below; the image is pinned."""
+    for name, command in (("node-groups", "preview"), ("node-groups-renew", "previewer")):
+        job = GITLAB[name]
+        script = "\n".join(job["script"])
+        assert named(script.partition(f"reconciler {command} ")[2]) <= options(command)
+        assert not any("changes" in rule for rule in job["rules"])
+        assert job["extends"] == ".node-groups"
+    train, every = GITLAB["node-groups"]["rules"]
+    assert every == {"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}
+    assert train == {"if": f'{every["if"]} && $CI_MERGE_REQUEST_EVENT_TYPE == "merge_train"', "variables": {"COMMENT": ""}}
+    assert GITLAB["node-groups"]["variables"] == {"GIT_DEPTH": "0", "COMMENT": "--comment"}
+    shared = GITLAB[".node-groups"]
+    assert shared["image"]["name"] == "$RECONCILER_IMAGE"
+    assert re.search("@sha256:[0-9a-f]{64}$", shared["variables"]["RECONCILER_IMAGE"])
 
 
 def test_github_example():
-    """Least rights, actions by commit id, never on a target that would give a fork's change a token."""
+    """Least rights, actions by commit id, never on a target that would give a fork's change a token; no filter on paths, which
+    ends at 300 files; a pull request that goes into another branch, a queue and what is pushed to the branch each start it."""
     assert GITHUB["permissions"] == {}
-    assert set(GITHUB[True]) == {"pull_request"}
-    steps = GITHUB["jobs"]["preview"]["steps"]
-    assert all(re.search("@[0-9a-f]{40}$", step["uses"]) for step in steps)
-    assert set(steps[1]["with"]) <= set(ACTION["inputs"])
+    assert GITHUB[True] == {
+        "pull_request": {"types": ["opened", "synchronize", "reopened", "edited"]},
+        "merge_group": None,
+        "push": {"branches": ["main"]},
+    }  # fmt: skip
+    conditions = {name: job["if"] for name, job in GITHUB["jobs"].items()}
+    assert conditions == {"preview": "github.event_name != 'push'", "renew": "github.event_name == 'push'"}
+    for job in GITHUB["jobs"].values():
+        steps = job["steps"]
+        assert all(re.search("@[0-9a-f]{40}$", step["uses"]) for step in steps)
+        assert set(steps[1]["with"]) <= set(ACTION["inputs"])
+        assert job["permissions"] == {"contents": "read", "pull-requests": "write"}
+    assert GITHUB["jobs"]["preview"]["steps"][0]["with"]["fetch-depth"] == 0
 
 
 @pytest.mark.parametrize("path", ["action.yml", ".pre-commit-hooks.yaml", "examples/ci/gitlab.yml", "examples/ci/github.yml"])

@@ -30,7 +30,7 @@ TIP, KNOWN = "a" * 40, "b" * 40
 )
 def test_the_last_words_of_git(printed: str, told: str) -> None:
     """Two hundred characters of the last line that says anything, in quotes and without what steers a terminal."""
-    assert repository._said(printed) == told
+    assert repository.said(printed) == told
 
 
 def test_whether_a_work_tree_is_that_of_a_repository(tmp_path: Path) -> None:

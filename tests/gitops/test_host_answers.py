@@ -153,5 +153,5 @@ def test_what_gitlab_says_is_left(headers: dict[str, str], quota: Quota | None) 
 def test_bounds_of_a_comment() -> None:
     """The longest marker and stamp that there may be leave the room that is promised; the far future begins 10^12 later."""
     assert (MOST_AHEAD, STAMP_ROOM) == (1_000_000_000_000, 400)
-    longest = Message(key="k" * 100, digest="sha256:" + "1" * 64, head="f" * 64, order=10**18 - 1, markdown="")
+    longest = Message(key="k" * 100, digest="sha256:" + "1" * 64, head="f" * 64, base="f" * 32, order=10**18 - 1, markdown="")
     assert len(body(longest)) <= STAMP_ROOM

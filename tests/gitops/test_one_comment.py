@@ -11,6 +11,7 @@ from reconciler.gitops.pull_requests.comment import (
     Outcome,
     Posted,
     Standing,
+    base_stamp,
     body,
     marker,
     post,
@@ -66,6 +67,17 @@ def test_marker_and_stamp() -> None:
         "<!-- reconciler-preview prod -->\n<!-- reconciler-stamp digest=sha256:1 head=abc order=1000 -->\n"
         "Plan\n\ntext\n\n<sub>foot</sub>\n"
     )
+
+
+def test_the_stamp_says_what_was_compared_with() -> None:
+    """Another base is told although the text is the same: the foot names it. It is one by name, or by what is there."""
+    stamps = [base_stamp(name, content) for name, content in (("main", "1"), ("main", "2"), ("forged", "1"), ("main1", ""))]
+    assert len(set(stamps)) == 4
+    told = changed(base=stamps[0])
+    assert f" base={stamps[0]} order=" in body(told)
+    assert standing(Notes(body(told)), "prod") == Standing(digest="sha256:1", head="abc", base=stamps[0], order=1000)
+    for base, posted in ((stamps[0], Posted.UNCHANGED), (stamps[1], Posted.UPDATED), ("", Posted.UPDATED)):
+        assert post(Notes(body(told)), changed(base=base)).posted is posted
 
 
 @pytest.mark.parametrize(

@@ -103,18 +103,87 @@ def test_digest_does_not_depend_on_commits(repo: GitRepo, preview: Preview):
     assert first[-1].split(" · ")[0] == second[-1].split(" · ")[0]
 
 
-def test_merge_base_is_what_is_compared(repo: GitRepo, preview: Preview):
-    """What happened on `main` since is not part of the change; with --base-tip it is."""
+def test_what_the_merge_gives_is_compared_with_the_base_of_today(repo: GitRepo, preview: Preview):
+    """What happened on `main` since is in both sides, and no part of the change; with --base-tip the head stands as it is."""
     change(repo, {"policies/general.yaml": group("general").replace("max: 5", "max: 6")})
     repo.git("switch", "--quiet", "main")
-    repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
+    base = repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
     result = preview("--base", "main", "--head", "change")
-    assert "where the branches went apart" in result.out
+    assert f"base main at {base[:12]}\n" in result.out
+    assert re.search(r"\nhead change at [0-9a-f]{12}, merged into the base\n", result.out)
     assert "size.max 5 -> 6" in result.out
     assert "quiet: size.max" not in result.out
     tips = preview("--base", "main", "--head", "change", "--base-tip").out
     assert "NodeGroup quiet: size.max 9 -> 5 (quiet.yaml:8:18 -> quiet.yaml:8:18)" in tips
-    assert "went apart" not in tips
+    assert "merged" not in tips
+
+
+def test_a_branch_from_before_the_policy_enforced(repo: GitRepo, preview: Preview):
+    """It forked while the policy only observed; since then `main` writes. Merged, its minimum of 5 adds three nodes to the two
+    of `general`, whatever its own tree says of the mode."""
+    observe = POLICY.replace("Enforce", "Observe")
+    repo.commit({"policies/prod.yaml": observe})
+    change(repo, {"policies/general.yaml": group("general").replace("min: 1", "min: 5")})
+    repo.git("switch", "--quiet", "main")
+    repo.commit({"policies/prod.yaml": POLICY})
+    found = document(preview("--base", "main", "--head", "change", "-o", "json").out)
+    assert (found["mode"], found["changed"], found["head"]["merged"]) == ("Enforce", True, True)  # type: ignore[index]
+    sizes = [(pair["before"]["desired"], pair["after"]["desired"]) for pair in found["decision"]["groups"]]  # type: ignore[index]
+    assert sizes == [(2, 5)]
+
+
+def test_a_conflict_is_told_with_its_files(repo: GitRepo, preview: Preview, tmp_path: Path):
+    """With an exit code of its own, in every format, and never as a change of nothing. Other files conflict as well."""
+    change(
+        repo, {"policies/prod.yaml": POLICY.replace("20", "50"), "src": "a", "policies/general.yaml": group("general") + "#\n"}
+    )
+    repo.git("switch", "--quiet", "main")
+    repo.commit({"policies/prod.yaml": POLICY.replace("20", "30"), "src": "b"})
+    saved = tmp_path / "preview.json"
+    result = preview("--base", "main", "--head", "change", "--detailed-exitcode", "--out", saved)
+    assert result.code == 3
+    assert result.err == "error: change cannot be merged into main: 2 conflicts, so nothing was decided\n"
+    told = "policies/prod.yaml:1:1: error: both sides changed it since they went apart, and git cannot merge it [MergeConflict]"
+    assert told in result.out
+    assert "src:1:1: error:" in result.out
+    assert "general.yaml" not in result.out
+    assert "hint: merge the base into the change and resolve the conflict" in result.out
+    markdown = preview("--base", "main", "--head", "change", "-o", "markdown")
+    assert (markdown.code, markdown.out.split("\n")[0]) == (3, "## This change cannot be merged: 2 conflicts")
+    assert told in markdown.out
+    assert "does not differ" not in markdown.out
+    page = preview("--base", "main", "--head", "change", "-o", "html")
+    assert (page.code, "This change cannot be merged" in page.out) == (3, True)
+    found = document(preview("--base", "main", "--head", "change", "-o", "json").out)
+    assert found == document(saved.read_text())
+    assert (found["changed"], found["decision"], found["digest"]) == (True, None, "")
+    assert [(one["file"], one["code"]) for one in found["policyProblems"]] == [  # type: ignore[attr-defined]
+        ("policies/prod.yaml", "MergeConflict"), ("src", "MergeConflict"),
+    ]  # fmt: skip
+
+
+def test_what_is_merged_already_changes_nothing(repo: GitRepo, preview: Preview):
+    head = change(repo, {"policies/prod.yaml": POLICY.replace("20", "50")})
+    repo.git("switch", "--quiet", "main")
+    repo.git("merge", "--quiet", "--ff-only", "change")
+    repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
+    result = preview("--base", "main", "--head", head, "--detailed-exitcode")
+    assert (result.code, "The policy does not differ." in result.out) == (0, True)
+
+
+def test_a_checkout_of_one_commit_says_what_to_fetch(repo: GitRepo, preview: Preview, tmp_path: Path):
+    """As a checkout action makes it by default: the base is not there at all, or history ends before the branches meet."""
+    change(repo, {"policies/general.yaml": group("general").replace("max: 5", "max: 6")})
+    repo.git("switch", "--quiet", "main")
+    repo.commit({"README.md": "1"})
+    clone = GitRepo(tmp_path / "clone")
+    clone.git("fetch", "--quiet", "--depth=1", f"file://{repo.root}", "change:refs/heads/head")
+    for fetched in (False, True):
+        if fetched:
+            clone.git("fetch", "--quiet", "--depth=1", f"file://{repo.root}", "main:refs/remotes/origin/main")
+        result = preview("--repo", clone.root, "--base", "refs/remotes/origin/main", "--head", "head")
+        assert (result.code, result.out) == (1, "")
+        assert "fetch more (`git fetch --unshallow`; in a checkout action fetch-depth: 0)" in result.err
 
 
 def test_renamed_file_is_no_change(repo: GitRepo, preview: Preview):
@@ -202,7 +271,7 @@ def test_json(repo: GitRepo, preview: Preview, tmp_path: Path):
     result = preview("--base", "main", "-o", "json", "--out", saved)
     assert saved.read_text() == result.out
     written = document(result.out)
-    assert written["head"] == {"source": "HEAD", "revision": head, "mergeBase": False}
+    assert written["head"] == {"source": "HEAD", "revision": head, "merged": False}
     assert written["changes"][0]["placeAfter"] == {"file": "prod.yaml", "line": 8, "column": 30}
     pair = written["decision"]["groups"][0]
     assert [pair[side]["settled"] for side in ("before", "after")] == [2, 1]

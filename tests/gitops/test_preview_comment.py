@@ -66,6 +66,61 @@ def test_comment_summary_and_outputs(repo: GitRepo, preview: Preview, job: Host,
     assert len(job.writes()) == 1
 
 
+def test_what_does_not_reach_the_policies_is_told_only_where_something_was(repo: GitRepo, preview: Preview, job: Host):
+    """A workflow that runs for every pull request, whatever files it changes, writes on those of other files nothing."""
+    repo.branch("change")
+    repo.commit({"README.md": "words\n"})
+    assert "no comment was written: the change does not reach the policies" in preview("--base", "main", "--comment").err
+    assert job.comments == []
+    repo.commit({"policies/general.yaml": group("general").replace("min: 1", "min: 4")})
+    preview("--base", "main", "--comment")
+    repo.commit({"policies/general.yaml": group("general")})
+    assert "comment updated" in preview("--base", "main", "--comment").err
+    assert "The policy does not differ." in job.comments[0]["body"]
+
+
+def test_a_pull_request_that_goes_into_another_branch_now(repo: GitRepo, preview: Preview, job: Host):
+    """It was opened against a branch of its author, where its policies stand already; the comment does not outlive that."""
+    change(repo)
+    repo.git("branch", "forged")
+    repo.commit({"policies/quiet.yaml": "# words\n" + group("quiet")})
+    assert "comment written" in preview("--base", "forged", "--comment").err
+    assert "base `forged at" in job.comments[0]["body"]
+    assert "The decision does not differ." in job.comments[0]["body"]
+    assert "comment updated" in preview("--base", "main", "--comment").err
+    assert "base `main at" in job.comments[0]["body"]
+    assert "1 group up (+2 nodes)" in job.comments[0]["body"]
+
+
+def test_a_base_that_moved_is_named_although_nothing_else_is(repo: GitRepo, preview: Preview, job: Host):
+    change(repo)
+    preview("--base", "main", "--comment")
+    repo.git("switch", "--quiet", "main")
+    base = repo.commit({"policies/quiet.yaml": "# words\n" + group("quiet")})
+    assert "comment updated" in preview("--base", "main", "--head", "change", "--comment").err
+    assert f"base `main at {base[:12]}`" in job.comments[0]["body"]
+    assert "merged into the base" in job.comments[0]["body"]
+
+
+def test_a_conflict_is_told_on_the_pull_request(repo: GitRepo, preview: Preview, job: Host, tmp_path: Path):
+    """Other files that conflict are told in the job, and on the pull request only where something was told."""
+    change(repo)
+    repo.commit({"src": "a"})
+    repo.git("switch", "--quiet", "main")
+    repo.commit({"src": "b"})
+    result = preview("--base", "main", "--head", "change", "--comment")
+    assert (result.code, outputs(tmp_path / "output")["has-changes"]) == (3, "true")
+    text = job.comments[0]["body"]
+    assert "## This change cannot be merged: 1 conflict" in text
+    assert "src:1:1: error: both sides changed it" in text
+    job.comments.clear()
+    repo.git("branch", "--force", "change", "main~1")
+    repo.git("switch", "--quiet", "change")
+    repo.commit({"src": "c"})
+    result = preview("--base", "main", "--head", "change", "--comment")
+    assert (result.code, "the change does not reach the policies" in result.err) == (3, True)
+
+
 def test_policy_that_cannot_be_used(repo: GitRepo, preview: Preview, job: Host, tmp_path: Path):
     """The comment says why, the lines are annotated, the exit code is 1."""
     repo.branch("change")

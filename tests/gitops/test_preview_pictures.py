@@ -7,7 +7,7 @@ from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
-SIDE = PreviewSide(source="main", revision="abc", merge_base=False)
+SIDE = PreviewSide(source="main", revision="abc")
 STEPS = 1_000_000
 ONE, FOUR = policy(node_group("general", min=1)), policy(node_group("general", min=4))
 

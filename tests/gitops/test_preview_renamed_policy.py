@@ -8,7 +8,7 @@ from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
-SIDE = PreviewSide(source="main", revision="abc", merge_base=False)
+SIDE = PreviewSide(source="main", revision="abc")
 
 
 def _called(name: str) -> PolicySet:

@@ -89,11 +89,63 @@ def test_only_what_touches_the_policies(github: Place, cluster: Path):
 
 
 def test_what_main_did_since_is_not_told(github: Place, cluster: Path):
-    """Compared is with where the branches went apart."""
+    """It is in the base and in what merging gives."""
     head = github.push(7, {"README.md": "words\n"})
     github.repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
     github.show(7, head)
     assert Run(github, cluster).round() == [(7, Done.UNTOUCHED)]
+
+
+def test_conflicts(place: Place, cluster: Path):
+    """Told with their files where the change reaches the policies, also when git leaves there what the base has: one side took a
+    file away that the other changed. A conflict elsewhere is for others to tell."""
+    changed = {"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9"), "src": "main"}
+    heads = {3: place.push(3, {"src": "change"}), 7: place.push(7, {"policies/quiet.yaml": None})}
+    place.repo.commit(changed)
+    place.host.pulls.clear()
+    for number, head in heads.items():
+        place.show(number, head)
+    assert Run(place, cluster).round() == [(3, Done.UNTOUCHED), (7, Done.CREATED)]
+    (body,) = (comment["body"] for comment in place.host.comments)
+    assert "## This change cannot be merged: 1 conflict\n" in body
+    assert "policies/quiet.yaml:1:1: error: both sides changed it" in body
+
+
+def test_a_base_that_moves_renews_what_was_told(place: Place, cluster: Path):
+    """Within the refresh time, as soon as the policies of the base are others; not for other files of it. The new text names the
+    new commit of the base, and a restart finds what it is about in the comment."""
+    observe = POLICY.replace("Enforce", "Observe")
+    place.repo.commit({"policies/prod.yaml": observe})
+    run = Run(place, cluster)
+    head = place.push(7, MORE)
+    assert run.round() == [(7, Done.CREATED)]
+    run.clock += MINUTE
+    place.repo.commit({"README.md": "words\n"})
+    assert run.round() == [(7, Done.RECENT)]
+    assert "Observe" in place.host.comments[0]["body"]
+    base = place.repo.commit({"policies/prod.yaml": POLICY})
+    assert run.round() == [(7, Done.UPDATED)]
+    text = place.host.comments[0]["body"]
+    assert (f"main at {base[:12]}" in text, f"#7 at {head[:12]}, merged into the base" in text) == (True, True)
+    assert "Observe" not in text
+    again = Run(place, cluster)
+    again.clock = run.clock
+    assert again.round() == [(7, Done.RECENT)]
+    place.repo.commit({"policies/prod.yaml": observe})
+    third = Run(place, cluster)
+    third.clock = run.clock
+    assert third.round() == [(7, Done.UPDATED)]
+
+
+def test_one_round_of_a_job(github: Place, cluster: Path):
+    """A job that renews previews everything again, and its comment stands between those of the jobs before and after it."""
+    github.push(7, MORE)
+    assert Run(github, cluster, order=5_000).round() == [(7, Done.CREATED)]
+    assert " order=5000 -->" in github.host.comments[0]["body"]
+    assert Run(github, cluster, order=6_000).round() == [(7, Done.UNCHANGED)]
+    github.repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
+    assert Run(github, cluster, order=4_000).round() == [(7, Done.NEWER)]
+    assert Run(github, cluster, order=7_000).round() == [(7, Done.UPDATED)]
 
 
 def test_old_branch_point(github: Place, cluster: Path):

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from operator import attrgetter
 
 import msgspec
 import pytest
@@ -13,7 +14,7 @@ from reconciler.policy.field import Field, Kind, Written
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP_POLICY
 from reconciler.policy.fields import document_kind, document_kinds, walk, with_built_in
-from reconciler.policy.levels import group_value
+from reconciler.policy.levels import attributes_of, group_value
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading
 from reconciler.policy.reading.yaml_text import compose_documents
@@ -39,8 +40,9 @@ def _fed(field: Field) -> Iterator[tuple[str, Field | None]]:
 
 def _structs(annotation: object) -> list[type[msgspec.Struct]]:
     """The structs inside an annotation such as `tuple[Window, ...]` or `Selector | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
-        return [annotation]
+    plain = getattr(annotation, "__origin__", annotation)
+    if isinstance(plain, type) and issubclass(plain, msgspec.Struct):
+        return [plain]
     return list(itertools.chain.from_iterable(_structs(part) for part in getattr(annotation, "__args__", ())))
 
 
@@ -165,23 +167,6 @@ def _with_default(field: Field, keys: list[str], default: Written) -> Field:
     return msgspec.structs.replace(field, children=tuple(children))
 
 
-# Attributes of a decided group that hold a default under another name.
-_DECIDED_AS = {
-    "initial_seconds": "backoff_initial_seconds",
-    "max_seconds": "backoff_max_seconds",
-    "reset_seconds": "backoff_reset_seconds",
-}
-# Choices, which a decided group holds as what they mean.
-_MEANS = {
-    "scaleDown.mode": ("removals_enabled", {"Enabled": True, "Disabled": False}),
-    "scaleDown.consolidation.mode": ("consolidates", {"Enabled": True, "Disabled": False}),
-    "scaleDown.withoutMachines": ("platform_chooses", {"PlatformChooses": True, "Block": False}),
-    "scaleDown.daemonSetUtilization": ("ignores_daemonsets", {"Ignore": True, "Count": False}),
-    "scaleDown.mirrorPodUtilization": ("ignores_mirror_pods", {"Ignore": True, "Count": False}),
-    "scaleUp.growth": ("whole", {"ZeroOrMax": True, "AsNeeded": False}),
-}
-
-
 def _group_defaults() -> list[Field]:
     found = document_kind("NodeGroup")
     assert found is not None
@@ -199,8 +184,7 @@ def test_documented_defaults_of_groups_are_those_in_use() -> None:
     assert len(rows) == 17
     for field in rows:
         path, value = field.path.removeprefix("spec."), _written_default(field)
-        name, meanings = _MEANS.get(path, (_DECIDED_AS.get(field.attribute, field.attribute), {}))
-        assert getattr(group, name) == meanings.get(str(value), value), path
+        assert attrgetter(".".join(attributes_of(path)))(group) == value, path
         last = group.chains[path][-1]
         assert (last.source, last.value.removesuffix("%")) == ("built-in", str(field.default)), path
 
@@ -209,8 +193,7 @@ def test_no_type_of_decisions_repeats_a_default() -> None:
     """A decided group has to be told every value that has a documented default: its type knows none."""
     given = {info.name: info for info in msgspec.structs.fields(EffectiveGroup)}
     for field in _group_defaults():
-        path = field.path.removeprefix("spec.")
-        name = _MEANS[path][0] if path in _MEANS else _DECIDED_AS.get(field.attribute, field.attribute)
+        name = attributes_of(field.path.removeprefix("spec."))[0]
         assert given[name].required, name
 
 

@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from reconciler.decisions.groups.effective_groups import closes_at
 from reconciler.policy.values.schedule import (
     ScheduleError,
     UnknownTimeZoneError,
     canonical_schedule,
-    is_open,
     last_opening,
     openings_after,
     time_zone,
@@ -98,10 +98,10 @@ def test_backward_and_forward_agree(schedule: str, zone: str) -> None:
 def test_a_window_is_open_from_its_start_to_before_its_end() -> None:
     """Twelve hours from 07:00 Berlin time end at 19:00, which is outside."""
     schedule = "0 7 * * mon-fri"
-    assert not is_open(schedule, BERLIN, 43_200, _at("2026-11-23T06:59:59+01:00"))
-    assert is_open(schedule, BERLIN, 43_200, _at("2026-11-23T07:00:00+01:00"))
-    assert is_open(schedule, BERLIN, 43_200, _at("2026-11-23T18:59:59+01:00"))
-    assert not is_open(schedule, BERLIN, 43_200, _at("2026-11-23T19:00:00+01:00"))
+    assert closes_at(schedule, BERLIN, 43_200, _at("2026-11-23T06:59:59+01:00")) is None
+    assert closes_at(schedule, BERLIN, 43_200, _at("2026-11-23T07:00:00+01:00")) == _at("2026-11-23T19:00:00+01:00")
+    assert closes_at(schedule, BERLIN, 43_200, _at("2026-11-23T18:59:59+01:00")) == _at("2026-11-23T19:00:00+01:00")
+    assert closes_at(schedule, BERLIN, 43_200, _at("2026-11-23T19:00:00+01:00")) is None
 
 
 def test_a_day_that_never_comes() -> None:

@@ -62,7 +62,7 @@ def task() -> PreviewTask:
     )
     return PreviewTask(
         world=load_world(ROOT / "examples" / "quickstart"), before=sides[0], after=sides[1], branches=("main", "#7"),
-        merge_base=False, keys=("small",), names=(None,),
+        merged=False, keys=("small",), names=(None,),
     )  # fmt: skip
 
 

@@ -253,12 +253,14 @@ def test_argo_cd_may_bring_only_what_belongs_to_an_application():
     """No application in the project `default`; each project names repository, namespace and kinds of its one application."""
     argocd = ROOT / "examples" / "deploy" / "argocd"
     projects = {item["metadata"]["name"]: item["spec"] for item in yaml.safe_load_all((argocd / "projects.yaml").read_text())}
-    for item in yaml.safe_load_all((argocd / "application.yaml").read_text()):
+    files = ("policy-from-git.yaml", "policy-as-custom-resources.yaml", "clusters.yaml")
+    for item in (item for file in files for item in yaml.safe_load_all((argocd / file).read_text())):
         project = projects[item["spec"]["project"]]
         assert project["sourceRepos"] == [item["spec"]["source"]["repoURL"]]
         assert project["destinations"] == [item["spec"]["destination"]]
         assert "*" not in str(project)
-    brought = yaml.safe_load_all(kustomized("overlays/observe"))
+    overlays = ("observe", "observe-custom-resources", "enforce", "enforce-custom-resources")
+    brought = (one for name in overlays for one in yaml.safe_load_all(kustomized(f"overlays/{name}")))
     cluster_wide = {(group(one), one["kind"]) for one in brought if "namespace" not in one["metadata"]}
     allowed = {(kind["group"], kind["kind"]) for kind in projects["nodegroup-reconciler"]["clusterResourceWhitelist"]}
     assert cluster_wide <= allowed

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from reconciler.control.saved_plans.apply import RemovalTerms
     from reconciler.plan.plan import Plan
+    from reconciler.policy.documents import PolicySet
     from reconciler.rendering.apply import ApplyDocument
 
 
@@ -47,7 +48,8 @@ def command(
     namespace: str | None,
     **others: object,
 ) -> int:
-    """Carry out what `reconciler plan --out PLANFILE` saved. It decides again, and does what both plans do.
+    """Carry out what `reconciler plan --out PLANFILE` saved. It decides again, and does what both plans do. Without --policy, and
+    where no policies/ lies, it decides by the policy that the file carries.
 
     On the live cluster it leads meanwhile: it is refused while a loop of the policy runs, and stays until the drains that it
     began have ended (^C undoes them). With --simulate it is done on the embedded cluster.
@@ -73,8 +75,10 @@ def command(
       reconciler apply plan.json --context prod --require-plan 3 --approved-by HEAD --allowed-signers ~/approvers
       reconciler apply plan.json --cluster snapshot/ --simulate -o json | jq '.actions[] | select(.state != "Done")'
     """
+    import time
+
     from reconciler.cli.inputs.approval_terms import approval_choice, removal_terms
-    from reconciler.cli.inputs.plan_inputs import read_inputs
+    from reconciler.cli.inputs.plan_inputs import read_world
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.terminal import progress
     from reconciler.control.saved_plans.apply import apply_document
@@ -82,29 +86,30 @@ def command(
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
     approval, connection = approval_choice(others)
-    saved = _read(plan_path)
+    saved, files = _read(plan_path)
     terms = removal_terms(approval)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     if not simulate:
         if cluster_path is not None or now is not None:
             raise InputError("--cluster and --now belong to --simulate; --context names the live cluster to write to")
-        document = _live(saved, policy_path, name, terms, budget, drain_timeout_seconds, namespace, connection)
+        policy = _policy(saved, files, plan_path, policy_path, name, int(time.time()))
+        document = _live(saved, policy, terms, budget, drain_timeout_seconds, namespace, connection)
         _write(document, output)
         return EXIT_OK if document.complete else EXIT_ERROR
     with progress("reading policy and cluster"):
-        inputs = read_inputs(policy_path, name, cluster_path, now)
-    _same_place(saved, inputs.world.name, inputs.policy.policy.name)
+        world, now_seconds = read_world(cluster_path, now)
+        policy = _policy(saved, files, plan_path, policy_path, name, now_seconds)
+    _same_place(saved, world.name, policy.policy.name)
     with progress("applying"):
-        applied, happened = SimulatedApply(inputs.world, inputs.policy, inputs.now_seconds, saved, terms, budget).run()
-    document = apply_document(saved, applied, inputs.now_seconds, happened)
+        applied, happened = SimulatedApply(world, policy, now_seconds, saved, terms, budget).run()
+    document = apply_document(saved, applied, now_seconds, happened)
     _write(document, output)
     return EXIT_OK if document.complete else EXIT_ERROR
 
 
 def _live(
     saved: "Plan",
-    policy_path: Path | None,
-    name: str | None,
+    policy: "PolicySet",
     terms: "RemovalTerms | None",
     work_budget: int,
     drain_timeout_seconds: int,
@@ -115,11 +120,9 @@ def _live(
 
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.live_inputs import LiveInputs
-    from reconciler.cli.inputs.plan_inputs import read_policy
     from reconciler.cli.processes.live_apply import apply_live
     from reconciler.control.saved_plans.apply import apply_document
 
-    policy = read_policy(policy_path, name, int(time.time()))
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
     _same_place(saved, live.name, policy.policy.name)
     applied, happened = apply_live(
@@ -140,9 +143,20 @@ def _write(document: "ApplyDocument", output: str) -> None:
     click.echo(text.encode("utf-8", "replace"), nl=False)
 
 
-def _read(path: Path) -> "Plan":
+def _policy(
+    saved: "Plan", files: "Mapping[str, bytes]", plan_path: Path, policy_path: Path | None, name: str | None, now_seconds: int
+) -> "PolicySet":
+    """The policy of now where one is named or lies here; else the one that the plan carries."""
+    from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, carried_policy, read_policy
+
+    if files and policy_path is None and not DEFAULT_POLICIES.is_dir():
+        return carried_policy(plan_path, files, name or saved.policy, now_seconds)
+    return read_policy(policy_path, name, now_seconds)
+
+
+def _read(path: Path) -> "tuple[Plan, Mapping[str, bytes]]":
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.plan.saved import MOST_BYTES, SavedPlanError, read_saved
+    from reconciler.plan.saved import MOST_BYTES, SavedPlanError, carried_files, read_saved
 
     if path.is_dir():
         raise InputError(f"{path}: a directory; name the file that `reconciler plan --out FILE` wrote")
@@ -154,7 +168,7 @@ def _read(path: Path) -> "Plan":
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     try:
-        return read_saved(data)
+        return read_saved(data), carried_files(data)
     except SavedPlanError as error:
         raise InputError(f"{path}: {error}") from None
 

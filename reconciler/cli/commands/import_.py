@@ -47,15 +47,18 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.rendering.imported.conversion import UnsupportedCloudError
     from reconciler.rendering.imported.document import imported_policy
     from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
+    from reconciler.rendering.imported.sources import NOT_THERE, Sources
     from reconciler.rendering.plain import plain
 
     if name != policy_name(name):
         raise InputError(f"--name {name}: lower-case letters, digits, '-' and '.', such as {policy_name(name)}")
     found, empty = Found(), list[str]()
     try:
-        for file, body in read_policy_files(paths, as_given=True).items():
-            one = found_in(file, body)
-            empty += [] if _anything(one) else [file]
+        files_given = read_policy_files(paths, as_given=True)
+        sources = Sources(files_given)
+        for file, body in files_given.items():
+            one = found_in(file, body, sources)
+            empty += [] if _anything(one) or sources.fully_taken_in(file) else [file]
             found += one
     except ImportedFileError as error:
         raise InputError(plain(str(error))) from None
@@ -65,6 +68,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         raise InputError(
             f"no settings of an autoscaler in {', '.join(empty or map(str, paths))}: a Deployment of the Cluster Autoscaler, "
             f"its flags, values of its Helm chart, or {called} are understood"
+            + "".join(f"; {one.name} refers to {one.value}: {NOT_THERE}" for one in dict.fromkeys(found.missing))
         )
     try:
         files, notes = imported_policy(found, name, region)

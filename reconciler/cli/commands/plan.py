@@ -11,6 +11,8 @@ from reconciler.cli.inputs.plan import input_options, live_options
 from reconciler.cli.inputs.verbose import verbose_option
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reconciler.cluster.world import World
     from reconciler.plan.narrowed import Chosen
     from reconciler.plan.plan import Plan
@@ -97,7 +99,7 @@ def command(
         shown = narrowed(plan, chosen)
         text = _page(shown, inputs.world, at_rest, chosen) if output == "html" else _rendered(shown, output, wide=wide)
         if out_path is not None:
-            _save(plan, out_path)
+            _save(plan, inputs.policy_files, out_path)
     click.echo(text.encode() if output == "html" else text, nl=False)
     if stats:
         counts = {"nodes": len(inputs.world.nodes), "pods": len(inputs.world.pods), "groups": len(plan.groups)}
@@ -134,8 +136,9 @@ def _page(plan: "Plan", now: "World", at_rest: "World | None", chosen: "Chosen")
     return plan_html(plan, Pictures(now=drawn(now), rest=None if at_rest is None else drawn(at_rest)))
 
 
-def _save(plan: "Plan", path: Path) -> None:
+def _save(plan: "Plan", policy_files: "Mapping[str, bytes]", path: Path) -> None:
     from reconciler.cli.outputs.saved_files import save_document
+    from reconciler.plan.saved import with_files
     from reconciler.rendering.json_text import plan_json
 
-    save_document(plan_json(plan), path)
+    save_document(plan_json(with_files(plan, policy_files) if policy_files else plan), path)

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 @click.command("preview")
-@click.option("--base", "base_ref", metavar="REF", help="Branch, tag or commit to compare with: from where --head left it.")
-@click.option("--head", "head_ref", metavar="REF", help="Branch, tag or commit with the change [default: HEAD].")
-@click.option("--base-tip", is_flag=True, help="Compare with --base as it is now, not with where the branches went apart.")
+@click.option("--base", "base_ref", metavar="REF", help="Branch, tag or commit to compare with, as it is now.")
+@click.option(
+    "--head", "head_ref", metavar="REF", help="Branch, tag or commit with the change, merged into --base [default: HEAD]."
+)
+@click.option("--base-tip", is_flag=True, help="Show --head as it stands, without merging it into --base.")
 @click.option("--base-dir", metavar="DIR", type=NAMED_PATH, help="Directory to compare with, instead of --base.")
 @click.option("--head-dir", metavar="DIR", type=NAMED_PATH, help="Directory with the change, instead of --head.")
 @click.option("--path", metavar="PATH", help="Where the policies are in the repository [default: policies].")
@@ -88,7 +90,8 @@ def command(
     """Show what a policy change does: the difference of two policies in words, and of the decisions that follow from them.
 
     Both policies meet the same cluster at the same instant, a snapshot or the live one of the current context: now, and where
-    sizes come to rest with unchanged demand. Revisions
+    sizes come to rest with unchanged demand. Of two revisions the base is compared with what merging the head into it gives;
+    where that is a conflict its files are told, and the exit code is 3. Revisions
     are read from the repository as they were committed: nothing is checked out, fetched or executed. With --comment a snapshot
     in the checkout is refused, since the change under review may have written it: --cluster-in-base reads the base's.
 
@@ -111,7 +114,7 @@ def command(
 
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, ClusterAsked, outside_checkout, read_cluster, read_sides
-    from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
+    from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
     from reconciler.cli.outputs.told_neighbours import tell_neighbours
@@ -151,7 +154,7 @@ def command(
         _refuse(before, after, now_seconds, output, out_path)
         if request is not None:
             report(request, key, told_refusal(before, after))
-        return EXIT_ERROR
+        return EXIT_CONFLICT if after.conflicting else EXIT_ERROR
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding twice"):
         policy = chosen(before, after, name)
@@ -161,7 +164,7 @@ def command(
         with measured.stage("replay"):
             preview = _with_replay(preview, _demand(replay_path, until, world), before, after, policy, budget)
     if request is not None:
-        annotate(request, told_preview(preview))
+        annotate(request, told_preview(preview, before, after))
     with measured.stage("render"):
         if out_path is not None:
             from reconciler.rendering.preview_json import preview_json
@@ -169,7 +172,7 @@ def command(
             _save(preview_json(preview), out_path)
         _write(_rendered(preview, output, wide=wide))
     if request is not None:
-        report(request, key, told_preview(preview))
+        report(request, key, told_preview(preview, before, after))
     if stats:
         counts = {"nodes": len(world.nodes), "pods": len(world.pods), "groups": len(preview.plan.groups)}
         click.echo(measured.line(**counts, policyChanges=len(preview.changes)), err=True)
@@ -242,6 +245,7 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
     from reconciler.cli.outputs.terminal import wants_colour
     from reconciler.rendering.preview_json import refused_json
     from reconciler.rendering.problems.text import render_text
+    from reconciler.rendering.refusal import refusal
     from reconciler.values.instant import instant_text
 
     document = refused_json(before.side, after.side, after.problems, instant_text(now_seconds))
@@ -259,8 +263,11 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
         _write(render_text(after.problems, color=wants_colour(sys.stdout)))
     if out_path is not None:
         _save(document, out_path)
-    errors = f"{after.errors} {'error' if after.errors == 1 else 'errors'}"
-    tell(f"error: {after.where}: {errors} in the policy, so nothing was decided")
+    number = refusal(after.problems).number
+    if after.conflicting:
+        tell(f"error: {after.where} cannot be merged into {before.side.source}: {number}, so nothing was decided")
+    else:
+        tell(f"error: {after.where}: {number} in the policy, so nothing was decided")
 
 
 def _rendered(preview: "Preview", output: str, *, wide: bool) -> str:

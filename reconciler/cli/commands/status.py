@@ -80,4 +80,4 @@ def _asked(url: str, token_file: Path | None) -> "PlanStatus":
         plan = msgspec.json.decode(ask(url, "/plan", token_file, text=False), type=Plan)
     except DECODING_ERRORS as error:
         raise InputError(f"{url}/plan: no plan as this version reads it ({finding(error)})") from None
-    return PlanStatus(at=plan.now, summary=plan.summary, digest=plan.digest)
+    return PlanStatus(at=plan.now, summary=plan.summary, digest=plan.digest, mode=plan.mode)

@@ -12,6 +12,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH, NamedPath
 from reconciler.cli.inputs.verbose import verbose_option
 
 if TYPE_CHECKING:
+    from reconciler.policy.problems.findings import Problem
     from reconciler.policy.tree import PolicyTree
 
 _FORMATS = ("text", "json", "sarif", "github")
@@ -117,8 +118,30 @@ def _with_manifests(tree: "PolicyTree", directories: tuple[Path, ...]) -> "Polic
     from reconciler.policy.manifests.declared_sizes import manifest_problems
 
     manifests = read_policy_tree(directories, as_given=True)
-    found = manifest_problems(manifests.files, tree.sets, capi_group(), manifests.unread)
-    return msgspec.structs.replace(tree, problems=(*tree.problems, *found))
+    files, unrendered = _rendered(manifests.files, directories)
+    found = manifest_problems(files, tree.sets, capi_group(), manifests.unread)
+    return msgspec.structs.replace(tree, problems=(*tree.problems, *sorted((*found, *unrendered))))
+
+
+def _rendered(
+    files: "dict[str, bytes]", directories: tuple[Path, ...]
+) -> "tuple[dict[str, bytes], tuple[Problem, ...]]":  # fmt: skip
+    """The manifests with what kustomize and helm make of theirs in place of it, and what was not rendered."""
+    from reconciler.cli.inputs.policy_files import read_policy_tree
+    from reconciler.gitops.rendered_tree import CHART, ENDINGS, KUSTOMIZATIONS, render_places
+
+    left, problems = dict(files), list["Problem"]()
+    for directory in directories:
+        if not directory.is_dir() or not any(one.rpartition("/")[2] in (CHART, *KUSTOMIZATIONS) for one in files):
+            continue
+        for one in render_places(read_policy_tree([directory], endings=ENDINGS).files):
+            if one.text is None:
+                problems.append(one.problem((directory / one.source).as_posix()))
+                continue
+            read = tuple(f"{(directory / part).as_posix()}/" for part in one.reads)
+            left = {path: body for path, body in left.items() if not path.startswith(read)}
+            left[(directory / one.title).as_posix()] = one.text
+    return left, tuple(problems)
 
 
 def _write(text: str) -> None:

@@ -2,7 +2,9 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +22,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.problems.findings import Severity
 from reconciler.policy.tree import PolicyTree, default_policy, read_tree
+from reconciler.rendering.plain import plain
 from reconciler.rendering.problems.text import render_text
 
 if TYPE_CHECKING:
@@ -29,12 +32,14 @@ DEFAULT_POLICIES = Path("policies")
 
 
 class PlanInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What `decide` takes. `memory` is that of the loop which runs on a live cluster; empty for a snapshot."""
+    """What `decide` takes. `memory` is that of the loop which runs on a live cluster; empty for a snapshot. `policy_files` are
+    those that the policy stands in, by path below its root."""
 
     world: World
     policy: PolicySet
     now_seconds: int
     memory: Memory = Memory()
+    policy_files: Mapping[str, bytes] = MappingProxyType({})
 
 
 def read_inputs(
@@ -59,7 +64,8 @@ def read_inputs(
     if live is not None:
         return _live_inputs(live, policy_path, name, now, namespace, verbose=verbose)
     world, now_seconds = read_world(cluster_path, now)
-    return PlanInputs(world=world, policy=read_policy(policy_path, name, now_seconds, verbose=verbose), now_seconds=now_seconds)
+    policy, files = policy_with_files(policy_path, name, now_seconds, verbose=verbose)
+    return PlanInputs(world=world, policy=policy, now_seconds=now_seconds, policy_files=files)
 
 
 def _live_inputs(
@@ -67,11 +73,11 @@ def _live_inputs(
 ) -> PlanInputs:
     """The policy first: it says what clouds are asked for."""
     asked = _instant(now)
-    policy = read_policy(policy_path, name, int(time.time()) if asked is None else asked, verbose=verbose)
+    policy, files = policy_with_files(policy_path, name, int(time.time()) if asked is None else asked, verbose=verbose)
     world = live.world(policies=(policy,))
     now_seconds = world.captured_seconds if asked is None else asked
     memory = live.memory(policy.policy.name, namespace)
-    return PlanInputs(world=world, policy=policy, now_seconds=now_seconds, memory=memory)
+    return PlanInputs(world=world, policy=policy, now_seconds=now_seconds, memory=memory, policy_files=files)
 
 
 def read_cluster(cluster_path: Path | None, connection: ConnectionChoice) -> World:
@@ -111,14 +117,21 @@ def read_policy(path: Path | None, name: str | None, now_seconds: int, *, verbos
     """The one policy that is meant; `verbose` names on stderr what was passed over beside it.
 
     Raises `InputError` as `validate` would print it."""
+    return policy_with_files(path, name, now_seconds, verbose=verbose)[0]
+
+
+def policy_with_files(
+    path: Path | None, name: str | None, now_seconds: int, *, verbose: bool = False
+) -> tuple[PolicySet, Mapping[str, bytes]]:
+    """The same, with the files that it stands in and no others."""
     if path is None and not DEFAULT_POLICIES.is_dir():
         if name is not None:
             raise InputError(f"--name {name}: there is no {DEFAULT_POLICIES}/ here; name the policy files with --policy PATH")
-        return default_policy()
+        return default_policy(), {}
     root = DEFAULT_POLICIES if path is None else path
     found = read_policy_tree([root])
     if path is None and not found.files and not found.unread:
-        return default_policy()
+        return default_policy(), {}
     tree = read_tree(found.files, now_seconds=now_seconds, unread=found.unread)
     if tree.problems:
         # For people the paths are those that they would type; in a plan they are relative to the policy root.
@@ -126,7 +139,20 @@ def read_policy(path: Path | None, name: str | None, now_seconds: int, *, verbos
         _report(read_tree(given.files, now_seconds=now_seconds, unread=given.unread))
     if verbose:
         tell_neighbours(tree)
-    return _chosen(tree, root, name)
+    policy = _chosen(tree, root, name)
+    paths = {policy.policy.place.path, *(group.place.path for group in policy.groups)}
+    return policy, {path: text for path, text in found.files.items() if path in paths}
+
+
+def carried_policy(saved: Path, files: Mapping[str, bytes], name: str, now_seconds: int) -> PolicySet:
+    """The policy that a saved plan brings with it. Raises `InputError`."""
+    tree = read_tree(files, now_seconds=now_seconds)
+    found = next((entry for entry in tree.sets if entry.policy.name == name), None)
+    errors = [problem for problem in tree.problems if problem.severity is Severity.ERROR]
+    if found is None or errors:
+        why = f"{errors[0].place}: {errors[0].message}" if errors else f"there is no {plain(name)} in it"
+        raise InputError(f"the policy in {saved} cannot be read ({why}); name the policy files with --policy PATH")
+    return found
 
 
 def _report(tree: PolicyTree) -> None:

@@ -33,22 +33,24 @@ def read_policy_files(paths: Sequence[Path], *, as_given: bool = False) -> dict[
     return found.files | found.beginnings
 
 
-def read_policy_tree(paths: Sequence[Path], *, as_given: bool = False) -> FoundFiles:
+def read_policy_tree(
+    paths: Sequence[Path], *, as_given: bool = False, endings: tuple[str, ...] = SUFFIXES
+) -> FoundFiles:  # fmt: skip
     """The policy files at and below `paths`, by path with `/` separators.
 
     Keys are relative to the policy root (the one directory that was named; with several, each keeps its own name in
     front), so that they do not depend on where the command runs; with `as_given` they are the paths as the user would
     type them, for messages that editors and pull requests link to. Directories are walked in sorted order; hidden
     entries and other suffixes are skipped, except for a file that is named itself. A symbolic link that leaves its root, or
-    leads to a directory, is not followed. `-` reads standard input. Raises `InputError` for what is not there, not readable,
-    or too much.
+    leads to a directory, is not followed. `endings` are those of names, in small letters. `-` reads standard input. Raises
+    `InputError` for what is not there, not readable, or too much.
     """
     found: dict[str, bytes] = {}
     beginnings: dict[str, bytes] = {}
     unread: dict[str, UnreadFile] = {}
     total = looked = 0
     for path in paths:
-        for key, file in _files(path, alone=len(paths) == 1, as_given=as_given):
+        for key, file in _files(path, endings, alone=len(paths) == 1, as_given=as_given):
             if key in found or key in unread:
                 raise InputError(f"{key} is named twice: give directories that do not share names")
             if isinstance(file, str):
@@ -70,7 +72,7 @@ def read_policy_tree(paths: Sequence[Path], *, as_given: bool = False) -> FoundF
     return FoundFiles(files=found, unread=tuple(unread.values()), beginnings=beginnings)
 
 
-def _files(path: Path, *, alone: bool, as_given: bool) -> Iterator[tuple[str, Path | str]]:
+def _files(path: Path, endings: tuple[str, ...], *, alone: bool, as_given: bool) -> Iterator[tuple[str, Path | str]]:
     """Keys and files; in place of a link that is not followed, what it is."""
     if str(path) == _STDIN:
         yield "stdin.yaml", path
@@ -81,7 +83,7 @@ def _files(path: Path, *, alone: bool, as_given: bool) -> Iterator[tuple[str, Pa
         yield (path.as_posix() if as_given else path.name), path
         return
     root = path.resolve()
-    for entry, link in _walk(path, root):
+    for entry, link in _walk(path, root, endings):
         relative = PurePosixPath(entry.relative_to(path).as_posix())
         file = link or entry
         if as_given:
@@ -90,7 +92,7 @@ def _files(path: Path, *, alone: bool, as_given: bool) -> Iterator[tuple[str, Pa
             yield str(relative if alone else PurePosixPath(root.name) / relative), file
 
 
-def _walk(directory: Path, root: Path) -> Iterator[tuple[Path, str]]:
+def _walk(directory: Path, root: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
     try:
         entries = sorted(directory.iterdir(), key=lambda entry: entry.name)
     except OSError as error:
@@ -107,8 +109,8 @@ def _walk(directory: Path, root: Path) -> Iterator[tuple[Path, str]]:
                 yield entry, "a symbolic link to a directory"
                 continue
         if entry.is_dir():
-            yield from _walk(entry, root)
-        elif entry.name.lower().endswith(SUFFIXES):
+            yield from _walk(entry, root, endings)
+        elif entry.name.lower().endswith(endings):
             yield entry, ""
 
 

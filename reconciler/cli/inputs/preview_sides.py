@@ -1,7 +1,9 @@
 """The two policies of a preview, from revisions of a repository or from directories."""
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +19,9 @@ from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_
 from reconciler.cluster.values.unreadable import SeveralError
 from reconciler.cluster.world import World
 from reconciler.gitops.git.tree_listing import refusals
+from reconciler.gitops.rendered_tree import CHART, ENDINGS, KUSTOMIZATIONS, Rendered, needs_rendering, render
 from reconciler.plan.preview import PreviewSide, SnapshotSeen
-from reconciler.policy.documents import PolicySet
+from reconciler.policy.documents import API_GROUP, PolicySet
 from reconciler.policy.neighbours import InForce
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import PolicyTree, read_tree
@@ -136,6 +139,8 @@ def _seen(source: str, digest: str, world: World) -> SnapshotSeen:
 
 
 DEFAULT_PATH = "policies"
+RENDERED = "rendered.yaml"
+"""The path, below its place, of what kustomize or helm made."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +154,9 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """What was found. `sets` is empty when any problem is an error, and when there is no policy; `files` counts policy files.
 
     Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
-    files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them.
+    files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them. `elsewhere` are
+    files of the same revision that differ between both and are not below the policies' place.
+    `conflicting`: the problems are why it cannot be merged. `content` is the id of what a commit has there.
     """
 
     side: PreviewSide
@@ -158,7 +165,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
     files: int
     given: Mapping[str, bytes] = {}
+    elsewhere: Mapping[str, bytes] = {}
     tree: PolicyTree | None = None
+    conflicting: bool = False
+    content: str = ""
 
     @property
     def errors(self) -> int:
@@ -167,12 +177,14 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_seconds: int, *, base_tip: bool) -> tuple[Side, Side]:
-    """Base and head. Raises `InputError` for what cannot be read; what the policies say wrong is in the sides."""
+    """Base and head; of two revisions the base as it is and what merging the head into it gives, unless `base_tip`. Raises
+    `InputError` for what cannot be read; what the policies say wrong is in the sides."""
     if base.directory is not None and head.directory is not None:
         first = _from_directory(base.directory, now_seconds)
         return first, _from_directory(head.directory, now_seconds, first)
     # Only here, since finding a repository costs more than everything else in this module.
     try:
+        from reconciler.gitops.git.merged import merged
         from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
     except ImportError:
         # GitPython looks for git when it is imported.
@@ -183,38 +195,82 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
         source = Repository.at(repository)
         later = None if head.ref is None else source.commit(head.ref)
         earlier = None if base.ref is None else source.commit(base.ref)
-        fork = source.merge_base(earlier, later) if earlier and later and not base_tip else earlier
-        first = _side(source, base, fork, path, now_seconds, None, merge_base=fork != earlier)
-        return first, _side(source, head, later, path, now_seconds, first, merge_base=False)
+        first = _side(source, base, earlier, path, now_seconds, None)
+        if earlier is None or later is None or base_tip:
+            second = _side(source, head, later, path, now_seconds, first)
+            if earlier is None or later is None:
+                return first, second
+            return _with_the_rest(first, second, source.differing_files(earlier, later, path))
+        with merged(source, earlier, later) as result:
+            found = result.policy_files(path)
+            second = merged_side(result.problems(), found, head.ref or "", now_seconds, first, made=result.made)
+            if not second.conflicting:
+                second = _rendered_commit(result.repository, result.tree, found, second, now_seconds, first)
+            return _with_the_rest(first, second, result.repository.differing_files(earlier, result.tree, path))
     except (RepositoryError, GitError) as error:
         raise InputError(str(error)) from None
 
 
-def _side(
-    repository: "Repository", asked: Asked, commit: str | None, path: str, now_seconds: int, before: Side | None,
-    *, merge_base: bool,
-) -> Side:  # fmt: skip
+def _side(repository: "Repository", asked: Asked, commit: str | None, path: str, now_seconds: int, before: Side | None) -> Side:
     if asked.directory is not None:
         return _from_directory(asked.directory, now_seconds, before)
     if asked.ref is None or commit is None:
         raise ValueError("a side is a revision or a directory")
-    return committed_side(repository.policy_files(commit, path), asked.ref, now_seconds, before, merge_base=merge_base)
+    found = repository.policy_files(commit, path)
+    made = committed_side(found, asked.ref, now_seconds, before)
+    return _rendered_commit(repository, commit, found, made, now_seconds, before)
 
 
-def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merge_base: bool) -> Side:
-    """What a commit holds, which the user called `source`; `before` is the other side, where this one is the change."""
-    side = PreviewSide(source=plain(source), revision=found.revision, merge_base=merge_base)
+def _with_the_rest(first: Side, second: Side, elsewhere: tuple[dict[str, bytes], dict[str, bytes]]) -> tuple[Side, Side]:
+    """Both sides with the files that differ between them and are not below the policies' place."""
+    one, two = (msgspec.structs.replace(side, elsewhere=files) for side, files in zip((first, second), elsewhere, strict=True))
+    return one, two
+
+
+def _rendered_commit(
+    repository: "Repository", tree: str, found: "PolicyFiles", made: Side, now_seconds: int, before: Side | None
+) -> Side:
+    """A side of a commit or a tree as kustomize or helm make it; as it is written where there is nothing to render."""
+    if found.problems or found.alone:
+        return made
+
+    def side(files: Mapping[str, bytes]) -> Side:
+        changed = msgspec.structs.replace(found, files=files)
+        text = b"".join(files.values())
+        rendered = committed_side(changed, made.side.source, now_seconds, before, merged=made.side.merged)
+        return msgspec.structs.replace(rendered, content=f"rendered:{hashlib.sha256(text).hexdigest()}")
+
+    return _as_rendered(made, found.files, (found.root, found.root), lambda: repository.tree_files(tree, ENDINGS), side)
+
+
+def merged_side(
+    problems: tuple[Problem, ...], found: "PolicyFiles", source: str, now_seconds: int, before: Side, *, made: bool
+) -> Side:
+    """The change that the user called `source` as it is merged; `problems` are why it cannot be."""
+    if not problems:
+        return committed_side(found, source, now_seconds, before, merged=made)
+    side = PreviewSide(source=plain(source), revision=found.revision)
+    return Side(
+        side=side, where=plain(source), sets=(), problems=problems, files=0, conflicting=True, content=found.content
+    )  # fmt: skip
+
+
+def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merged: bool = False) -> Side:
+    """What a commit holds, which the user called `source`; `before` is the other side, where this one is the change, and
+    `merged` that it is what merging it gives."""
+    side = PreviewSide(source=plain(source), revision=found.revision, merged=merged)
     where = f"{found.root or '.'} at {plain(source)}"
     if found.problems:
         problems = refusals(found.problems, found.root, alone=found.alone)
-        return Side(side=side, where=where, sets=(), problems=problems, files=0)
+        return Side(side=side, where=where, sets=(), problems=problems, files=0, content=found.content)
     above = found.root.rpartition("/")[0] if found.alone else found.root
     prefix = f"{above}/" if above else ""
     given = FoundFiles(
         files={f"{prefix}{name}": data for name, data in found.files.items()},
         unread=tuple(msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in found.unread),
     )
-    return _checked(side, where, FoundFiles(files=dict(found.files), unread=found.unread), given, now_seconds, before)
+    files = FoundFiles(files=dict(found.files), unread=found.unread)
+    return msgspec.structs.replace(_checked(side, where, files, given, now_seconds, before), content=found.content)
 
 
 def _from_directory(directory: Path, now_seconds: int, before: Side | None = None) -> Side:
@@ -222,7 +278,50 @@ def _from_directory(directory: Path, now_seconds: int, before: Side | None = Non
         raise InputError(f"{directory}: no such directory")
     found = read_policy_tree([directory])
     given = read_policy_tree([directory], as_given=True)
-    return _checked(PreviewSide(source=plain(str(directory))), str(directory), found, given, now_seconds, before)
+    whole = directory.resolve()
+    top = next((place for place in (whole, *whole.parents) if (place / ".git").exists()), whole)
+
+    def side(files: Mapping[str, bytes]) -> Side:
+        names = (found, given) if files is found.files else (FoundFiles(files=dict(files)), FoundFiles(files={
+            f"{directory.as_posix()}/{name}": body for name, body in files.items()
+        }))  # fmt: skip
+        return _checked(PreviewSide(source=plain(str(directory))), str(directory), *names, now_seconds, before)
+
+    place = whole.relative_to(top).as_posix()
+    tree = partial(_tree_below, top)
+    return _as_rendered(side(found.files), found.files, (directory.as_posix(), "" if place == "." else place), tree, side)
+
+
+def _tree_below(top: Path) -> Mapping[str, bytes]:
+    return read_policy_tree([top], endings=ENDINGS).files
+
+
+def _as_rendered(
+    made: Side, files: Mapping[str, bytes], places: tuple[str, str], tree: Callable[[], Mapping[str, bytes]],
+    side: Callable[[Mapping[str, bytes]], Side],
+) -> Side:  # fmt: skip
+    """What kustomize or helm make of a side that has no policy as it is written; else that it is not rendered. `files` are by
+    paths below its place, which is called the first of `places`, and is the second one in `tree`.
+
+    A policy that can be read as it is written is judged so, as the loop does that follows the same place.
+    """
+    if not needs_rendering(files, ""):
+        return made
+    shown, place = places
+    if any(one.policy for one in made.sets):
+        rendered = Rendered(place=shown, source="", command=f"kustomize build {shown}", why="it has a policy as it is written")
+    else:
+        whole = tree()
+        rendered = render(whole, place) if whole else Rendered(place=shown, source="", command="", why="the tree is too large")
+        if rendered.text is not None:
+            return side({RENDERED: rendered.text})
+    name = next((one for one in (*KUSTOMIZATIONS, CHART) if one in files), "")
+    problem = rendered.problem(f"{shown}/{name}" if shown else name)
+    if any(API_GROUP.encode() in body for body in files.values()):
+        return msgspec.structs.replace(made, problems=(*made.problems, problem))
+    # What stands there is all for kustomize or helm: what a policy would have to be is nothing to tell of it.
+    message = f"there is no policy here as it is written, and it was not rendered: {rendered.why}"
+    return msgspec.structs.replace(made, problems=(msgspec.structs.replace(problem, message=message, severity=Severity.ERROR),))
 
 
 def _checked(side: PreviewSide, where: str, found: FoundFiles, given: FoundFiles, now_seconds: int, before: Side | None) -> Side:

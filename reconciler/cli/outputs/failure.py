@@ -9,7 +9,8 @@ import click
 
 from reconciler import __version__
 
-EXIT_OK, EXIT_ERROR, EXIT_CHANGES = 0, 1, 2
+EXIT_OK, EXIT_ERROR, EXIT_CHANGES, EXIT_CONFLICT = 0, 1, 2, 3
+EXIT_INTERRUPTED = 130
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 REPORT_TO = "the project's issue tracker"
 
@@ -46,9 +47,11 @@ def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
     except click.ClickException as error:
         _shown_plain(error)
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("aborted", err=True)
-        return EXIT_ERROR
+    except (click.Abort, KeyboardInterrupt) as end:
+        # click makes an Abort of Ctrl-C, and of an end of input or a "no" at a question.
+        interrupted = isinstance(end, KeyboardInterrupt) or isinstance(end.__cause__, KeyboardInterrupt)
+        click.echo("interrupted" if interrupted else "aborted", err=True)
+        return EXIT_INTERRUPTED if interrupted else EXIT_ERROR
     except ReaderGoneError:
         # The reader of a pipe went away (`| head`): end quietly, and keep the interpreter from flushing once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -79,7 +82,7 @@ def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
 
 
 def _shown_plain(error: click.ClickException) -> None:
-    """As click does; a word of the command line may be the name of a branch, which somebody else gave."""
+    """As click does, with `error:` as everywhere; a word of the command line may be a branch's name, which somebody else gave."""
     import io
 
     from reconciler.cli.outputs.telling import tell
@@ -87,4 +90,5 @@ def _shown_plain(error: click.ClickException) -> None:
     told = io.StringIO()
     error.show(file=told)
     if text := told.getvalue().rstrip("\n"):
-        tell(text)
+        head, mark, rest = text.rpartition("\n\nError: ")
+        tell(f"{head}\n\nerror: {rest}" if mark else text)

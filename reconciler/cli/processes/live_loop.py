@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from reconciler.control.live.live_process import LiveProcess, Settings
     from reconciler.control.log import Log
-    from reconciler.control.policy.custom_status import CustomStatus
+    from reconciler.control.policy.custom_resources import CustomResourceSource, OwnObjects
+    from reconciler.control.policy.policy_in_force import LockedState
+    from reconciler.control.policy.policy_source import FollowedSource
     from reconciler.gitops.sources.standing import Standing
     from reconciler.kube.connection.api import Api
     from reconciler.kube.leading.lease import Timing
@@ -70,7 +72,7 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
     if loop.once:
         found = source.policy_name(None, kept)
         return _once(_process(loop, connection, connections, source, found, journal)) if found is not None else EXIT_OK
-    servers = listening(loop.listening, journal, connections.management, lambda: source.waits_for)
+    servers = listening(loop.listening, journal, connections.management, lambda: source.waits_for, lambda: source.awaited)
     for server in servers:
         server.start()
     probes = {"probes": servers[1].port} if len(servers) > 1 else {}
@@ -151,15 +153,22 @@ def _process(
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.loop_status import StandingRecord
+    from reconciler.control.policy.status_beside import StatusBeside
+    from reconciler.gitops.git.fault import FaultCode
+    from reconciler.kube.custom.custom_object import CustomObjects
+    from reconciler.kube.custom.status import StatusWriter
 
     settings = _settings(loop, connection, connections, name)
     made: list[LiveProcess] = []
+    followed: list[FollowedSource | CustomResourceSource] = []
     records: list[StandingRecord] = []
     sized = Sized(connections, lambda words: journal.warning("NothingToSize", words))
 
     def looked(standing: "Standing") -> None:
         fault = standing.fault
-        made[0].figures.policy(standing.revision, fault.sentence if fault is not None else "")
+        problem = fault.sentence if fault is not None else ""
+        awaited = fault is not None and fault.code is FaultCode.NO_POLICY and bool(made[0].source.missing())
+        made[0].figures.policy(standing.revision, problem, awaited=problem if awaited else "")
         if not made[0].source.missing():
             sized.look(made[0].source.current())
         if records:
@@ -168,13 +177,23 @@ def _process(
     def leads() -> bool:
         return made[0].leads()
 
-    def objects(api: "Api") -> "CustomStatus | None":
-        if not isinstance(source, ClusterSource):
+    def objects(api: "Api") -> "OwnObjects | None":
+        if isinstance(source, ClusterSource):
+            return source.told_on(api, settings.identity, leads)
+        if settings.once:
             return None
-        return source.told_on(api, settings.identity, leads)
+        places = tuple(sorted({settings.namespace, *settings.target_namespaces})) if settings.target_namespaces else ()
+        return StatusBeside(
+            CustomObjects(connections.management, places), lambda: followed[0], StatusWriter(api), name=name,
+            clock=lambda: int(time.time()), leads=leads,
+        )  # fmt: skip
+
+    def follow(state: "LockedState", term: "Callable[[], int]") -> "FollowedSource | CustomResourceSource":
+        followed.append(source.follow(name, state, term, looked))
+        return followed[0]
 
     process = LiveProcess(
-        settings, connections.workload, connections.management, lambda state, term: source.follow(name, state, term, looked),
+        settings, connections.workload, connections.management, follow,
         journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects,
     )  # fmt: skip
     made.append(process)

@@ -40,15 +40,18 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
             check_secret(self.webhook_secret)
 
 
-def listening(choice: Listening, journal: "Log", reader: "KubernetesApi", why: "Callable[[], str]") -> "tuple[HttpServer, ...]":
+def listening(
+    choice: Listening, journal: "Log", reader: "KubernetesApi", why: "Callable[[], str]", awaited: "Callable[[], bool]"
+) -> "tuple[HttpServer, ...]":
     """The server of the pages, then that of the probes where there is one; not yet started. There is no policy: they say why
-    (`why`). `reader` is whom the API server knows us as. Raises `InputError`."""
+    (`why`), and whether nothing is wrong but that (`awaited`). `reader` is whom the API server knows us as. Raises
+    `InputError`."""
     from reconciler.control.pages.page_access import admission
     from reconciler.control.pages.page_faults import PageFaults
     from reconciler.control.pages.pages import waiting_routes
     from reconciler.kube.connection.token_judge import TokenJudge
 
-    broken, pages = PageFaults(journal), waiting_routes(why, lambda: int(time.time()))
+    broken, pages = PageFaults(journal), waiting_routes(why, lambda: int(time.time()), awaited=awaited)
     certificate = _certificate(choice.tls_certificate, journal)
     judge = TokenJudge(reader, time.monotonic)
     found = [served("--listen", choice.listen, pages, admission(judge), broken, certificate)]

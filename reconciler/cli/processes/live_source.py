@@ -45,6 +45,8 @@ class ClusterSource:
         from reconciler.kube.custom.custom_object import CustomObjects
 
         self.waits_for = "the custom resources were not read yet"
+        self.awaited = False
+        """Whether they were read, and nothing is wrong but that there is no policy among them yet."""
         self._choice = choice
         self._own_namespace = own_namespace
         self._keep = keep
@@ -80,7 +82,7 @@ class ClusterSource:
             before = kept(SOURCE) if self._keep and not self._objects.doubt() else ()
             if len(before) == 1:
                 return before[0]
-            self.waits_for = why
+            self.waits_for, self.awaited = why, not self._objects.doubt()
             if wait is None:
                 raise InputError(f"--custom-resources: {why}")
             if why != said:
@@ -96,13 +98,14 @@ class ClusterSource:
         import random
 
         from reconciler.control.policy.custom_resources import CustomResourcePolicy, CustomResourceSource
-        from reconciler.control.policy.policy_in_force import StateLastGoodStore
+        from reconciler.control.policy.policy_in_force import FileBesideState, StateLastGoodStore
         from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
 
         store: LastGoodStore = StateLastGoodStore(state) if self._keep else MemoryLastGoodStore()
         if self._choice.last_good is not None:
-            store = FileLastGoodStore(self._choice.last_good)
+            file = FileLastGoodStore(self._choice.last_good)
+            store = FileBesideState(file, store) if self._keep else file
         polling = Polling(interval_seconds=POLL_SECONDS)
         chance = random.Random()  # noqa: S311 - spreads requests, keeps no secret
 
@@ -164,6 +167,8 @@ class LiveSource:
         self._keep = keep
         self._tell = tell
         self.waits_for = "the policy's source was not read yet"
+        self.awaited = False
+        """A tree in which no policy can be named is taken for a mistake: --name says which one is waited for."""
         self._source = flux_source(choice, api) if api is not None else _source(policy, choice)
         # One for the name and for what is followed: what was read for the one is known for the other.
         self._read = BoundedTreeReader()
@@ -225,14 +230,15 @@ class LiveSource:
         """The source as a live process takes it."""
         import random
 
-        from reconciler.control.policy.policy_in_force import StateLastGoodStore
+        from reconciler.control.policy.policy_in_force import FileBesideState, StateLastGoodStore
         from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSource
         from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
 
         store: LastGoodStore = StateLastGoodStore(state) if self._keep else MemoryLastGoodStore()
         if self._choice.last_good is not None:
-            store = FileLastGoodStore(self._choice.last_good)
+            file = FileLastGoodStore(self._choice.last_good)
+            store = FileBesideState(file, store) if self._keep else file
         polling = Polling(interval_seconds=self.interval_seconds)
         chance = random.Random()  # noqa: S311 - spreads requests, keeps no secret
 

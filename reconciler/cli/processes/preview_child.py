@@ -13,24 +13,27 @@ from reconciler.cluster.world import World
 from reconciler.control.previewer import Telling
 from reconciler.gitops.bounded_child import answer
 from reconciler.gitops.git.repository import PolicyFiles
+from reconciler.policy.problems.findings import Problem
 
 
 class PreviewTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What one child makes: previews of `before` (merge base) and `after` on `world`, for the policies `names` under `keys`.
-    `branches` are how base and head are called."""
+    """What one child makes: previews of `before` (the base) and `after` (what merging gives; `merged`: unlike the head itself)
+    on `world`, for the policies `names` under `keys`. `branches` are how base and head are called, `conflicts` why it cannot be
+    merged."""
 
     world: World
     before: PolicyFiles
     after: PolicyFiles
     branches: tuple[str, str]
-    merge_base: bool
+    merged: bool
     keys: tuple[str, ...]
     names: tuple[str | None, ...]
+    conflicts: tuple[Problem, ...] = ()
 
 
 def tellings(task: PreviewTask) -> Iterator[Telling]:
     """What is to be told, a telling a key."""
-    from reconciler.cli.inputs.preview_sides import committed_side
+    from reconciler.cli.inputs.preview_sides import committed_side, merged_side
     from reconciler.cli.processes.preview_comment import told_failure, told_preview, told_refusal
     from reconciler.cli.processes.preview_made import chosen, made_preview
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
@@ -38,8 +41,8 @@ def tellings(task: PreviewTask) -> Iterator[Telling]:
     from reconciler.rendering.markdown.plan import GITHUB_LIMIT
 
     now = task.world.captured_seconds
-    base = committed_side(task.before, task.branches[0], now, None, merge_base=task.merge_base)
-    head = committed_side(task.after, task.branches[1], now, base, merge_base=False)
+    base = committed_side(task.before, task.branches[0], now, None)
+    head = merged_side(task.conflicts, task.after, task.branches[1], now, base, made=task.merged)
     for key, name in zip(task.keys, task.names, strict=True):
         if head.errors:
             told = told_refusal(base, head)
@@ -47,10 +50,10 @@ def tellings(task: PreviewTask) -> Iterator[Telling]:
             try:
                 policy = chosen(base, head, name)
             except InputError as error:
-                told = told_failure(head, error.message)
+                told = told_failure(base, head, error.message)
             else:
                 made = made_preview(task.world, now, base, head, policy, name, DEFAULT_WORK_BUDGET, pictured=False)
-                told = told_preview(made)
+                told = told_preview(made, base, head)
         yield Telling(
             key=key, digest=told.digest, head=told.head, summary=told.summary, changed=told.changed or bool(head.errors),
             markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM), cut_short=False,

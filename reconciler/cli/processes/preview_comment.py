@@ -11,11 +11,20 @@ import msgspec
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
-from reconciler.gitops.pull_requests.comment import STAMP_ROOM, CommentHost, HostCode, HostError, Message, Posted, post
+from reconciler.gitops.pull_requests.comment import (
+    STAMP_ROOM,
+    CommentHost,
+    HostCode,
+    HostError,
+    Message,
+    Posted,
+    base_stamp,
+    post,
+    standing,
+)
 from reconciler.gitops.pull_requests.job_outputs import SUMMARY_LIMIT, annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, PullRequest, pull_request
 from reconciler.rendering.markdown.plan import GITHUB_LIMIT
-from reconciler.rendering.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,17 +45,20 @@ _DONE = {
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be said: `digest` over it, `head` the commit, `summary` one line, `changed` whether anything differs.
-    `markdown` renders it for so many UTF-16 units."""
+    `base` is what it was compared with (see `base_stamp`). `untouched`: the change does not reach the policies,
+    which is told only where a comment stands. `markdown` renders it for so many UTF-16 units."""
 
     digest: str
     head: str
     summary: str
     changed: bool
+    base: str
+    untouched: bool = False
     problems: "tuple[Problem, ...]"
     markdown: "Callable[[int], str]"
 
 
-def told_preview(preview: "Preview") -> Told:
+def told_preview(preview: "Preview", before: "Side", after: "Side") -> Told:
     """A preview that was made."""
     from reconciler.rendering.markdown.preview import preview_markdown
 
@@ -55,7 +67,9 @@ def told_preview(preview: "Preview") -> Told:
         head=preview.head.revision or "",
         summary=preview.plan.summary,
         changed=preview.changed,
-        problems=preview.warnings,
+        base=_base(before),
+        untouched=_untouched(before, after) and not preview.sizes and not (preview.snapshot and preview.snapshot.changed),
+        problems=(*preview.warnings, *(size.problem for size in preview.sizes if size.problem is not None)),
         markdown=lambda limit: preview_markdown(preview, limit=limit),
     )
 
@@ -63,20 +77,23 @@ def told_preview(preview: "Preview") -> Told:
 def told_refusal(before: "Side", after: "Side") -> Told:
     """A head that cannot be used."""
     from reconciler.rendering.markdown.preview import refused_markdown
+    from reconciler.rendering.refusal import refusal
 
     digest = hashlib.sha256(msgspec.json.encode(after.problems)).hexdigest()
     markdown = refused_markdown(after.problems, before.side, after.side)
     return Told(
         digest=f"sha256:{digest}",
         head=after.side.revision or "",
-        summary=f"This policy cannot be used: {count(after.errors, 'error')}.",
-        changed=False,
+        summary=f"{refusal(after.problems).title}.",
+        changed=after.conflicting,
+        base=_base(before),
+        untouched=_untouched(before, after),
         problems=after.problems,
         markdown=lambda _: markdown,
     )
 
 
-def told_failure(after: "Side", why: str) -> Told:
+def told_failure(before: "Side", after: "Side", why: str) -> Told:
     """A head that is no mistake in itself and still has nothing to preview: no policy in it, or several to choose from."""
     from reconciler.rendering.markdown.preview import problem_lines
 
@@ -86,9 +103,19 @@ def told_failure(after: "Side", why: str) -> Told:
         head=after.side.revision or "",
         summary="This change cannot be previewed.",
         changed=True,
+        base=_base(before),
         problems=(),
         markdown=lambda _: markdown,
     )
+
+
+def _base(before: "Side") -> str:
+    return base_stamp(before.side.source, before.content)
+
+
+def _untouched(before: "Side", after: "Side") -> bool:
+    """Whether merging leaves the policies as they are, files and all."""
+    return bool(before.content) and before.content == after.content
 
 
 def asked_for() -> PullRequest:
@@ -119,14 +146,23 @@ def report(request: PullRequest, key: str, told: Told) -> None:
     if request.kind is HostKind.GITHUB:
         _append("GITHUB_STEP_SUMMARY", summary_text(told.markdown(SUMMARY_LIMIT)))
     message = Message(
-        key=key, digest=told.digest, head=told.head, order=request.order, markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM)
+        key=key,
+        digest=told.digest,
+        head=told.head,
+        base=told.base,
+        order=request.order,
+        markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM),
     )
     try:
         if not request.token:
             raise HostError(HostCode.FORBIDDEN, "there is no token for a change from a fork")
-        outcome = post(_host(request), message)
-        url = outcome.url
-        tell(f"{_DONE[outcome.posted]} {url}".rstrip())
+        host = _host(request)
+        if told.untouched and standing(host, key) is None:
+            tell("no comment was written: the change does not reach the policies")
+        else:
+            outcome = post(host, message)
+            url = outcome.url
+            tell(f"{_DONE[outcome.posted]} {url}".rstrip())
     except HostError as error:
         if error.code is not HostCode.FORBIDDEN:
             failure = f"--comment: {error}"

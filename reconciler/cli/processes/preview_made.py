@@ -16,6 +16,8 @@ def chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
     names = [entry.policy.name for entry in after.sets]
     if not names:
         had = f" (the base has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
+        if unrendered := next((one for one in after.problems if one.code == "ManifestUnrendered"), None):
+            raise InputError(f"{after.where}: no NodeGroupPolicy{had}; {unrendered.message}; {unrendered.hint}")
         raise InputError(
             f"{after.where}: no NodeGroupPolicy in {after.files} policy files{had}; write one (`kind: NodeGroupPolicy`), "
             "or say where they are with --path"
@@ -42,26 +44,33 @@ def made_preview(
     pictured: bool,
 ) -> "Preview":
     """Both decided on one cluster; the head alone where the base has no such policy."""
+    import msgspec
+
     from reconciler.cli.inputs.cluster_files import capi_group
     from reconciler.decisions.ownership.handover import drop_warnings
     from reconciler.gitops.preview import alone, compare
     from reconciler.policy.manifests.manifest_object import dropped_sizes
+    from reconciler.policy.manifests.size_changes import size_changes
 
     dropped = dropped_sizes(before.given, after.given, capi_group())
     warnings = (*after.problems, *drop_warnings(dropped, world))
     head = (after.side, policy)
+    manifests = ({**before.given, **before.elsewhere}, before.sets), ({**after.given, **after.elsewhere}, after.sets)
+    sizes = size_changes(*manifests, capi_group())
     earlier = earlier_set(before, after, policy)
     if earlier is not None:
-        return compare(world, now_seconds, (before.side, earlier), head, work_budget, warnings, pictured=pictured)
+        made = compare(world, now_seconds, (before.side, earlier), head, work_budget, warnings, pictured=pictured)
+        return msgspec.structs.replace(made, sizes=sizes)
     if before.errors:
         why = f"the policy at the base has {before.errors} {'error' if before.errors == 1 else 'errors'}."
     else:
         why = f"there is no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " at the base yet."
-    return alone(
+    made = alone(
         world, now_seconds, before.side, head, work_budget,
         no_base=why, base_problems=before.problems if before.errors else (), warnings=warnings,
         pictured=pictured,
     )  # fmt: skip
+    return msgspec.structs.replace(made, sizes=sizes)
 
 
 def earlier_set(before: "Side", after: "Side", policy: "PolicySet") -> "PolicySet | None":

@@ -13,8 +13,11 @@ from reconciler.control.previewer import PreviewFailedError, Previews, Telling
 from reconciler.gitops.bounded_child import Bound, ChildBounds, ChildTooDearError, child_answer
 from reconciler.gitops.git.cache import GitCache
 from reconciler.gitops.git.fault import FaultCode, failed
+from reconciler.gitops.git.merged import merged
 from reconciler.gitops.git.repository import GitError, PolicyFiles, Repository, RepositoryError
+from reconciler.gitops.pull_requests.comment import base_stamp
 from reconciler.gitops.pull_requests.pull_request import OpenRequest
+from reconciler.policy.problems.findings import Problem
 
 # What the previews of one pull request may take, and the child process that is held to it.
 
@@ -56,6 +59,15 @@ def _sentence(bound: Bound, bounds: PreviewBounds) -> str:
             return f"Its preview is longer than {bounds.output_bytes // _MIB} MiB and was ended."
 
 
+class _Merge(msgspec.Struct, frozen=True):
+    """The policies `after` the merge, whether something had to be merged (`made`), and what conflicts, `conflicting`: there."""
+
+    after: PolicyFiles
+    made: bool
+    conflicts: tuple[Problem, ...]
+    conflicting: bool
+
+
 class PreviewTelling:
     """`branch` is a full ref name, `root` the place of the policies, `names` the policies (None: the only one) with one key
     each. `cluster` reads the World and may raise `InputError`. `bounds` are for the previews of one pull request."""
@@ -84,41 +96,55 @@ class PreviewTelling:
         """The next preview reads it anew."""
         self._world = None
 
+    def base(self) -> str:
+        """What pull requests are compared with now, as their comments say it. Raises `SourceError`."""
+        commit = self._cache.fetch(self._branch)
+        try:
+            content = Repository(self._cache.directory).policy_files(commit, self._root).content
+        except (RepositoryError, GitError) as error:
+            raise failed(FaultCode.DAMAGED, str(error), revision=commit) from None
+        return base_stamp(self._branch, content)
+
     def previews(self, request: OpenRequest) -> Previews:
-        """Fetch base and head, and look at what the change touches. Raises `SourceError`."""
+        """Fetch base and head, and look at what merging them changes. Raises `SourceError`."""
         base, head = self._cache.fetch_both(self._branch, request.ref)
         repository = Repository(self._cache.directory)
         try:
-            fork = self._merge_base(repository, base, head, request.ref)
-            before, after = (repository.policy_files(commit, self._root) for commit in (fork, head))
+            before = repository.policy_files(base, self._root)
+            merge = self._merged(repository, base, head, request.ref)
         except (RepositoryError, GitError) as error:
             raise failed(FaultCode.DAMAGED, str(error), revision=head) from None
-        names = (f"{request.branch}", f"#{request.number}")
-        return Previews(
-            head=head,
-            touched=_content(before) != _content(after),
-            tellings=lambda: self._tellings(before, after, names, merge_base=fork != base),
-        )
 
-    def _merge_base(self, repository: Repository, base: str, head: str, ref: str) -> str:
+        def tellings() -> Sequence[Telling]:
+            task = PreviewTask(
+                world=self._read_cluster(), before=before, after=merge.after, branches=(request.branch, f"#{request.number}"),
+                merged=merge.made, conflicts=merge.conflicts, keys=self._keys, names=self._names,
+            )  # fmt: skip
+            return self._tellings(task)
+
+        touched = merge.conflicting or _content(before) != _content(merge.after)
+        return Previews(head=head, touched=touched, tellings=tellings)
+
+    def _merged(self, repository: Repository, base: str, head: str, ref: str) -> "_Merge":
         try:
-            return repository.merge_base(base, head)
+            return self._merge(repository, base, head)
         except RepositoryError:
             # The branches went apart before what a first fetch brings.
             self._cache.fetch_both(self._branch, ref, deep=True)
-            return repository.merge_base(base, head)
+            return self._merge(repository, base, head)
 
-    def _tellings(
-        self, before: PolicyFiles, after: PolicyFiles, names: tuple[str, str], *, merge_base: bool
-    ) -> Sequence[Telling]:
-        task = PreviewTask(
-            world=self._read_cluster(), before=before, after=after, branches=names, merge_base=merge_base, keys=self._keys,
-            names=self._names,
-        )  # fmt: skip
+    def _merge(self, repository: Repository, base: str, head: str) -> "_Merge":
+        with merged(repository, base, head) as result:
+            return _Merge(
+                after=result.policy_files(self._root), made=result.made, conflicts=result.problems(),
+                conflicting=result.conflicts_at(self._root),
+            )  # fmt: skip
+
+    def _tellings(self, task: PreviewTask) -> Sequence[Telling]:
         try:
             return bounded_tellings(task, self.bounds)
         except PreviewTooDearError as error:
-            return [_too_dear(key, after.revision, str(error)) for key in self._keys]
+            return [_too_dear(key, task.after.revision, str(error)) for key in self._keys]
 
     def _read_cluster(self) -> World:
         if self._world is None:

@@ -1,5 +1,6 @@
 """The previewer with everything that it works on: a host, a repository, a cluster."""
 
+import os
 import random
 import signal
 import threading
@@ -24,6 +25,7 @@ from reconciler.control.log import Log
 from reconciler.control.pages.pages import Pulse
 from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
 from reconciler.gitops.pull_requests.comment import HostCode, HostError
+from reconciler.gitops.pull_requests.pull_request import job_order
 from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
 from reconciler.rendering.plain import plain
 
@@ -122,7 +124,7 @@ def _previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Mappin
     )  # fmt: skip
     settings = Settings(
         branch=choice.branch, keys=keys, refresh_seconds=choice.refresh_seconds, forks=Forks(choice.forks),
-        fork_label=choice.fork_label,
+        fork_label=choice.fork_label, order=job_order(os.environ) if choice.once else None,
     )  # fmt: skip
     connect = _connector(choice)
 
@@ -135,7 +137,7 @@ def _previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Mappin
         pulse.step()
         return telling.previews(request)
 
-    return Previewer(settings, begun, previews, lambda: int(time.time()), log)
+    return Previewer(settings, begun, previews, telling.base, lambda: int(time.time()), log)
 
 
 def _cluster(choice: PreviewerChoice, connection: Mapping[str, Any]) -> "Callable[[], World]":

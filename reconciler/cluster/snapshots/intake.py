@@ -16,7 +16,8 @@ from reconciler.cluster.nodes.attachment import (
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.nodes.node_rows import NodeRead, read_node
 from reconciler.cluster.platform_reading import Objects, PlatformReading, WireKind, read_annotations, readings
-from reconciler.cluster.pods.pod_shaping import daemon_draft
+from reconciler.cluster.pods.pod_shaping import ShapeDraft, daemon_draft
+from reconciler.cluster.snapshots.daemon_pods import daemon_pods
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.manifest import Manifest, Newest
 from reconciler.cluster.snapshots.pod_rows import PodRows, PodsRead
@@ -36,13 +37,14 @@ from reconciler.cluster.volume import (
     persistent_volume,
     storage_class,
 )
-from reconciler.cluster.wire import attachment, meta, node, pod, volume, workload
+from reconciler.cluster.wire import admission, attachment, meta, node, pod, volume, workload
 from reconciler.cluster.wire import device_class as device_wire
+from reconciler.cluster.workloads.admission import admitted
 from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscaler
 from reconciler.cluster.workloads.device_class import DeviceClass, device_class
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
-from reconciler.cluster.world import DaemonPods, Storage, World, WorldProblem, world_digest
+from reconciler.cluster.world import Storage, World, WorldProblem, world_digest
 
 # Where objects were read from, as one number an object, so that a message can name file and item later.
 
@@ -101,6 +103,8 @@ class Intake:
         self.capacities = Kept[StorageCapacity]()
         self.device_classes = Kept[DeviceClass]()
         self.attachments = Kept[VolumeAttachment]()
+        self.limit_ranges = Kept[admission.LimitRange]()
+        self.runtime_classes = Kept[admission.RuntimeClass]()
         self.of_platforms: dict[tuple[str, str, str], Kept[Any]] = {}
         """By the platform's name, a group where any kind of an ending is read, and kind."""
         self.captured: set[str] = set()
@@ -211,6 +215,8 @@ class Intake:
                 _decoder(attachment.VolumeAttachment),
                 _keep(self.attachments, volume_attachment),
             ),
+            ("", "LimitRange"): (_decoder(admission.LimitRange), _keep(self.limit_ranges, namespaced=True)),
+            ("node.k8s.io", "RuntimeClass"): (_decoder(admission.RuntimeClass), _keep(self.runtime_classes)),
             ("resource.k8s.io", "DeviceClass"): (_decoder(device_wire.DeviceClass), _keep(self.device_classes, device_class)),
         }
         for key in _REPLICATED:
@@ -326,6 +332,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     intake.close()
     shapes, nodes, problems = _nodes(intake)
     pods = _pods(intake, nodes)
+    pod_shapes, of_daemon_sets = daemon_pods(sorted(intake.daemon_drafts), pods)
     captured: set[str] = intake.captured | manifest.kinds
     targets, machines = _targets(intake, captured, nodes, shapes)
     controllers = tuple(value for key in sorted(intake.controllers) for value in intake.controllers[key].values())
@@ -340,7 +347,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         captured_seconds=seconds,
         node_shapes=shapes,
         nodes=nodes,
-        pod_shapes=pods.shapes,
+        pod_shapes=pod_shapes,
         pod_traits=pods.traits,
         pods=pods.table,
         targets=targets,
@@ -348,10 +355,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         budgets=tuple(intake.budgets.values()),
         controllers=controllers,
         rivals=at_work(controllers, _homes(targets)),
-        daemon_pods=tuple(
-            DaemonPods(namespace=namespace, name=name, shape=shape)
-            for (namespace, name), shape in zip(sorted(intake.daemon_drafts), pods.template_shapes, strict=True)
-        ),
+        daemon_pods=of_daemon_sets,
         namespaces=tuple((name, labels) for (_, name), labels in intake.namespaces.by_key().items()),
         storage=Storage(
             volumes=tuple(intake.volumes.values()),
@@ -397,11 +401,31 @@ def _pods(intake: Intake, nodes: tuple[Node, ...]) -> PodsRead:
         priorities[item.metadata.name] = item.value
         if item.global_default:
             priorities[""] = item.value
-    drafts = tuple(number for _, number in sorted(intake.daemon_drafts.items()))
+    drafts = _of_daemon_sets(intake)
     try:
         return intake.pods.table({node.name: index for index, node in enumerate(nodes)}, priorities, drafts)
     except ContradictionError as error:
         raise intake.contradiction(error) from None
+
+
+def _of_daemon_sets(intake: Intake) -> tuple[int | ShapeDraft, ...]:
+    """What the pods of each DaemonSet ask for, as admission makes them."""
+    templates = intake.daemons.by_key()
+    ranges: dict[str, list[admission.LimitRange]] = {}
+    for item in intake.limit_ranges.values():
+        ranges.setdefault(item.metadata.namespace, []).append(item)
+    classes = {item.metadata.name: item for item in intake.runtime_classes.values()}
+    found: list[int | ShapeDraft] = []
+    for (namespace, name), number in sorted(intake.daemon_drafts.items()):
+        template = templates.get((namespace, name))
+        if template is None:
+            found.append(number)
+            continue
+        try:
+            found.append(daemon_draft(namespace, name, admitted(template, ranges.get(namespace, ()), classes)))
+        except (UnreadableError, *DECODING_ERRORS):
+            found.append(number)  # the defaults cannot be read, the template can
+    return tuple(found)
 
 
 def _targets(

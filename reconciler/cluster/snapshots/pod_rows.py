@@ -93,9 +93,9 @@ class PodRows:
         self._drafts.append(draft)
         return len(self._drafts) - 1
 
-    def table(self, nodes: Mapping[str, int], priorities: Mapping[str, int], templates: tuple[int, ...]) -> PodsRead:
+    def table(self, nodes: Mapping[str, int], priorities: Mapping[str, int], templates: tuple[int | ShapeDraft, ...]) -> PodsRead:
         """All pods in canonical order. `priorities` by class name, with the global default under the empty name;
-        `templates` are numbers from `add_template` in the order in which they count as used, after all pods.
+        `templates` are drafts, or numbers from `add_template`, in the order in which they count as used, after all pods.
 
         Raises `ContradictionError` when two rows of one name differ; equal ones count once.
         """
@@ -113,7 +113,8 @@ class PodRows:
             problems.extend(_out_of_range(f"Pod {self._namespace[row]}/{self._name[row]}", self._drafts[draft]))
         for trait in dict.fromkeys(trait_numbers):
             trait_of[trait] = traits_table.number(self._traits[trait])
-        template_shapes = tuple(shapes.number(_settled(self._drafts[number], priorities)) for number in templates)
+        of_templates = [self._drafts[item] if isinstance(item, int) else item for item in templates]
+        template_shapes = tuple(shapes.number(_settled(draft, priorities)) for draft in of_templates)
         node_of = [nodes.get(name, -1) for name in self._node_names] + [-1]
         names = self._in_order(self._node, order, kept=kept)
         node = array("i", map(node_of.__getitem__, names))

@@ -25,7 +25,7 @@ from reconciler.cluster.targets import capacity
 from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED, tells_who_keeps, without_reason, without_words_of_others
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
-from reconciler.cluster.wire import meta, pod, workload
+from reconciler.cluster.wire import admission, meta, pod, workload
 from reconciler.cluster.wire.meta import LastApplied
 from reconciler.cluster.wire.pod import PodAnnotations
 from reconciler.cluster.workloads import autoscaler
@@ -162,6 +162,7 @@ KEYS = frozenset(
 _WORDS = """
 Node Pod Namespace ReplicaSet ReplicationController StatefulSet DaemonSet Deployment Job PodDisruptionBudget
 PriorityClass PersistentVolume PersistentVolumeClaim StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment
+LimitRange RuntimeClass Container
 v1 v1alpha1 v1beta1 v1beta2 apps/v1 batch/v1 policy/v1 apps batch policy Ready True False Unknown MemoryPressure
 DiskPressure PIDPressure NetworkUnavailable PodScheduled Unschedulable SchedulingGated Initialized ContainersReady
 DisruptionTarget PodResizePending PodResizeInProgress Deferred Infeasible Available Pending Running Succeeded Failed
@@ -274,6 +275,9 @@ _PARTS: dict[tuple[type, str], Any] = {
     (pod.PodSpec, "resourceClaims"): list[pod.ResourceClaim],
     (pod.ContainerStatus, "allocatedResources"): pod.Amounts,
     (pod.PodStatus, "allocatedResources"): pod.Amounts,
+    (admission.LimitRangeItem, "default"): pod.Amounts,
+    (admission.LimitRangeItem, "defaultRequest"): pod.Amounts,
+    (admission.Overhead, "podFixed"): pod.Amounts,
 }
 """What the parts that a first decoding leaves as bytes are read as later. One that is missing here is dropped."""
 _ATTACHABLE = "attachable-volumes-csi-"

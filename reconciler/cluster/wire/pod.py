@@ -143,6 +143,7 @@ class PodSpec(msgspec.Struct, rename="camel", gc=False):
     termination_grace_period_seconds: int | None = None
     host_network: bool | None = None
     host_users: bool | None = None
+    runtime_class_name: str | None = None
 
 
 class PodCondition(msgspec.Struct, rename="camel", gc=False):

@@ -12,7 +12,7 @@ from reconciler.control.live.target_marks import FormerPolicy, LeftMarks, own_ma
 from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.ownership.owner import policy_mark
+from reconciler.decisions.ownership.owner import policy_mark, rivals_over
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.connection.connections import side_by_side
 from reconciler.kube.drain import NodeDrain, SeenNode
@@ -115,7 +115,8 @@ class LivePort:
     """A `ClusterPort` over real servers. `owner` (the policy's name) stands in our taints: those of others are left alone.
 
     `providers` by kind of target. `annotations`, given a target, says what explains a write on it (policy, revision);
-    `rivals` is the evidence that another autoscaler is at work there. `tell` and `former` are those of
+    `rivals` is the evidence that another autoscaler is at work there, `rivals_at_write` the same as a write is about to go out
+    (None: not looked for again). `tell` and `former` are those of
     `LeftMarks`; `tell` is also given what keeps a removal waiting, and `former` tells whose marks on targets hold no more. With a
     `pace` the view is waited for that shows what removals wrote.
     """
@@ -133,6 +134,7 @@ class LivePort:
         tell: Callable[[str, str], None] = lambda _code, _message: None,
         former: Callable[[str], FormerPolicy | None] = lambda _: None,
         pace: Pace | None = None,
+        rivals_at_write: Callable[[], tuple[str, ...]] | None = None,
     ) -> None:
         self._view = view
         self._clock = clock
@@ -142,6 +144,7 @@ class LivePort:
         self._owner = owner
         self._annotations = annotations
         self._rivals = rivals
+        self._rivals_at_write = rivals_at_write
         self._left_marks = LeftMarks(providers, owner, tell, former)
         self._world: World | None = None
         self._own_writes = OwnWrites(pace)
@@ -174,11 +177,15 @@ class LivePort:
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
         """Judged again by the provider, and never forced."""
-        return self._with_provider(target, lambda provider: provider.resize(target, replicas, bound, self._annotations(target)))
+        return self._rival(target) or self._with_provider(
+            target, lambda provider: provider.resize(target, replicas, bound, self._annotations(target))
+        )
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
         """An act of its own; the value stays."""
-        return self._with_provider(target, lambda provider: provider.adopt(target, replicas, bound, self._annotations(target)))
+        return self._rival(target) or self._with_provider(
+            target, lambda provider: provider.adopt(target, replicas, bound, self._annotations(target))
+        )
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
         """Our marks go."""
@@ -186,7 +193,9 @@ class LivePort:
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
         """Requests for nodes that never came are taken back."""
-        return self._with_provider(target, lambda provider: provider.cancel(target, machines, replicas, bound))
+        return self._rival(target) or self._with_provider(
+            target, lambda provider: provider.cancel(target, machines, replicas, bound)
+        )
 
     def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
         """Each drain begins when the provider sees nothing against the removal, several side by side."""
@@ -199,7 +208,9 @@ class LivePort:
                 return WriteResult(code=WriteCode.UNKNOWN, message=f"{type(error).__name__}: {error}")
 
         world = self._world or self.observe()
-        results = tuple(side_by_side(begin, removals))
+        rivals = {one.target: self._rival(one.target) for one in removals}
+        going = iter(tuple(side_by_side(begin, [one for one in removals if rivals[one.target] is None])))
+        results = tuple(rivals[one.target] or next(going) for one in removals)
         for one, result in zip(removals, results, strict=True):
             if result.done:
                 self._leaving.began(one.target, one.node, one.replicas)
@@ -207,10 +218,18 @@ class LivePort:
 
     def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
         """One of them alone; what its provider raises comes out."""
-        result = self._begun(self._world or self.observe(), NodeRemoval(target=target, node=node, replicas=replicas, bound=bound))
+        world, removal = self._world or self.observe(), NodeRemoval(target=target, node=node, replicas=replicas, bound=bound)
+        result = self._rival(target) or self._begun(world, removal)
         if result.done:
             self._leaving.began(target, node, replicas)
         return result
+
+    def _rival(self, target: TargetRef) -> WriteResult | None:
+        """The refusal of a write because another autoscaler has come (back) since the view was taken; None: none has."""
+        rivals = self._rivals_at_write() if self._rivals_at_write is not None else ()
+        facts = _facts(self._world, target) if rivals and self._world is not None else None
+        over = rivals_over(facts, rivals) if facts is not None else rivals
+        return WriteResult(code=WriteCode.REFUSED, message=f"{target} is held: {over[0]}") if over else None
 
     def _begun(self, world: World, removal: NodeRemoval) -> WriteResult:
         target, node = removal.target, removal.node
@@ -249,6 +268,8 @@ class LivePort:
         """Marks without a taint, then one step of everything that carries our taint, whichever process began it."""
         world = self._world or self.observe()
         leaving = own_marks(world, self._owner)
+        if leaving and self._rivals_at_write is not None:
+            world = msgspec.structs.replace(world, rivals=self._rivals_at_write())
         self._leaving.look(world, leaving)
         groups = effective_groups(world, self._policies.current(), self._clock()) if leaving else ()
         found: list[RemovalProgress] = []

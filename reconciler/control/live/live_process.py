@@ -167,6 +167,7 @@ class LiveProcess:
         self.source = source(self.state, self.term)
         providers = LiveProviders(self.workload, around)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source
+        rivals = None if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds)
         self.port = LivePort(
             self.view,
             now_seconds,
@@ -177,10 +178,11 @@ class LiveProcess:
             ),
             settings.name,
             self._marks,
-            tuple if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds).evidence,
+            rivals.evidence if rivals is not None else tuple,
             log.warning,
             providers.former(EndedPolicies(management, settings.namespace, self._pace.monotonic), now_seconds),
             self._pace,
+            rivals.before_write if rivals is not None else None,
         )
         store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)
         self._telling = Telling(

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import Protocol
 
-from reconciler.control.live.telling import NewLines, result_lines
+from reconciler.control.live.telling import SECONDS, NewLines, result_lines
 from reconciler.control.log import Log
 from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.loop import LoopReport, ResultState
@@ -263,9 +263,10 @@ class LiveRun:
             self._log.line(line.level, line.code, line.message, line.fields)
 
     def _say(self, code: str, message: str) -> None:
-        """Once, until something else is said."""
-        if message != self._said:
-            self._said = message
+        """Once, until something else is said; that it has lasted some seconds longer is nothing else."""
+        essence = SECONDS.sub("", message)
+        if essence != self._said:
+            self._said = essence
             self._log.warning(code, message)
 
 

@@ -165,22 +165,21 @@ def _plan(api: Api, policy: str, problems: list[str]) -> PlanStatus:
 
 
 def _in_force(state: StateObject, problems: list[str]) -> PolicyStatus:
+    standing, found = StandingEntry(source=""), None
     try:
-        standing = standing_in(state)
-        told = standing.conditions if standing is not None else ()
-        problems += [entry.message for entry in told if entry.type == "Ready" and entry.status != "True"]
+        standing = standing_in(state) or standing
         found = StateLastGoodStore(LockedState(state)).load()
-    except StateUnavailableError as error:
+    except (StateUnavailableError, LastGoodError) as error:
         problems.append(str(error))
-        return PolicyStatus()
-    except LastGoodError as error:
-        problems.append(str(error))
-        return PolicyStatus()
-    if found is None:
-        return PolicyStatus()
-    return PolicyStatus(
-        source=found.source, revision=found.revision, read_at=instant_text(found.read_seconds), signer=found.signer
-    )
+    problems += [entry.message for entry in standing.conditions if entry.type == "Ready" and entry.status != "True"]
+    refused = (entry.message for entry in standing.conditions if entry.type == "Stalled" and entry.status == "True")
+    told = PolicyStatus(refused=next(refused, ""))
+    if found is not None:
+        return msgspec.structs.replace(
+            told, source=found.source, revision=found.revision, read_at=instant_text(found.read_seconds), signer=found.signer
+        )
+    # Its bytes may be kept elsewhere; the source says what is in force all the same.
+    return msgspec.structs.replace(told, source=standing.source, revision=standing.revision) if standing.revision else told
 
 
 def _recorded(state: StateObject, problems: list[str]) -> PlanRecord | None:
@@ -192,7 +191,7 @@ def _recorded(state: StateObject, problems: list[str]) -> PlanRecord | None:
 
 
 def _told(record: PlanRecord) -> PlanStatus:
-    return PlanStatus(at=record.at, summary=record.summary, digest=record.digest)
+    return PlanStatus(at=record.at, summary=record.summary, digest=record.digest, mode=record.mode)
 
 
 def _groups(

@@ -1,5 +1,6 @@
 """What a turn of the live loop leaves for people: Events, the status of custom resources, the last plan beside the memory."""
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeVar
@@ -27,6 +28,8 @@ from reconciler.values.plural import count_text
 
 # What a turn did, as lines of the log: what is alike in one group is one line, with all names.
 
+SECONDS = re.compile(r"\b[0-9]+ s\b")
+"""How long something has lasted or is to last, in a message: that it goes on is no news."""
 _SAID_BY_THE_PLAN = ("Observe", "Held", DEFERRED, Arriving.code)
 _T = TypeVar("_T")
 
@@ -51,21 +54,41 @@ def result_lines(report: LoopReport) -> Iterator[LogLine]:
 
 
 class NewLines:
-    """Lines without those that say again what the turn before said of the same target: that it does not answer, or throttles."""
+    """Lines without those that say again what the turn before said: that targets do not answer, or that a cloud throttles. What
+    waits for one cause is one line, however many targets it is."""
 
     def __init__(self) -> None:
         self._before: frozenset[tuple[str, str]] = frozenset()
 
     def of(self, lines: Sequence[LogLine]) -> list[LogLine]:
         """Those of one turn that are to be written."""
-        waiting = frozenset((line.code, str(line.fields["target"])) for line in lines if _waits(line))
-        found = [line for line in lines if not _waits(line) or (line.code, str(line.fields["target"])) not in self._before]
-        self._before = waiting
+        waiting: dict[tuple[str, str], list[LogLine]] = {}
+        for line in lines:
+            if _waits(line):
+                waiting.setdefault((line.code, _cause(line)), []).append(line)
+        found = [line for line in lines if not _waits(line)]
+        found += [_waiting(alike) for cause, alike in waiting.items() if cause not in self._before]
+        self._before = frozenset(waiting)
         return found
 
 
 def _waits(line: LogLine) -> bool:
     return line.fields.get("resultCode") == WriteCode.UNAVAILABLE
+
+
+def _cause(line: LogLine) -> str:
+    """What a line says but for the name of its target and for how long it is still to be waited."""
+    return SECONDS.sub("", line.message.removeprefix(str(line.fields["target"])))
+
+
+def _waiting(lines: Sequence[LogLine]) -> LogLine:
+    """One line for targets that wait for the same; the first one's words and fields stand for all."""
+    first = lines[0]
+    if len(lines) == 1:
+        return first
+    targets = tuple(str(line.fields["target"]) for line in lines)
+    message = f"{count_text(len(lines), 'target')} wait, for example: {first.message}"
+    return msgspec.structs.replace(first, message=message, fields={**first.fields, "targets": targets})
 
 
 def _lots(entries: Iterable[_T], key: Callable[[_T], Hashable]) -> Iterable[Sequence[_T]]:

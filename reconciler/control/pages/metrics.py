@@ -51,6 +51,9 @@ def _loop(seen: Seen) -> Iterator[Metric]:
     yield _gauge(
         "reconciler_policy_stalled", "1: a newer policy is refused, the last good one is in force.", bool(seen.policy_problem)
     )
+    yield _gauge(
+        "reconciler_policy_awaited", "1: nothing is decided, since there is no first policy yet.", bool(seen.policy_awaited)
+    )
     revision = GaugeMetricFamily("reconciler_policy_info", "The policy revision in force.", labels=["revision"])
     revision.add_metric([seen.policy_revision], 1)
     yield revision

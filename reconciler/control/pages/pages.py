@@ -32,11 +32,14 @@ def webhook_route(secret: Callable[[], bytes], notify: Callable[[], None]) -> Ro
     return Route(method="POST", path=PATH, answer=answer, max_body_bytes=MAX_BODY_BYTES)
 
 
-# The pages of a live loop that has no policy yet: alive, not ready, and why.
+# The pages of a live loop that has no policy yet: alive, and why; ready where nothing is wrong but that none is there.
 
 
-def waiting_routes(why: Callable[[], str], now_seconds: Callable[[], int]) -> tuple[Route, ...]:
-    """The paths that probes, scrapers and people ask for. `why` says what is waited for, in a sentence."""
+def waiting_routes(
+    why: Callable[[], str], now_seconds: Callable[[], int], *, awaited: Callable[[], bool] = lambda: False
+) -> tuple[Route, ...]:
+    """The paths that probes, scrapers and people ask for. `why` says what is waited for, in a sentence; `awaited`: it is the
+    first policy, which somebody delivers once this process is ready."""
 
     def healthz(_: Request) -> Answer:
         return Answer(body=b"ok: waiting for a policy\n")
@@ -44,18 +47,25 @@ def waiting_routes(why: Callable[[], str], now_seconds: Callable[[], int]) -> tu
     def not_ready(_: Request) -> Answer:
         return Answer(status=503, body=f"nothing is decided: {why()}\n".encode())
 
+    def readyz(request: Request) -> Answer:
+        return Answer(body=_awaited(why())) if awaited() else not_ready(request)
+
     def metrics(_: Request) -> Answer:
         figures = Figures()
-        figures.policy("", why())
+        figures.policy("", why(), awaited=why() if awaited() else "")
         return Answer(content_type=CONTENT_TYPE, body=exposition(figures))
 
     return (
         Route(method="GET", path="/healthz", answer=healthz),
-        Route(method="GET", path="/readyz", answer=not_ready),
+        Route(method="GET", path="/readyz", answer=readyz),
         Route(method="GET", path="/metrics", answer=metrics),
         Route(method="GET", path="/plan", answer=not_ready, details=True),
         waiting_route(why, now_seconds),
     )
+
+
+def _awaited(what: str) -> bytes:
+    return f"ok: waiting for the first policy: {what}\n".encode()
 
 
 # The probes of a process that works in rounds: alive while it comes on, ready while its rounds go well.
@@ -155,6 +165,8 @@ def routes(
         seen = figures.seen()
         if not seen.leader:
             return Answer(body=b"ok: standing by\n")
+        if seen.policy_awaited:
+            return Answer(body=_awaited(seen.policy_awaited))
         if seen.unavailable:
             return Answer(status=503, body=f"the last turn decided nothing: {seen.unavailable}\n".encode())
         return Answer(body=b"ok\n") if seen.turned_seconds else Answer(status=503, body=b"no turn yet\n")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from reconciler.control.policy.custom_resources import CustomResourcePolicy, Objects, Reading
 from reconciler.control.turn.loop import LoopReport
 from reconciler.decisions.reasons.groups import ReplicasUnknown, TargetMissing
-from reconciler.gitops.git.fault import Fault
+from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.kube.custom.custom_object import CustomObject
 from reconciler.kube.custom.status import Condition, Status, StatusWriter
@@ -48,6 +48,17 @@ def of_policy(in_force: str, refused: Fault | None) -> tuple[Condition, ...]:
     if refused is None:
         return _main("True", "InForce", in_force)
     return _main("False", refused.code.value, f"{refused.sentence}. {in_force}", stalled=True)
+
+
+def of_awaiting(missing: str) -> tuple[Condition, ...]:
+    """An object whose policy is not there yet, which is no fault of it: what is applied together does not arrive together."""
+    return of_waiting(FaultCode.NO_POLICY.value, f"{missing}: nothing is decided until there is")
+
+
+def of_waiting(reason: str, message: str) -> tuple[Condition, ...]:
+    """An object that something is still to be done for, by others or by us."""
+    waiting = _main("False", reason, message, reconciling=True)
+    return (*waiting, Condition(type="Held", status="False", reason=reason, message=message))
 
 
 def _of_line(line: GroupLine, *, observed: bool) -> tuple[Condition, ...]:
@@ -192,14 +203,11 @@ class CustomStatus:
             conditions = of_invalid(problems, kept, held=held is not None)
         elif line is not None:
             conditions = of_group(line, observed=line.name in self._observed)
+        elif _awaits(item, reading):
+            conditions = of_awaiting(reading.judged.missing)
         else:
             return None
-        told, beside = _facts(line), {"revision": reading.revision}
-        if plan is not None:
-            beside["planDigest"] = plan.digest
-        return Status(
-            observed_generation=item.generation, conditions=conditions, told=told, beside={k: v for k, v in beside.items() if v}
-        )
+        return status_of_group(item, conditions, reading.revision, plan, line)
 
     def _tell(self, reading: Reading) -> None:
         """An Event for each version of an object that is not used as it stands."""
@@ -223,14 +231,27 @@ def _of_policy(item: CustomObject, reading: Reading, plan: Plan | None, now: str
     refused = reading.refused
     if refused is None and plan is None:
         return None
-    told: dict[str, object] = {"revision": reading.revision} if reading.revision else {}
+    return status_of_policy(item, of_policy(in_force, refused), reading.revision, plan, now)
+
+
+def status_of_policy(item: CustomObject, conditions: tuple[Condition, ...], revision: str, plan: Plan | None, now: str) -> Status:
+    """What stands in the policy's own object, beside these conditions."""
+    told: dict[str, object] = {"revision": revision} if revision else {}
     beside: dict[str, object] = {}
     if plan is not None:
         told |= {"summary": plan.summary, "planDigest": plan.digest, "groups": len(plan.groups)}
         told["heldGroups"] = sum(line.held for line in plan.groups)
         beside["planTime"] = now
-    conditions = of_policy(in_force, refused)
     return Status(observed_generation=item.generation, conditions=conditions, told=told, beside=beside)
+
+
+def _awaits(item: CustomObject, reading: Reading) -> bool:
+    """Whether it is of the policy that is missing, where none was ever in force."""
+    if not reading.judged.missing or reading.revision:
+        return False
+    reference = item.spec.get("policyRef") if isinstance(item.spec, dict) else None
+    name = reference.get("name") if isinstance(reference, dict) else None
+    return reading.judged.missing == f"there is no NodeGroupPolicy {name}"
 
 
 def _names(policy: CustomResourcePolicy) -> dict[str, str]:
@@ -240,6 +261,15 @@ def _names(policy: CustomResourcePolicy) -> dict[str, str]:
 
 def _subject(item: CustomObject) -> Subject:
     return Subject(api_version=API_VERSION, kind=item.kind, name=item.name, namespace=item.namespace, uid=item.uid)
+
+
+def status_of_group(
+    item: CustomObject, conditions: tuple[Condition, ...], revision: str, plan: Plan | None, line: GroupLine | None
+) -> Status:
+    """What stands in the object of a group, beside these conditions."""
+    beside = {"revision": revision, "planDigest": plan.digest if plan is not None else ""}
+    given = {key: text for key, text in beside.items() if text}
+    return Status(observed_generation=item.generation, conditions=conditions, told=_facts(line), beside=given)
 
 
 def _facts(line: GroupLine | None) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -90,6 +91,25 @@ class StateLastGoodStore:
             self._state.save(PART, encode_last_good(last_good))
         except (StateUnavailableError, NotLeaderError) as error:
             raise LastGoodError(str(error)) from None
+
+
+class FileBesideState:
+    """A `LastGoodStore` of two: a file that somebody named, which counts, and the state object, which `status` reads and which a
+    process without the file begins with."""
+
+    def __init__(self, file: LastGoodStore, state: LastGoodStore) -> None:
+        self._file = file
+        self._state = state
+
+    def load(self) -> LastGood | None:
+        """What the file has, else the state. Raises `LastGoodError`."""
+        return self._file.load() or self._state.load()
+
+    def save(self, last_good: LastGood) -> None:
+        """Into both; the state as far as it can be written now. Raises `LastGoodError` for the file."""
+        self._file.save(last_good)
+        with suppress(LastGoodError):
+            self._state.save(last_good)
 
 
 class NoPolicyError(Exception):

@@ -127,8 +127,8 @@ def _key(entry: Decision) -> tuple[object, ...]:
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The state after the last turn. Times are Unix seconds, 0: never. `plan` is the last one that was decided, whenever
-    that was; `unavailable` says why the last turn decided nothing. `decisions` are the last ones of this process,
-    oldest first."""
+    that was; `unavailable` says why the last turn decided nothing, `policy_awaited` which first policy is not there yet.
+    `decisions` are the last ones of this process, oldest first."""
 
     plan: Plan | None = None
     plan_seconds: int = 0
@@ -138,6 +138,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     view_age_seconds: float = 0.0
     policy_revision: str = ""
     policy_problem: str = ""
+    policy_awaited: str = ""
     turns: tuple[tuple[str, int], ...] = ()
     actions: tuple[tuple[str, str, int], ...] = ()
     added_nodes: int = 0
@@ -174,10 +175,12 @@ class Figures:
         with self._lock:
             self._seen = msgspec.structs.replace(self._seen, leader=leader)
 
-    def policy(self, revision: str, problem: str = "") -> None:
-        """The revision in force, and what is wrong with a newer one."""
+    def policy(self, revision: str, problem: str = "", *, awaited: str = "") -> None:
+        """The revision in force, and what is wrong with a newer one; `awaited`: none ever was, and nothing is wrong but that."""
         with self._lock:
-            self._seen = msgspec.structs.replace(self._seen, policy_revision=revision, policy_problem=problem)
+            self._seen = msgspec.structs.replace(
+                self._seen, policy_revision=revision, policy_problem="" if awaited else problem, policy_awaited=awaited
+            )
 
     def page_failed(self, path: str) -> None:
         """A page of this path could not be made."""

@@ -239,4 +239,4 @@ def came_late(draft: Draft, index: int) -> bool:
     if machine is None or not machine.created_seconds or where < 0:
         return False
     waited = draft.world.nodes[index].created_seconds - machine.created_seconds
-    return waited >= draft.groups[where].group.max_node_provision_time_seconds
+    return waited >= draft.groups[where].group.scale_up.max_node_provision_time_seconds

@@ -12,22 +12,12 @@ from reconciler.decisions.groups.effective_values import Resolved, Sources, Valu
 from reconciler.decisions.groups.group import EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
 from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
+from reconciler.decisions.groups.template_labels import LabelEvidence
 from reconciler.decisions.platform_rules import doubles, strangers
 from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
 from reconciler.plan.reason import Reason
-from reconciler.policy.documents import (
-    Counting,
-    Discovery,
-    Growth,
-    Headroom,
-    Mode,
-    NodeGroup,
-    PolicySet,
-    Toggle,
-    Window,
-    WithoutMachines,
-)
+from reconciler.policy.documents import Discovery, Headroom, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Window
 from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text, effective_mode
 from reconciler.policy.values.schedule import last_opening
 from reconciler.values.instant import instant_text
@@ -89,7 +79,7 @@ _NO_HEADROOM = Headroom()
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A target that the policy sizes, under the name of its group, with the sources of its values. `members` are the indices
-    of its nodes, `machine_of` the machines behind nodes."""
+    of its nodes, `machine_of` the machines behind nodes, `evidence` what the nodes of the cluster say about labels."""
 
     name: str
     labels: tuple[tuple[str, str], ...]
@@ -97,6 +87,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     sources: Sources
     members: tuple[int, ...]
     machine_of: Mapping[int, Machine]
+    evidence: LabelEvidence
 
     @property
     def facts(self) -> TargetFacts | None:
@@ -120,8 +111,8 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     hold, hold_until = _hold(sources, facts, now_seconds)
     if not hold and claim.target in world.observed:
         hold = "mode Observe, in which nothing is written"
-    startup_seconds = values.seconds("scaleUp.maxNodeStartupTime")
-    seen = witnesses(world, facts, claim.members, claim.machine_of, now_seconds - startup_seconds)
+    scale_up = values.all_below("scaleUp", ScaleUp)
+    seen = witnesses(world, facts, claim.members, claim.machine_of, now_seconds - scale_up.max_node_startup_time_seconds)
     new_node = _new_node(world, claim)
     template, smaller = (new_node.shape, None) if new_node.shape is None else least_of(world, new_node.shape, seen)
     sources_of = (*((f"{LIVE_SOURCE}, which have less",) if smaller is not None else ()), *new_node.sources)
@@ -154,26 +145,12 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         stated=new_node.shape,
         untried=new_node.shape is not None and untried(world, new_node.shape, seen),
         template_problem=new_node.problem,
-        whole=values.choice("scaleUp.growth", Growth) is Growth.ZERO_OR_MAX,
         startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),
         price_micros=parse_money(price) if price else None,
         headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields())) is None else headroom[1],
         windows=_windows(sources),
-        removals_enabled=values.choice("scaleDown.mode", Toggle) is Toggle.ENABLED,
-        utilization_threshold_percent=values.percent("scaleDown.utilizationThresholdPercent"),
-        gpu_utilization_threshold_percent=values.percent("scaleDown.gpuUtilizationThresholdPercent"),
-        ignores_daemonsets=_ignores_daemonsets(values),
-        ignores_mirror_pods=values.choice("scaleDown.mirrorPodUtilization", Counting) is Counting.IGNORE,
-        unneeded_time_seconds=values.seconds("scaleDown.unneededTime"),
-        unready_time_seconds=values.seconds("scaleDown.unreadyTime"),
-        platform_chooses=values.choice("scaleDown.withoutMachines", WithoutMachines) is WithoutMachines.PLATFORM_CHOOSES,
-        consolidates=values.choice("scaleDown.consolidation.mode", Toggle) is Toggle.ENABLED,
-        min_saving_percent=values.percent("scaleDown.consolidation.minSavingPercent"),
-        max_node_provision_time_seconds=values.seconds("scaleUp.maxNodeProvisionTime"),
-        max_node_startup_time_seconds=startup_seconds,
-        backoff_initial_seconds=values.seconds("scaleUp.backoff.initial"),
-        backoff_max_seconds=values.seconds("scaleUp.backoff.max"),
-        backoff_reset_seconds=values.seconds("scaleUp.backoff.reset"),
+        scale_down=values.all_below("scaleDown", ScaleDown),
+        scale_up=scale_up,
         hold=hold,
         hold_until_seconds=hold_until,
         reasons=(*bounds.reasons, *(one.reason() for one in (mixed, smaller) if one is not None)),
@@ -184,15 +161,8 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
 def _mode(values: Values) -> Mode:
     """The stricter of the group's own mode and the policy's."""
     policy = values.sources.policy
-    mode = values.choice_or("mode", Mode, policy.mode, values.sources.of_policy("mode"))
+    mode = values.choice("mode", Mode, policy.mode, values.sources.of_policy("mode"))
     return effective_mode(mode, policy.mode)
-
-
-def _ignores_daemonsets(values: Values) -> bool:
-    path = "scaleDown.daemonSetUtilization"
-    option = values.option(path)
-    of_target = (Counting.IGNORE if option[0] else Counting.COUNT, option[1]) if option is not None else None
-    return values.choice(path, Counting, of_target) is Counting.IGNORE
 
 
 def _bounds(values: Values, claim: Claim, now_seconds: int) -> _Bounds:
@@ -227,7 +197,9 @@ def _new_node(world: World, claim: Claim) -> TemplateResult:
     sources = claim.sources
     of_target = claim.facts.template if claim.facts is not None else TargetTemplate()
     ready = tuple(world.nodes[index] for index in claim.members if world.nodes[index].ready)
-    return new_node_shape(sources.fields(), lambda level: sources.place(level, "template"), of_target, world, ready)
+    return new_node_shape(
+        sources.fields(), lambda level: sources.place(level, "template"), of_target, world, ready, claim.evidence
+    )
 
 
 def _windows(sources: Sources) -> tuple[Window, ...]:
@@ -298,6 +270,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
         named.append((rank, name, ref, document, tier, labels))
     named.sort(key=lambda entry: (entry[0], entry[1]))
     members = membership(world, tuple((ref, document.nodes if document else None) for _, _, ref, document, _, _ in named))
+    evidence = LabelEvidence.of(world)
     groups = tuple(
         effective_group(
             world,
@@ -308,6 +281,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
                 sources=Sources(document=document, facts=facts_of.get(ref), policy=policy.policy, tier=tier, tier_index=rank),
                 members=members.members[index],
                 machine_of=members.machine_of,
+                evidence=evidence,
             ),
             now_seconds,
         )

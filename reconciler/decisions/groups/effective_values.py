@@ -10,7 +10,8 @@ import msgspec
 from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.groups.group import Origin
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
-from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, GroupScalar, LevelField, group_value, level_order
+from reconciler.policy.field import structs_in
+from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, GroupScalar, LevelField, fields_below, group_value, level_order
 from reconciler.policy.yaml_nodes import Place
 
 Value = TypeVar("Value")
@@ -132,6 +133,7 @@ def _place(places: Mapping[str, Place], path: str, document: Place) -> str:
 # The values of one group, each asked for by its path in the field table, with the chain that it came from.
 
 Choice = TypeVar("Choice", bound=StrEnum)
+Part = TypeVar("Part", bound=msgspec.Struct)
 _Told = tuple[GroupScalar, str]
 
 
@@ -143,28 +145,34 @@ class Values:
         self.chains = Chains()
         self._facts = facts
 
-    def seconds(self, path: str) -> int:
-        """A duration."""
-        return self._number(path, None)
+    def all_below(self, path: str, kind: type[Part]) -> Part:
+        """Everything that the field table has below a path, in the type of its level (`ScaleDown`), every value decided.
 
-    def percent(self, path: str) -> int:
-        """A percentage."""
-        return self._number(path, None)
+        The target's own options count for each. Raises TypeError for a field below it that has no default.
+        """
+        decided: dict[str, object] = {}
+        for field in fields_below(path):
+            below = f"{path}.{field.yaml_key}"
+            if field.children:
+                (inner,) = (structs_in(info.type) for info in msgspec.structs.fields(kind) if info.name == field.attribute)
+                decided[field.attribute] = self.all_below(below, inner[0])
+            else:
+                decided[field.attribute] = self._found(below, self._option(below))
+        return kind(**decided)
 
     def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str) -> int:
         """A number that the target itself may say, and where; `nothing` when nobody does, told as `nothing_text`."""
-        return self._number(path, target, (nothing, nothing_text))
+        found = self._found(path, target, (nothing, nothing_text))
+        if not isinstance(found, int):
+            raise TypeError(f"{path} is no number")
+        return found
 
     def text(self, path: str, nothing_text: str = "", target: tuple[str, str] | None = None) -> str:
         """A text, which the target itself may say; empty when nobody does and none is built in, told as `nothing_text`."""
         return str(self._found(path, target, ("", nothing_text)))
 
-    def choice(self, path: str, kind: type[Choice], target: tuple[Choice, str] | None = None) -> Choice:
-        """One of the words of `kind`."""
-        return kind(str(self._found(path, target)))
-
-    def choice_or(self, path: str, kind: type[Choice], otherwise: Choice, where: str) -> Choice:
-        """As `choice`, where nothing is built in: `otherwise`, which `where` says."""
+    def choice(self, path: str, kind: type[Choice], otherwise: Choice, where: str) -> Choice:
+        """One of the words of `kind`; nothing is built in, but `otherwise` applies, as `where` says."""
         return kind(str(self._found(path, None, (otherwise, str(otherwise)), where)))
 
     def written(self, now_seconds: int) -> None:
@@ -181,15 +189,13 @@ class Values:
         last = "the target and its nodes" if path.startswith("template.") else "built-in"
         return (*found, Origin(source=last, value=NOTHING))
 
-    def option(self, path: str) -> tuple[int, str] | None:
-        """The target's own number for a path, and where it says that."""
-        return target_option(self._facts, path)
-
-    def _number(self, path: str, target: tuple[int, str] | None, nothing: _Told | None = None) -> int:
-        found = self._found(path, target or self.option(path), nothing)
-        if not isinstance(found, int):
-            raise TypeError(f"{path} is no number")
-        return found
+    def _option(self, path: str) -> _Told | None:
+        """The target's own value for a path, and where it says that. A switch is 0 or 1: the first or the second choice."""
+        option = target_option(self._facts, path)
+        built_in = group_value(path).built_in
+        if option is not None and isinstance(built_in, StrEnum):
+            return list(type(built_in))[option[0]], option[1]
+        return option
 
     def _found(self, path: str, target: _Told | None, nothing: _Told | None = None, where: str = "built-in") -> GroupScalar:
         value = group_value(path)

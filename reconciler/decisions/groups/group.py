@@ -1,6 +1,7 @@
 """A node group as decisions see it: effective values with their origins, over the facts of its target."""
 
 from collections.abc import Mapping
+from typing import Never
 
 import msgspec
 
@@ -10,7 +11,7 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.reason import Reason
 from reconciler.policy.balancing import ALWAYS_IGNORED, ALWAYS_IGNORED_PREFIX, presets
-from reconciler.policy.documents import Headroom, Mode, NodeGroupPolicy, Window
+from reconciler.policy.documents import Growth, Headroom, Mode, NodeGroupPolicy, ScaleDown, ScaleUp, Window, WithoutMachines
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,11 +24,11 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     """One group with every value decided at one instant. Durations in seconds, thresholds in percent.
 
+    A field of `scaleDown` and `scaleUp` that is added to the policy is here without a line of its own.
+
     `template` is what one new node offers (None: unknown, `template_problem` says why); `stated` is the same without regard to
-    nodes that have less, and `untried`: nothing has come of it yet, and what came before is smaller. `whole`: it grows to its
-    maximum at once, or not at all. `platform_chooses`: nodes without Machines may leave, and the platform picks which.
-    `ignores_daemonsets`, `ignores_mirror_pods`: such pods are no part of utilization. `chains` maps a field path (`size.min`) to
-    the sources in order of precedence; the first one won. `facts` None: the target is not there.
+    nodes that have less, and `untried`: nothing has come of it yet, and what came before is smaller. `chains` maps a field path
+    (`size.min`) to the sources in order of precedence; the first one won. `facts` None: the target is not there.
     """
 
     name: str
@@ -45,30 +46,26 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     template_problem: str = ""
     stated: NodeShape | None = None
     untried: bool = False
-    whole: bool
     startup_taints: tuple[str, ...] = ()
     price_micros: int | None = None
     headroom: Headroom = Headroom()
     windows: tuple[Window, ...] = ()
-    removals_enabled: bool
-    utilization_threshold_percent: int
-    gpu_utilization_threshold_percent: int
-    ignores_daemonsets: bool
-    ignores_mirror_pods: bool
-    unneeded_time_seconds: int
-    unready_time_seconds: int
-    platform_chooses: bool
-    consolidates: bool
-    min_saving_percent: int
-    max_node_provision_time_seconds: int
-    max_node_startup_time_seconds: int
-    backoff_initial_seconds: int
-    backoff_max_seconds: int
-    backoff_reset_seconds: int
+    scale_down: ScaleDown[Never]
+    scale_up: ScaleUp[Never]
     hold: str = ""
     hold_until_seconds: int | None = None
     reasons: tuple[Reason, ...] = ()
     chains: Mapping[str, tuple[Origin, ...]] = {}
+
+    @property
+    def whole(self) -> bool:
+        """Whether it grows to its maximum at once, or not at all."""
+        return self.scale_up.growth is Growth.ZERO_OR_MAX
+
+    @property
+    def platform_chooses(self) -> bool:
+        """Whether nodes without Machines may leave, of which the platform picks one."""
+        return self.scale_down.without_machines is WithoutMachines.PLATFORM_CHOOSES
 
 
 # When two groups are alike enough to be grown together (`balanceWith: Auto`), and what broke it when they are not.

@@ -7,16 +7,18 @@ from itertools import pairwise
 
 import msgspec
 
-from reconciler.cluster.nodes.node import ZONE_LABEL, Node, NodeShape, Taint
+from reconciler.cluster.nodes.node import Node, NodeShape, Taint
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.target import Machine, TargetFacts, TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
+from reconciler.decisions.groups.amounts import Offered, amounts_of, same_machine
 from reconciler.decisions.groups.group import capacity_or_allocatable_difference, size_difference
+from reconciler.decisions.groups.template_labels import LabelEvidence, labels_of
 from reconciler.decisions.reasons.groups import MixedShapes
 from reconciler.decisions.reasons.sizes import SmallerThanTemplate
 from reconciler.policy.documents import GroupFields
-from reconciler.policy.levels import CAPACITY, RESERVED, TAINTS, added_startup_taints, merged_labels
+from reconciler.policy.levels import TAINTS, added_startup_taints
 
 ACCELERATOR_LABELS = (
     "cluster-api/accelerator",
@@ -133,9 +135,7 @@ def _amount(name: str, stated: int, found: list[tuple[Resources, int]]) -> int:
 
 # What one new node of a group would offer, from the policy, the target, its infrastructure, or a node that is there.
 
-DEFAULT_MAX_PODS = 110
 LIVE_SOURCE = "the ready nodes of the group"
-ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
 
 # Taints that a node carries for a while only: set by kubelet or the cloud until it is usable, by the
 # node lifecycle controller on conditions, or by autoscalers on nodes that leave. A new node must not inherit them.
@@ -148,12 +148,6 @@ _TRANSIENT_PREFIXES = (
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
 )
 _TRANSIENT_KEYS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
-# The cloud node controller writes both names of a label with one value. Where some node carries both, new ones will.
-_RENAMED_LABELS = (
-    (ZONE_LABEL, "failure-domain.beta.kubernetes.io/zone"),
-    ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"),
-)
-_OWN_LABELS = ("kubernetes.io/hostname", "node.kubernetes.io/exclude-from-external-load-balancers")
 
 
 class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,86 +160,59 @@ class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_node_shape(
-    levels: Sequence[GroupFields], place: Callable[[int], str], target: TargetTemplate, world: World, members: tuple[Node, ...]
+    levels: Sequence[GroupFields],
+    place: Callable[[int], str],
+    target: TargetTemplate,
+    world: World,
+    members: tuple[Node, ...],
+    evidence: LabelEvidence | None = None,
 ) -> TemplateResult:
     """The shape of one new node. `place` says where the template of a level is written.
 
-    Capacity: the first written in the policy levels, else the target's (annotations, tags, infrastructure template; not one
-    computed for the machine type that the members have), else the least of each resource over `members` (ready nodes of the
-    group; upstream takes the first one, so that pods larger than the others buy nodes in vain). Allocatable: capacity less
-    `reserved` where written, else the target's, else that of the members where their capacity is the same, else the capacity.
-    Labels and taints: what all members share, overlaid by the target's, overlaid by the policy's.
+    Capacity, resource by resource: what the nearest level of the policy writes, else the target's (annotations, tags,
+    infrastructure template; not one computed for the machine type that the members have), else the least over `members` (ready
+    nodes of the group; upstream takes the first one, so that pods larger than the others buy nodes in vain). Allocatable:
+    `amounts_of`. Labels: `labels_of`. Taints: what all members share, overlaid by the target's, else the policy's alone.
+    `evidence` is that of the World, where it is at hand already.
     """
     sources: list[str] = []
     live, sizes = _least_shape(world, members)
     if target.estimated and live is not None and _of_type(target, world, members):
         target = msgspec.structs.replace(target, capacity=None, allocatable=None)
-    capacity, allocatable = _amounts(levels, place, target, live, sources)
-    if capacity is None or allocatable is None:
-        return TemplateResult(
-            shape=None,
-            problem="no template.capacity, no capacity annotation or tag, no infrastructure template, and no ready node",
-        )
+    base = _base(target, live, sources)
+    made = amounts_of(levels, base, live.capacity.pods if live is not None else 0)
+    if made.problem:
+        return TemplateResult(shape=None, problem=made.problem)
+    sources = [*map(place, made.levels), *(sources if made.from_base else ())]
     startup = added_startup_taints(levels)
     return TemplateResult(
         shape=NodeShape(
-            labels=_labels(levels, target, world, members),
+            labels=labels_of(levels, target, evidence or LabelEvidence.of(world), world, members),
             taints=_taints(levels, target, world, members, startup),
-            capacity=capacity,
-            allocatable=allocatable,
+            capacity=made.capacity,
+            allocatable=made.allocatable,
         ),
         sources=tuple(sources),
         mixed=mixed_shapes(sizes if sources == [LIVE_SOURCE] else target.sizes if sources == [*target.origins] else ()),
     )
 
 
-def _amounts(
-    levels: Sequence[GroupFields],
-    place: Callable[[int], str],
-    target: TargetTemplate,
-    live: NodeShape | None,
-    sources: list[str],
-) -> tuple[Resources | None, Resources | None]:
-    capacity: Resources | None = None
-    allocatable: Resources | None = None
-    written = CAPACITY.nearest(levels)
-    if written is not None:
-        level, amounts = written
-        capacity = Resources.of(dict(amounts))
-        sources.append(place(level))
-    elif target.capacity is not None:
-        capacity, allocatable = target.capacity, target.allocatable
+def _base(target: TargetTemplate, live: NodeShape | None, sources: list[str]) -> Offered | None:
+    """What is known beside the policy, and into `sources` who says it."""
+    if target.capacity is not None:
         sources.extend(target.origins)
-    elif live is not None:
-        capacity, allocatable = live.capacity, live.allocatable
-        sources.append(LIVE_SOURCE)
-    if capacity is None:
-        return None, None
-    if not capacity.pods:
-        capacity = msgspec.structs.replace(capacity, pods=live.capacity.pods if live else DEFAULT_MAX_PODS)
-    reserved = RESERVED.nearest(levels)
-    if reserved is not None:
-        return capacity, _less(capacity, dict(reserved[1]))
-    if allocatable is None:
-        allocatable = live.allocatable if live is not None and _same_machine(live.capacity, capacity) else capacity
-    if not allocatable.pods:
-        allocatable = msgspec.structs.replace(allocatable, pods=capacity.pods)
-    return capacity, allocatable
-
-
-def _less(capacity: Resources, reserved: Mapping[str, int]) -> Resources:
-    """What is left for pods: of a resource that the node does not list nothing can be reserved, and none is below zero."""
-    return Resources.of({name: max(0, amount - reserved.get(name, 0)) for name, amount in capacity.items()})
+        same = live is not None and same_machine(live.capacity, target.capacity)
+        return Offered(target.capacity, target.allocatable or (live.allocatable if live is not None and same else None))
+    if live is None:
+        return None
+    sources.append(LIVE_SOURCE)
+    return Offered(live.capacity, live.allocatable)
 
 
 def _of_type(target: TargetTemplate, world: World, members: tuple[Node, ...]) -> bool:
     """Whether all members are of the one machine type that the target's template is of."""
     wanted = dict(target.labels).get(INSTANCE_TYPE_LABEL)
     return wanted is not None and {world.node_shapes[node.shape].label(INSTANCE_TYPE_LABEL) for node in members} == {wanted}
-
-
-def _same_machine(left: Resources, right: Resources) -> bool:
-    return (left.cpu_milli, left.memory_bytes) == (right.cpu_milli, right.memory_bytes)
 
 
 def _least_shape(world: World, members: tuple[Node, ...]) -> tuple[NodeShape | None, tuple[Resources, ...]]:
@@ -284,34 +251,6 @@ def mixed_shapes(sizes: tuple[Resources, ...]) -> MixedShapes | None:
         if broken:
             return MixedShapes(shapes=len(sizes), differs=broken)
     return None
-
-
-def _labels(
-    levels: Sequence[GroupFields], target: TargetTemplate, world: World, members: tuple[Node, ...]
-) -> tuple[tuple[str, str], ...]:
-    shared: set[tuple[str, str]] | None = None
-    for index in {node.shape for node in members}:
-        labels = set(world.node_shapes[index].labels)
-        shared = labels if shared is None else shared & labels
-    merged = {key: value for key, value in shared or () if key not in _OWN_LABELS}
-    if not members:
-        merged[OS_LABEL] = "linux"
-    if target.architecture:
-        merged[ARCH_LABEL] = target.architecture
-    if target.zone:
-        merged[ZONE_LABEL] = target.zone
-    merged.update(target.labels)
-    merged.update(merged_labels(levels))
-    merged.setdefault(ARCH_LABEL, "amd64")
-    for new, old in _RENAMED_LABELS:
-        if new in merged and old not in merged and any(_same_label(shape, new, old) for shape in world.node_shapes):
-            merged[old] = merged[new]
-    return tuple(sorted(merged.items()))
-
-
-def _same_label(shape: NodeShape, new: str, old: str) -> bool:
-    value = shape.label(old)
-    return value is not None and value == shape.label(new)
 
 
 def _taints(

@@ -139,7 +139,7 @@ def upcoming_nodes(view: View) -> tuple[UpcomingNode, ...]:
     """All of them by group, the longest wait first. A machine that is being deleted is none."""
     found: list[UpcomingNode] = []
     for group, situation, machines in zip(view.groups, view.situations, view.members.machines, strict=True):
-        patience = group.max_node_provision_time_seconds
+        patience = group.scale_up.max_node_provision_time_seconds
         failed = dict(situation.failed)
         waiting = [machine for machine in machines if not machine.node and not machine.deleting]
         for machine in waiting:

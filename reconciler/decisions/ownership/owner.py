@@ -60,6 +60,8 @@ NO_OWNER = ("deletion", "pause")
 MAY_LEAVE_REPLICAS_OUT = ("argocd", "flux", "helm", "kapp", "managed-by")
 
 _PERSON, _AS_PERSON = "a person's write holds", "it holds as a person's write"
+_NO_FIELDS = "managedFields are missing"
+_CAPTURE = " (a capture has them with `kubectl get --show-managed-fields`, or from `reconciler snapshot`)"
 _FIELDS, _APPLIED, _KEPT = "managedFields: ", "the last-applied manifest", "tracked by "
 
 
@@ -174,7 +176,7 @@ def _state(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[O
     if facts.replicas is None:
         return OwnerState.UNKNOWN, "", ("spec.replicas is missing or unreadable",)
     if not evidence.managed_fields_present:
-        return OwnerState.UNKNOWN, "", ("managedFields are missing, so nobody can tell who set spec.replicas",)
+        return OwnerState.UNKNOWN, "", (f"{_NO_FIELDS}, so nobody can tell who set spec.replicas{_CAPTURE}",)
     return _fields(facts, evidence, terms)
 
 
@@ -182,7 +184,7 @@ def _topology(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tupl
     entry = next((owner for owner in evidence.owners if owner.manager == TOPOLOGY_MANAGER), None)
     label = "label topology.cluster.x-k8s.io/owned is set"
     if not evidence.managed_fields_present:
-        return OwnerState.UNKNOWN, "topology", (label, "managedFields are missing")
+        return OwnerState.UNKNOWN, "topology", (label, f"{_NO_FIELDS}{_CAPTURE}")
     if not evidence.topology_read:
         return OwnerState.UNKNOWN, "topology", (label, "its Cluster, or the entry of it there, could not be read")
     where = f"Cluster topology {workers_field(facts.ref.kind)}[{evidence.topology_deployment}]"

@@ -113,7 +113,7 @@ def note_conflicts(
         target = str(group.target)
         before = conflicts.get(target)
         held = before is not None and before.count >= UNDONE_TIMES
-        if before is not None and not held and now_seconds - before.last_seconds >= group.backoff_reset_seconds:
+        if before is not None and not held and now_seconds - before.last_seconds >= group.scale_up.backoff.reset_seconds:
             del conflicts[target]
         write, facts = writes.get(target), group.facts
         if write is None or facts is None or facts.replicas is None or situation.leaving:
@@ -134,7 +134,7 @@ def _left(state: ConflictState | None, group: EffectiveGroup, now_seconds: int) 
     """What is left of a count: one less for each third of the group's back-off reset that was quiet. A hold stays."""
     if state is None or state.count >= UNDONE_TIMES:
         return state.count if state is not None else 0
-    quiet = (now_seconds - state.last_seconds) // max(1, group.backoff_reset_seconds // UNDONE_TIMES)
+    quiet = (now_seconds - state.last_seconds) // max(1, group.scale_up.backoff.reset_seconds // UNDONE_TIMES)
     return max(0, state.count - quiet)
 
 

@@ -26,7 +26,7 @@ from reconciler.decisions.removal.utilization import ignored_pods, requests_of, 
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
-from reconciler.policy.documents import RemovalReason
+from reconciler.policy.documents import RemovalReason, Toggle
 
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 DELAY_DELETION_PREFIX = "delay-deletion.cluster-autoscaler.kubernetes.io/"
@@ -144,7 +144,7 @@ def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> l
     reasons: list[Because] = []
     if held_why:
         reasons.append(KeptByHold(why=held_why))
-    if not group.removals_enabled:
+    if group.scale_down.mode is Toggle.DISABLED:
         reasons.append(ScaleDownDisabled(group=group.name))
     if group.facts is not None and group.facts.rolling_out:
         reasons.append(RolloutInProgress(group=group.name))

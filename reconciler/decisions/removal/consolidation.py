@@ -24,7 +24,7 @@ from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.kinds import Takeover
 from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.plan.plan import NodeState
-from reconciler.policy.documents import RemovalReason
+from reconciler.policy.documents import RemovalReason, Toggle
 from reconciler.scheduling.relocation import Places, is_too_much, lift, requested
 from reconciler.values.money import price_text
 
@@ -227,15 +227,15 @@ def _opportunity(target: GroupDraft, chosen: list[Candidate]) -> Opportunity | N
     groups = [source.group.group for source in chosen if source.group is not None]
     before = sum(group.price_micros or 0 for group in groups)
     saving = before - _price(target)
-    if saving <= 0 or saving * 100 < before * max(group.min_saving_percent for group in groups):
+    if saving <= 0 or saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
         return None
     return Opportunity(
         position=target.position,
         nodes=tuple(sorted(source.index for source in chosen)),
         saving_micros=saving,
         price_micros=before,
-        enabled=all(group.consolidates for group in groups),
-        wait_seconds=max(group.unneeded_time_seconds for group in groups),
+        enabled=all(group.scale_down.consolidation.mode is Toggle.ENABLED for group in groups),
+        wait_seconds=max(group.scale_down.unneeded_time_seconds for group in groups),
     )
 
 
@@ -267,7 +267,8 @@ def takeovers(draft: Draft) -> tuple[Takeover, ...]:
         takers = tuple(index for index in came if draft.states[index] is NodeState.IN_USE)
         began = bool(came) or group.situation.current >= replacement.to
         waited = draft.now_seconds - replacement.started_seconds
-        late = waited > group.group.max_node_provision_time_seconds + (group.group.max_node_startup_time_seconds if came else 0)
+        times = group.group.scale_up
+        late = waited > times.max_node_provision_time_seconds + (times.max_node_startup_time_seconds if came else 0)
         if began and (takers or not late):
             found.append(Takeover(replacement=replacement, sources=sources, takers=takers))
     return tuple(found)

@@ -13,6 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.cluster.pods.pod import PodPhase, PodTraits
+from reconciler.cluster.pods.pod_table import is_ready, phase_code
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.cluster.world import World
 from reconciler.decisions.reasons.drain_rules import (
@@ -31,11 +32,17 @@ from reconciler.plan.reason import Because
 from reconciler.policy.documents import BlockRule, DrainRules
 from reconciler.values.label_selector import selects
 
+_PENDING = phase_code(PodPhase.PENDING)
+
 # Accounting of PodDisruptionBudgets while several evictions are planned together.
 
 
 class DisruptionLedger:
     """What is left of every budget. A pod under several budgets charges each of them.
+
+    SOURCE: the eviction API of Kubernetes 1.36 (`registry/core/pod/storage/eviction.go`). It refuses one eviction at a time, and
+    whoever drains asks again: pods of one budget on a node go one after the other, each when the one before it has been replaced.
+    So a budget that allows one eviction lets a whole node go, if no other node of the plan spends it.
 
     `budgets_of(shape)` gives the indices of the budgets whose selector takes pods of that shape (namespace and labels
     are part of the shape). Taking and giving back are exact, so that a what-if can be undone.
@@ -45,6 +52,7 @@ class DisruptionLedger:
         self._world = world
         self.budgets: tuple[DisruptionBudget, ...] = world.budgets
         self.left = [budget.disruptions_allowed if budget.observed else 0 for budget in world.budgets]
+        self._whole = tuple(self.left)
         # Budgets by namespace and by one label that they ask for, so that a pod meets only those that could take it.
         self._by_label: dict[tuple[str, str, str], list[int]] = {}
         self._by_namespace: dict[str, list[int]] = {}
@@ -71,14 +79,29 @@ class DisruptionLedger:
         return found
 
     def short(self, counts: Mapping[int, int]) -> tuple[int, ...]:
-        """The budgets that evicting `counts` (pods by shape) together would break, by index."""
+        """The budgets for which `counts` (pods by shape) cannot be evicted, together or one after the other, by index."""
         if not self.budgets:
             return ()
         needed: dict[int, int] = {}
         for shape, count in counts.items():
             for index in self.budgets_of(shape):
                 needed[index] = needed.get(index, 0) + count
-        return tuple(sorted(index for index, count in needed.items() if count > self.left[index]))
+        return tuple(sorted(index for index, count in needed.items() if count > self.left[index] and not self._in_turn(index)))
+
+    def _in_turn(self, index: int) -> bool:
+        """Whether pods may go one after the other: some may go now, and nobody else is to."""
+        return self.left[index] > 0 and self.left[index] == self._whole[index]
+
+    def exempt(self, row: int) -> bool:
+        """Whether the pod in this row of the World is evicted without asking its budgets: it has not started, is going already,
+        or is not ready, where the budget's `unhealthyPodEvictionPolicy` lets such pods go: AlwaysAllow always, IfHealthyBudget
+        while as many others are healthy as should be."""
+        pods = self._world.pods
+        if is_ready(pods.flags[row]):
+            return False
+        if pods.deletion_seconds[row] or pods.phase[row] == _PENDING:
+            return True
+        return all(_lets_unready_go(self.budgets[index]) for index in self.budgets_of(pods.shape[row]))
 
     def take(self, counts: Mapping[int, int], sign: int = 1) -> None:
         """Charge the budgets (or give back with sign -1)."""
@@ -87,6 +110,12 @@ class DisruptionLedger:
         for shape, count in counts.items():
             for index in self.budgets_of(shape):
                 self.left[index] -= sign * count
+
+
+def _lets_unready_go(budget: DisruptionBudget) -> bool:
+    if budget.unhealthy_pod_eviction == "AlwaysAllow":
+        return True
+    return budget.observed and budget.current_healthy >= budget.desired_healthy > 0
 
 
 LONG_TERMINATING_SECONDS = 30

@@ -21,7 +21,6 @@ from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import PolicySet
 from reconciler.values.money import price_text
 
-DEFAULT_THRESHOLDS = (30, 50, 70, 90)
 # What keeps the node for the loop's own reasons and not for what runs on it: whoever drains by hand need not mind.
 _LOOP_ONLY = ("NotManaged", "GroupHeld", "NotUnderutilized", "RolloutInProgress", "NotSelectable", "ScaleDownDisabled")
 ADVICE = {
@@ -115,7 +114,7 @@ def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
         return tuple(blocker for blocker in candidate.blockers if blocker.code == "Leaving")
     found = [blocker for blocker in candidate.blockers if blocker.code not in _LOOP_ONLY]
     state, mark = draft.state, draft.state.mark()
-    state.close(candidate.index)
+    state.leave(candidate.index)
     for shape in sorted(candidate.moving, key=lambda shape: (-state.pod_shape(shape).requests.cpu_milli, shape)):
         count = candidate.moving[shape]
         state.unbind(shape, candidate.index, count)

@@ -71,7 +71,7 @@ class RemovalKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _after_unneeded_time(leaving: Leaving) -> int:
-    return leaving.since + leaving.group.group.unneeded_time_seconds
+    return leaving.since + leaving.group.group.scale_down.unneeded_time_seconds
 
 
 def _at_once(leaving: Leaving) -> int:
@@ -79,7 +79,7 @@ def _at_once(leaving: Leaving) -> int:
 
 
 def _after_unready_time(leaving: Leaving) -> int:
-    return max(leaving.since, leaving.ready_seconds + leaving.group.group.unready_time_seconds)
+    return max(leaving.since, leaving.ready_seconds + leaving.group.group.scale_down.unready_time_seconds)
 
 
 def _empty(leaving: Leaving) -> Because:

@@ -18,7 +18,8 @@ from reconciler.scheduling.kernels import loops
 
 class NodeLoad(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One node. `requested` sums what runs and counts; `moving` are pods by shape that need another place, `evicted` those
-    that a drain would evict (expendable ones too), the same mapping where they are the same; `blockers` come from pods and
+    whose eviction asks disruption budgets, if any are over them (expendable ones too), the same mapping where they are the same;
+    `blockers` come from pods and
     their disruption budgets."""
 
     pods: tuple[int, ...] = ()
@@ -133,12 +134,13 @@ class NodeLoads:
             if moves:
                 moving[number] = moving.get(number, 0) + 1
                 covered = covered or over
+        evicted = self._asking(on_node, moving) if covered else moving
         return NodeLoad(
             pods=tuple(on_node),
             requested=Resources(cpu_milli=cpu, memory_bytes=memory),
             moving=moving,
-            evicted=moving,
-            blockers=tuple(sorted(self._budgets(on_node, moving), key=_IN_PLAN)) if covered else (),
+            evicted=evicted,
+            blockers=tuple(sorted(self._budgets(on_node, moving, evicted), key=_IN_PLAN)) if covered else (),
         )
 
     def _as_plain(self, kind: int, index: int) -> _Plain | None:
@@ -194,7 +196,8 @@ class NodeLoads:
         if special:
             blockers.extend(self._unmodelled(on_node, moving))
         if covered:
-            blockers.extend(self._budgets(on_node, evicted))
+            every, evicted = evicted, self._asking(on_node, evicted)
+            blockers.extend(self._budgets(on_node, every, evicted))
         return NodeLoad(
             pods=tuple(on_node),
             requested=self._requested(running, node),
@@ -234,7 +237,18 @@ class NodeLoads:
                 found.append(PodNotModelled(feature=feature).blocker(key))
         return found
 
-    def _budgets(self, on_node: list[int], evicted: dict[int, int]) -> list[Blocker]:
+    def _asking(self, on_node: list[int], evicted: dict[int, int]) -> dict[int, int]:
+        """Of these pods by shape those whose eviction asks their budgets; the same mapping where all do."""
+        pods, left = self._draft.world.pods, evicted
+        for row in on_node:
+            shape = pods.shape[row]
+            if shape in evicted and self._ledger.budgets_of(shape) and not pods.finished(row) and self._ledger.exempt(row):
+                left = dict(evicted) if left is evicted else left
+                left[shape] = max(0, left[shape] - 1)
+        return left
+
+    def _budgets(self, on_node: list[int], evicted: dict[int, int], asking: dict[int, int]) -> list[Blocker]:
+        """`asking` are those of the `evicted` pods that ask their budgets."""
         covered = {number: over for number in evicted if (over := self._ledger.budgets_of(number))}
         if not covered:
             return []
@@ -246,9 +260,9 @@ class NodeLoads:
                 key = next(pods.key(index) for index in on_node if pods.shape[index] == number)
                 names = tuple(self._ledger.budgets[index].name for index in over)
                 found.append(SeveralPdbs(budgets=names).blocker(key))
-        for index in self._ledger.short({number: evicted[number] for number in covered}):
+        for index in self._ledger.short({number: asking[number] for number in covered}):
             budget = self._ledger.budgets[index]
-            needed = sum(evicted[number] for number, over in covered.items() if index in over)
+            needed = sum(asking[number] for number, over in covered.items() if index in over)
             key = next(pods.key(i) for i in on_node if index in covered.get(pods.shape[i], ()))
             allowed = max(0, self._ledger.left[index])
             reason = NotEnoughPdb(budget=f"{budget.namespace}/{budget.name}", allowed=allowed, needed=needed)

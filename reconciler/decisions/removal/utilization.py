@@ -6,6 +6,7 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.policy.documents import Counting
 
 _NOTHING = Resources()
 GPU_RESOURCES = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "habana.ai/gaudi")
@@ -44,7 +45,8 @@ def has_gpu(shape: NodeShape) -> bool:
 
 def threshold_percent(group: EffectiveGroup, shape: NodeShape) -> int:
     """The threshold for a node of this shape in this group: nodes with accelerators have one of their own."""
-    return group.gpu_utilization_threshold_percent if has_gpu(shape) else group.utilization_threshold_percent
+    settings = group.scale_down
+    return settings.gpu_utilization_threshold_percent if has_gpu(shape) else settings.utilization_threshold_percent
 
 
 def counted_resources(shape: NodeShape) -> tuple[str, ...]:
@@ -72,13 +74,17 @@ def ignored_pods(world: World, group: EffectiveGroup | None, pods: Iterable[int]
 
     Source: Cluster Autoscaler `--ignore-daemonsets-utilization` and `--ignore-mirror-pods-utilization`, both false.
     """
-    if group is None or not (group.ignores_daemonsets or group.ignores_mirror_pods):
+    if group is None:
+        return ()
+    ignores_daemonsets = group.scale_down.daemon_set_utilization is Counting.IGNORE
+    ignores_mirror_pods = group.scale_down.mirror_pod_utilization is Counting.IGNORE
+    if not (ignores_daemonsets or ignores_mirror_pods):
         return ()
     found = []
     table = world.pods
     for index in pods:
         traits = world.pod_traits[table.traits[index]]
-        marked = (traits.daemonset and group.ignores_daemonsets) or (traits.mirror and group.ignores_mirror_pods)
+        marked = (traits.daemonset and ignores_daemonsets) or (traits.mirror and ignores_mirror_pods)
         if marked and not table.finished(index) and world.pod_shapes[table.shape[index]].priority >= cutoff:
             found.append(index)
     return tuple(found)

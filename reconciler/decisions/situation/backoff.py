@@ -27,9 +27,9 @@ class BackoffRule(msgspec.Struct, frozen=True, kw_only=True):
     def of(group: EffectiveGroup) -> "BackoffRule":
         """The rule of one group."""
         return BackoffRule(
-            initial_seconds=group.backoff_initial_seconds,
-            max_seconds=group.backoff_max_seconds,
-            reset_seconds=group.backoff_reset_seconds,
+            initial_seconds=group.scale_up.backoff.initial_seconds,
+            max_seconds=group.scale_up.backoff.max_seconds,
+            reset_seconds=group.scale_up.backoff.reset_seconds,
         )
 
     def after(self, before: BackoffState | None, failed_seconds: int, reason: str) -> BackoffState:

@@ -86,7 +86,7 @@ def _node_state(
         return NodeState.LEAVING
     if group is None:
         return NodeState.UNMANAGED
-    young = now_seconds - node.created_seconds < group.max_node_startup_time_seconds
+    young = now_seconds - node.created_seconds < group.scale_up.max_node_startup_time_seconds
     if not node.ready:
         return NodeState.NOT_STARTED if young else NodeState.UNREADY
     if young and waits_for(world, node, group):
@@ -153,13 +153,13 @@ def _situation(
     registered = len(nodes) - gone
     asked = max(0, current - registered)
     waiting = [machine for machine in members.machines[position] if not machine.node and not machine.deleting]
-    patience = duration_text(group.max_node_provision_time_seconds)
+    patience = duration_text(group.scale_up.max_node_provision_time_seconds)
     failed: list[tuple[str, str]] = []
     for machine in waiting:
         since = machine.created_seconds or memory.waiting_since.get(waiting_key(group, machine), now_seconds)
         if machine.failed:
             failed.append((machine.name, machine.failed))
-        elif now_seconds - since >= group.max_node_provision_time_seconds:
+        elif now_seconds - since >= group.scale_up.max_node_provision_time_seconds:
             failed.append((machine.name, f"no node within {patience}"))
     # More machines than requests: the target has not followed its last write yet, or makes more for a rollout. Which of them
     # will stay is not known then.
@@ -168,7 +168,7 @@ def _situation(
     marked = {machine.name for machine in waiting if machine.delete_marked}.union(belonging.kept)
     cancellable = tuple(name for name, _ in failed if name not in marked) if settled else ()
     unmade_since = memory.waiting_since.get(unmade_key(group, current), now_seconds)
-    overdue = now_seconds - unmade_since >= group.max_node_provision_time_seconds
+    overdue = now_seconds - unmade_since >= group.scale_up.max_node_provision_time_seconds
     refusal = group.facts.launch_failure if group.facts is not None else None
     unmade = max(0, asked - len(waiting)) if settled and (overdue or refusal is not None) else 0
     why = f"{refusal.kind}: {refusal.message}" if refusal is not None else f"no machine within {patience}"

@@ -31,6 +31,7 @@ from reconciler.gitops.git.tree_listing import (
     told_apart,
 )
 from reconciler.policy.neighbours import UnreadFile, too_large
+from reconciler.policy.tree import SUFFIXES
 
 # One git command as a child process that can do nothing but read objects, within bounds of time and output.
 #
@@ -224,7 +225,7 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _MAX_POINTER_BYTES = 8192
 _WHOLE_REF = re.compile(r"(refs/(?:(?!@\{)[^~^])+)([~^](?:(?!@\{).)*)?")
 _LINE_BYTES = 128  # of an answer of cat-file: an id, a kind, a size
-_DEEPEN = "a shallow clone has only its newest commits: fetch more (`git fetch --unshallow`; in a checkout action fetch-depth: 0)"
+DEEPEN = "a shallow clone has only its newest commits: fetch more (`git fetch --unshallow`; in a checkout action fetch-depth: 0)"
 
 
 class RepositoryError(Exception):
@@ -236,7 +237,7 @@ class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     `unread` are files of the tree that were not read, which alone make nothing unusable. `found` is False when
     the commit has nothing at that place. `root` is the place as a path, empty for the whole tree; `alone` is True when it is
-    no directory, and the one path is then its name.
+    no directory, and the one path is then its name. `content` is the id of what is there, empty where nothing is.
     """
 
     revision: str
@@ -246,6 +247,7 @@ class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[UnreadFile, ...] = ()
     found: bool
     alone: bool = False
+    content: str = ""
 
 
 class Repository:
@@ -259,6 +261,15 @@ class Repository:
     def git_dir(self) -> Path:
         """Where its objects are."""
         return self._git_dir
+
+    @property
+    def executable(self) -> str:
+        """Which git reads it."""
+        return self._executable
+
+    def elsewhere(self, git_dir: Path) -> "Repository":
+        """Another repository, read by the same git."""
+        return Repository(git_dir, self._executable)
 
     @staticmethod
     def at(directory: Path) -> "Repository":
@@ -297,7 +308,7 @@ class Repository:
         if found is None:
             raise RepositoryError(
                 f"there is no commit {_quoted(name)} here; a branch that was not checked out is called origin/NAME. "
-                f"Otherwise, {_DEEPEN}"
+                f"Otherwise, {DEEPEN}"
             )
         return found
 
@@ -318,15 +329,52 @@ class Repository:
         found = object_id(printed.split("\n")[0].strip()) if printed else None
         if found is None:
             raise RepositoryError(
-                f"{base[:12]} and {head[:12]} have no commit in common here; {_DEEPEN}, or compare the tips with --base-tip"
+                f"{base[:12]} and {head[:12]} have no commit in common here; {DEEPEN}, or compare the tips with --base-tip"
             )
         return found
+
+    def merge_bases(self, base: str, head: str) -> tuple[str, ...]:
+        """All best common ancestors: criss-cross histories have several. Raises as `merge_base`."""
+        first = self.merge_base(base, head)
+        printed = self._run("merge-base", "--all", base, head) or first
+        return tuple(printed.split())
+
+    def is_ancestor(self, ancestor: str, commit: str) -> bool:
+        """Whether the history of a commit, as far as it is here, has another."""
+        return self._run("merge-base", "--is-ancestor", ancestor, commit) is not None
+
+    def cut_off(self) -> frozenset[str]:
+        """The commits of a shallow clone whose parents are not here."""
+        try:
+            with self.place("shallow").open("rb") as stream:
+                text = stream.read(MAX_OUTPUT_BYTES).decode("ascii", "replace")
+        except FileNotFoundError:
+            return frozenset()
+        except OSError as error:
+            raise RepositoryError(f"{self._git_dir}: `shallow` cannot be read: {error.strerror or error}") from None
+        return frozenset(line for line in text.split() if object_id(line) is not None)
+
+    def commits_since(self, tips: Sequence[str], ancestors: Sequence[str]) -> frozenset[str]:
+        """The commits in the history of any of `tips` that are in that of none of `ancestors`."""
+        printed = run_git(self._git_dir, ["rev-list", *tips, "--not", *ancestors], executable=self._executable)
+        if printed.code:
+            raise RepositoryError(f"the history cannot be read (git says {said(printed.err)}); {DEEPEN}")
+        return frozenset(printed.out.decode("ascii", "replace").split())
+
+    def place(self, name: str) -> Path:
+        """Where the repository keeps a part of itself, which linked work trees share with it."""
+        printed = run_git(
+            self._git_dir, ["rev-parse", "--path-format=absolute", "--git-path", name], executable=self._executable
+        )  # fmt: skip
+        if printed.code:
+            raise RepositoryError(f"{self._git_dir}: git does not say where its {name} are (git says {said(printed.err)})")
+        return Path(os.fsdecode(printed.out.removesuffix(b"\n")))
 
     def message(self, commit: str) -> str:
         """The message of a commit as it was written: data, which nothing here follows. Raises `RepositoryError`."""
         printed = run_git(self._git_dir, ["cat-file", "commit", commit], executable=self._executable)
         if printed.code:
-            raise RepositoryError(f"the commit {commit[:12]} cannot be read (git says {_said(printed.err)}); {_DEEPEN}")
+            raise RepositoryError(f"the commit {commit[:12]} cannot be read (git says {said(printed.err)}); {DEEPEN}")
         return printed.out.partition(b"\n\n")[2].decode("utf-8", "replace")
 
     def policy_files(self, commit: str, path: str) -> PolicyFiles:
@@ -341,10 +389,13 @@ class Repository:
             place = next((entry for entry in self._listing(commit, root, deep=False) if entry.path == root), None)
             if place is None:
                 return nothing
+            nothing = msgspec.structs.replace(nothing, content=place.object_id)
             if not place.is_tree:
                 alone = Entry(place.mode, place.kind, place.object_id, root.rpartition("/")[2])
                 return self._read(msgspec.structs.replace(nothing, alone=True), [alone])
             tree = place.object_id
+        else:
+            nothing = msgspec.structs.replace(nothing, content=(self._run("rev-parse", f"{commit}^{{tree}}") or "").strip())
         try:
             return self._read(nothing, self._listing(tree, "", deep=True))
         except GitOutputError:
@@ -352,20 +403,52 @@ class Repository:
             problem = TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?")
             return msgspec.structs.replace(nothing, problems=(problem,), found=True)
 
+    def tree_files(self, commit: str, endings: tuple[str, ...]) -> dict[str, bytes]:
+        """The files of a commit whose names end so; none where there are more than can be read."""
+        return self._all_or_none(self._outside(commit, endings))
+
+    def differing_files(self, before: str, after: str, but: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """The files with an ending of policies that differ between two commits, as each has them, without those below `but`.
+        They are manifests beside the policies: one that is refused or too large is left out, and so are all where there are
+        more than can be read."""
+        root = checked_root(but)
+        outside = [
+            {
+                entry.path: entry
+                for entry in self._outside(commit)
+                if entry.path != root and root and not entry.path.startswith(f"{root}/")
+            }
+            for commit in (before, after)
+        ]
+        first, second = outside
+        names = {name for name in (*first, *second) if first.get(name) != second.get(name)}
+        sides = [self._all_or_none([entry for name, entry in side.items() if name in names]) for side in outside]
+        return sides[0], sides[1]
+
+    def _outside(self, commit: str, endings: tuple[str, ...] = SUFFIXES) -> list[Entry]:
+        try:
+            return chosen_files(self._listing(commit, "", deep=True), endings)[0]
+        except GitOutputError:
+            return []
+
+    def _all_or_none(self, files: list[Entry]) -> dict[str, bytes]:
+        endings = tuple({one.path.lower() for one in files})
+        return dict(self._read(PolicyFiles(revision="", root="", found=False), files, endings).files)
+
     def _listing(self, tree: str, path: str, *, deep: bool) -> list[Entry]:
         arguments = ["ls-tree", "-z", "--full-tree", *(["-r"] if deep else []), tree, *(["--", path] if path else [])]
         printed = run_git(self._git_dir, arguments, executable=self._executable)
         if printed.code:
             raise RepositoryError(
-                f"the tree {tree[:12]} cannot be read (git says {_said(printed.err)}): it is damaged, or not here; {_DEEPEN}"
+                f"the tree {tree[:12]} cannot be read (git says {said(printed.err)}): it is damaged, or not here; {DEEPEN}"
             )
         try:
             return list(parsed_listing(printed.out))
         except ValueError:
             raise RepositoryError(f"the tree {tree[:12]} is damaged: run `git fsck`") from None
 
-    def _read(self, nothing: PolicyFiles, entries: list[Entry]) -> PolicyFiles:
-        files, found = chosen_files(entries)
+    def _read(self, nothing: PolicyFiles, entries: list[Entry], endings: tuple[str, ...] = SUFFIXES) -> PolicyFiles:
+        files, found = chosen_files(entries, endings)
         problems, unread = told_apart(found)
         sizes = self._sizes(files) if not problems else {}
         total, large, looked = large_files(sizes)
@@ -423,7 +506,7 @@ class Repository:
     @staticmethod
     def _missing(file: Entry) -> RepositoryError:
         return RepositoryError(
-            f"{_quoted(file.path)}: its content {file.object_id[:12]} is damaged or not in this clone; {_DEEPEN}"
+            f"{_quoted(file.path)}: its content {file.object_id[:12]} is damaged or not in this clone; {DEEPEN}"
         )
 
     def _run(self, *arguments: str, short: bool = False) -> str | None:
@@ -457,7 +540,8 @@ def _quoted(name: str) -> str:
     return repr(name)
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
+    """The last line of what git printed, quoted."""
     lines = [line for line in text.splitlines() if line.strip()]
     return _quoted(lines[-1][:200]) if lines else "git does not say why"
 

@@ -148,7 +148,7 @@ def told_apart(problems: Iterable[TreeProblem]) -> tuple[list[TreeProblem], list
     return refused, unread
 
 
-def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProblem]]:
+def chosen_files(entries: Iterable[Entry], endings: tuple[str, ...] = SUFFIXES) -> tuple[list[Entry], list[TreeProblem]]:
     """The policy files among `entries`, and what is wrong with others. Hidden ones are not looked at, as in directories.
 
     Links and submodules are told whatever their name, since what they point at is not part of the tree.
@@ -168,7 +168,7 @@ def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProble
             message = "a submodule is not fetched: a policy tree is plain files"
             hint = "put the files into this repository, or preview that one"
             problems.append(TreeProblem(path=entry.path, code="Submodule", message=message, hint=hint))
-        elif not entry.path.lower().endswith(SUFFIXES):
+        elif not entry.path.lower().endswith(endings):
             continue
         elif entry.mode not in _FILES or entry.kind != "blob":
             problems.append(TreeProblem(path=entry.path, code="NoFile", message=f"mode {entry.mode} is no regular file"))

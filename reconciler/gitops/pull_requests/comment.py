@@ -4,6 +4,7 @@ SOURCE: the marker is an HTML comment in the first line, where cutting a text sh
 characters and answers 422 beyond; hosts let people with rights write into comments of others, so that the author counts too.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -14,7 +15,7 @@ import msgspec
 
 from reconciler.rendering.markdown.plan import GITHUB_LIMIT, length
 
-_STAMP = re.compile(r"<!-- reconciler-stamp digest=(\S+) head=(\S*) order=(\d{1,18}) -->")
+_STAMP = re.compile(r"<!-- reconciler-stamp digest=(\S+) head=(\S*)(?: base=([0-9a-f]*))? order=(\d{1,18}) -->")
 _MOST_FOOT = 1000
 _TOO_LONG = "\n\n<sub>This comment was too long and ends here; the preview in the log of the job is whole.</sub>\n"
 MOST_AHEAD = 10**12
@@ -89,13 +90,20 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be said. `key` names the cluster (and policy) that it is about, `digest` is over what is told, `head` the
-    commit, `order` grows with time: a slow run does not overwrite what a later one wrote."""
+    commit, `base` what it was compared with (see `base_stamp`), `order` grows with time: a slow run does not overwrite what a
+    later one wrote."""
 
     key: str
     digest: str
     head: str
     order: int
     markdown: str
+    base: str = ""
+
+
+def base_stamp(name: str, content: str) -> str:
+    """What a change is compared with, as the stamp keeps it: how the base is called, and the id of the policies there."""
+    return hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()[:32]
 
 
 def marker(key: str) -> str:
@@ -108,7 +116,9 @@ def body(message: Message, limit: int = GITHUB_LIMIT) -> str:
 
     The text is rendered for its room, with detail dropped in its own order; one that is still longer is cut at a line.
     """
-    stamp = f"<!-- reconciler-stamp digest={quote(message.digest, safe=':')} head={quote(message.head)} order={message.order} -->"
+    base = f" base={message.base}" if message.base else ""
+    facts = f"digest={quote(message.digest, safe=':')} head={quote(message.head)}{base} order={message.order}"
+    stamp = f"<!-- reconciler-stamp {facts} -->"
     top = f"{marker(message.key)}\n{stamp}\n"
     room = limit - length(top)
     return top + (message.markdown if length(message.markdown) <= room else _cut(message.markdown, room))
@@ -119,6 +129,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     digest: str = ""
     head: str = ""
+    base: str = ""
     order: int = 0
 
 
@@ -128,7 +139,9 @@ def standing(host: CommentHost, key: str) -> Standing | None:
     if not ours:
         return None
     found = _STAMP.search(ours[0].body.partition("\n")[2].partition("\n")[0])
-    return Standing(digest=unquote(found[1]), head=unquote(found[2]), order=int(found[3])) if found else Standing()
+    if found is None:
+        return Standing()
+    return Standing(digest=unquote(found[1]), head=unquote(found[2]), base=found[3] or "", order=int(found[4]))
 
 
 def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outcome:
@@ -138,14 +151,15 @@ def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outc
     if not ours:
         return Outcome(posted=Posted.CREATED, url=host.create(body(message, limit)).url)
     first, *others = ours
-    newest = max((_stamp(comment.body) for comment in ours), key=lambda stamp: stamp[1])
-    if message.order < newest[1] <= message.order + MOST_AHEAD:
+    newest = max(_stamp(comment.body)[2] for comment in ours)
+    if message.order < newest <= message.order + MOST_AHEAD:
         return Outcome(posted=Posted.NEWER, url=first.url)
     # Two runs at once may each have found none and written one.
     for comment in others:
         host.delete(comment)
-    # The digest alone may have been copied onto another text.
-    if _stamp(first.body)[0] == quote(message.digest, safe=":") and _told(first.body) == _told(body(message, limit)):
+    # The digest alone may have been copied onto another text. Of another base the foot names the commit.
+    same = _stamp(first.body)[:2] == (quote(message.digest, safe=":"), message.base)
+    if same and _told(first.body) == _told(body(message, limit)):
         return Outcome(posted=Posted.UNCHANGED, url=first.url)
     return Outcome(posted=Posted.UPDATED, url=host.update(first, body(message, limit)).url)
 
@@ -162,10 +176,10 @@ def _told(text: str) -> list[str]:
     return lines
 
 
-def _stamp(text: str) -> tuple[str, int]:
-    """Digest and order of a comment of ours; nothing when somebody has edited them away."""
+def _stamp(text: str) -> tuple[str, str, int]:
+    """Digest, base and order of a comment of ours; nothing when somebody has edited them away."""
     found = _STAMP.search(text.partition("\n")[2].partition("\n")[0])
-    return (found[1], int(found[3])) if found else ("", 0)
+    return (found[1], found[3] or "", int(found[4])) if found else ("", "", 0)
 
 
 def _cut(markdown: str, room: int) -> str:

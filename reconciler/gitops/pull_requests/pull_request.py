@@ -153,6 +153,15 @@ def _gitlab(environment: Mapping[str, str]) -> PullRequest:
     )
 
 
+def job_order(environment: Mapping[str, str]) -> int | None:
+    """The order of this job among all of its host; None outside of a job."""
+    if environment.get("GITHUB_ACTIONS") == "true":
+        return _order(environment.get("GITHUB_RUN_ID", ""), environment.get("GITHUB_RUN_ATTEMPT", ""))
+    if environment.get("GITLAB_CI") == "true":
+        return _order(environment.get("CI_PIPELINE_ID", ""), "")
+    return None
+
+
 def _order(run: str, attempt: str) -> int:
     """Runs are numbered upwards; attempts of one run count inside it."""
     return (whole_number(run) or 0) * 1000 + (whole_number(attempt) or 0) % 1000

@@ -20,6 +20,8 @@ from reconciler.values.instant import InstantError, parse_instant
 
 STATUS = "cluster-autoscaler-status"
 LOOK_SECONDS = 10.0
+WRITE_SECONDS = 1.0
+"""A write that is about to go out asks again, unless somebody has asked within this second."""
 DEPLOYMENTS_SECONDS = 60
 """Whole lists are asked for more seldom than one Lease: an autoscaler that begins to work is known by that first."""
 LATELY_SECONDS = 60.0
@@ -85,8 +87,8 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 class RivalWatch:
-    """Looks, at most every ten seconds, in some namespaces of one or two clusters. `monotonic` is the clock that ages are
-    counted on, `wall_seconds` the one that times on objects are compared with at first sight. Used by one thread."""
+    """Looks, at most every ten seconds and before writes, in some namespaces of one or two clusters. `monotonic` is the clock of
+    ages, `wall_seconds` the one that times on objects are compared with at first sight. Used by one thread."""
 
     def __init__(
         self, apis: Iterable[Api], namespaces: Iterable[str], *, monotonic: Callable[[], float], wall_seconds: Callable[[], float]
@@ -107,8 +109,16 @@ class RivalWatch:
     def evidence(self) -> tuple[str, ...]:
         """Sentences, without times in them, that another autoscaler is at work; empty when none is known of. What cannot be
         asked at present is as it was."""
+        return self._evidence(LOOK_SECONDS)
+
+    def before_write(self) -> tuple[str, ...]:
+        """The same, for a write that is about to go out: an autoscaler that came back meanwhile is met. Lists of Deployments stay
+        as seldom as they are, since one that begins to work takes its Lease first."""
+        return self._evidence(WRITE_SECONDS)
+
+    def _evidence(self, oldest_seconds: float) -> tuple[str, ...]:
         now = self._monotonic()
-        if self._looked is None or now - self._looked >= LOOK_SECONDS:
+        if self._looked is None or now - self._looked >= oldest_seconds:
             self._looked = now
             found: dict[str, None] = {}
             for number, api in enumerate(self._apis):

@@ -42,6 +42,7 @@ WORKLOAD = tuple(
         ("", "ReplicationController", "replicationcontrollers"),
         ("", "PersistentVolume", "persistentvolumes"),
         ("", "PersistentVolumeClaim", "persistentvolumeclaims"),
+        ("", "LimitRange", "limitranges"),
         ("apps", "ReplicaSet", "replicasets"),
         ("apps", "StatefulSet", "statefulsets"),
         ("apps", "DaemonSet", "daemonsets"),
@@ -54,6 +55,7 @@ WORKLOAD = tuple(
         ("storage.k8s.io", "CSIDriver", "csidrivers"),
         ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities"),
         ("storage.k8s.io", "VolumeAttachment", "volumeattachments"),
+        ("node.k8s.io", "RuntimeClass", "runtimeclasses"),
         ("resource.k8s.io", "DeviceClass", "deviceclasses"),
     )
 )

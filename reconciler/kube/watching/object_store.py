@@ -118,6 +118,8 @@ _PLAIN = (
     "capacities",
     "device_classes",
     "attachments",
+    "limit_ranges",
+    "runtime_classes",
     "daemons",
 )
 _KEYED = ("controllers", "of_platforms")

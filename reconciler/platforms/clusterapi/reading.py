@@ -4,9 +4,11 @@ from reconciler.cluster.platform_reading import Objects, PlatformReading, Rows, 
 from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.platforms.clusterapi.facts import machinedeployment, machinepool, machineset, wire
 from reconciler.platforms.clusterapi.facts.machines import machine, pool_instances
+from reconciler.platforms.clusterapi.facts.parents import STRUCTS, sizes_declared
 from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP, ClusterApiView, controlling
 from reconciler.platforms.clusterapi.facts.wire import WORDS
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
+from reconciler.platforms.clusterapi.parents import PARENTS
 
 TEMPLATE = "MachineTemplate"
 FACTS = {
@@ -45,6 +47,7 @@ def _view(objects: Objects) -> ClusterApiView:
             for (namespace, name), item in items.items()
         },
         pools_with_machines=frozenset(pools),
+        declared=tuple(sizes_declared(objects)),
     )
 
 
@@ -68,6 +71,8 @@ READING = PlatformReading(
         WireKind(kind="Machine", type=wire.Machine, plural="machines", needed=True, verbs=(*_SIZED, "delete")),
         WireKind(kind="Cluster", type=wire.Cluster, plural="clusters", needed=True),
         WireKind(kind=TEMPLATE, type=wire.InfrastructureTemplate, any_kind_ending_so=True),
+        # From snapshots alone: on a server their controllers own the field, which its managed fields say.
+        *(WireKind(kind=one.kind, name=one.known_as, group=one.group, type=STRUCTS[one.group]) for one in PARENTS),
     ),
     rows=rows,
     referred=_referred,

@@ -52,11 +52,10 @@ FLAGS = PlatformFlags(
     clouds=("openshift",),
     provider="openshift",
     named=_named,
-    elsewhere={
-        "spec.enforceNodeGroupMinSize": "always so",
-        "spec.maxPodGracePeriod": "pods get their own grace period in full",
-        "spec.scaleDown.cordonNodeBeforeTerminating": "a leaving node is tainted before its pods go",
-        "spec.logVerbosity": "run --log-level",
+    alike={
+        "spec.maxPodGracePeriod": "max-graceful-termination-sec",
+        "spec.scaleDown.cordonNodeBeforeTerminating": "cordon-node-before-terminating",
+        "spec.logVerbosity": "v",
     },
     objects={"ClusterAutoscaler": _settings, _RANGE: _range},
     objects_called="OpenShift's ClusterAutoscaler and MachineAutoscalers",

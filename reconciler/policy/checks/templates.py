@@ -1,5 +1,7 @@
 """Templates of new nodes: values that contradict each other."""
 
+from collections.abc import Container
+
 from reconciler.policy.checks.levels import Level, levels_of, own_levels, strongest
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
 from reconciler.policy.problems.findings import Findings
@@ -42,17 +44,22 @@ def check_group_template(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy]
     """What a group reserves against its capacity, where they are written at two levels."""
     levels = levels_of(group, policy)
     reserved = strongest(levels, lambda fields: fields.template.reserved)
-    capacity = strongest(levels, lambda fields: fields.template.capacity)
-    if reserved is None or capacity is None or reserved[1] is capacity[1]:
+    if reserved is None:
         return
-    _reserved(reserved[1], capacity[1], findings, f" of {group.document.name}")
+    named: set[str] = set()
+    for level in levels:
+        # Of each resource the nearest level that writes it counts.
+        here = {resource for resource, _ in level.fields.template.capacity} - named
+        named |= here
+        if level is not reserved[1]:
+            _reserved(reserved[1], level, findings, f" of {group.document.name}", here)
 
 
-def _reserved(level: Level, sized: Level, findings: Findings, whose: str = "") -> None:
-    """`level` reserves, and `sized` says what a node has."""
+def _reserved(level: Level, sized: Level, findings: Findings, whose: str = "", among: Container[str] | None = None) -> None:
+    """`level` reserves, and `sized` says what a node has (of the resources `among` these; None: of all)."""
     capacity = dict(sized.fields.template.capacity)
     for resource, amount in level.fields.template.reserved:
-        if resource not in capacity or amount <= capacity[resource]:
+        if resource not in capacity or amount <= capacity[resource] or (among is not None and resource not in among):
             continue
         path = f"template.reserved.{resource}"
         related = ((sized.place(f"template.capacity.{resource}"), f"the capacity of {resource}{whose}"),)

@@ -261,7 +261,7 @@ TEMPLATE = Field(
         Field(
             yaml_key="capacity",
             kind=Kind.RESOURCE_MAP,
-            description="The capacity of one node by resource.",
+            description="The capacity of one node by resource; what is not written here is read as above.",
             examples=("cpu: 16", "memory: 64Gi", "pods: 110"),
             resources=("cpu", "memory", "ephemeral-storage", "pods"),
             equivalents=Equivalents(

@@ -26,28 +26,33 @@ from reconciler.policy.manifests.manifest_object import (
     topology_entries,
 )
 from reconciler.policy.neighbours import UnreadFile
-from reconciler.policy.platform_parts import ParentSizes, PlatformManifests, manifests_by_group, platform_manifests
+from reconciler.policy.platform_parts import PlatformManifests, manifests_by_group, platform_manifests
 from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
-from reconciler.policy.yaml_nodes import Mapping as MappingNode
-from reconciler.policy.yaml_nodes import Node, Place, Sequence, Spot, spot_of_entry
+from reconciler.policy.yaml_nodes import Node, Place, Scalar, Sequence, Spot, spot_of, spot_of_entry
+from reconciler.values.parent_sizes import DeclaredSize, Reader, declared_sizes
 
 # Sizes that objects of other projects declare for targets their controllers make: Rancher's pools, HyperShift's NodePools.
 
+_READER = Reader[Node](
+    entry=entry_of,
+    items=lambda node: node.items if isinstance(node, Sequence) else (),
+    text=lambda node: node.text if isinstance(node, Scalar) else "",
+)
+
 
 class ParentSize(msgspec.Struct, frozen=True, kw_only=True):
-    """One declared size. `what` names the object, and `value` is as written. The target is of `kind`; its `namespace` is
-    empty if the manifest names none."""
+    """One declared size, with the platform of its target and where it is written."""
 
     platform: PlatformManifests
-    parent: ParentSizes
-    what: str
-    field: str
-    value: str
-    kind: str
-    namespace: str
-    name: str
+    declared: DeclaredSize[Node]
     spot: Spot
+
+    @property
+    def what(self) -> str:
+        """The object, in words."""
+        pool = f", pool {self.declared.pool}," if self.declared.parent.entries else ""
+        return f"{self.declared.parent.kind} {self.declared.title}{pool}"
 
 
 def parent_sizes(node: Node) -> Iterator[ParentSize]:
@@ -57,39 +62,10 @@ def parent_sizes(node: Node) -> Iterator[ParentSize]:
         for platform in platform_manifests():
             for parent in platform.parents:
                 if (parent.group, parent.kind) == written:
-                    yield from _sizes(item, platform, parent)
-
-
-def _sizes(node: MappingNode, platform: PlatformManifests, parent: ParentSizes) -> Iterator[ParentSize]:
-    metadata = entry_of(node, "metadata")
-    name, namespace = text_of(metadata, "name"), text_of(metadata, "namespace")
-    words = {"name": name, "namespace": namespace, "cluster": text_of(entry_of(node, "spec"), "clusterName")}
-    for entry in _entries(node, parent):
-        known = words | {"entry": text_of(entry, "name")}
-        title = f"{parent.kind} {namespace}/{name}" if namespace else f"{parent.kind} {name}"
-        pool = f", pool {known['entry']}," if parent.entries else ""
-        for path in parent.sizes:
-            *above, last = path
-            place: Node | None = entry
-            for key in above:
-                place = entry_of(place, key)
-            pair = pair_of(place, last)
-            if pair is not None:
-                yield ParentSize(
-                    platform=platform, parent=parent, what=f"{title}{pool}", field=".".join(path), value=shown(pair[1]),
-                    kind=parent.target_kind, name=parent.target_name.format(**known),
-                    namespace=parent.target_namespace.format(**known) if namespace else "", spot=spot_of_entry(*pair),
-                )  # fmt: skip
-
-
-def _entries(node: MappingNode, parent: ParentSizes) -> Iterator[Node]:
-    if not parent.entries:
-        yield node
-        return
-    place: Node | None = node
-    for key in parent.entries:
-        place = entry_of(place, key)
-    yield from place.items if isinstance(place, Sequence) else ()
+                    for declared in declared_sizes(parent, item, _READER):
+                        pair = pair_of(declared.above, declared.field[-1])
+                        spot = spot_of(item) if pair is None else spot_of_entry(*pair)
+                        yield ParentSize(platform=platform, declared=declared, spot=spot)
 
 
 # What Cluster API's defaulting webhook makes of replicas that a write leaves out.
@@ -118,6 +94,7 @@ def unset_words(before: int, min_size: int | None, max_size: int | None) -> str:
 
 MANIFEST_CODES: Mapping[str, str] = {
     "ManifestUnreadable": "A manifest that cannot be read is not examined.",
+    "ManifestUnrendered": "A kustomization or a chart is judged as it is rendered.",
     "ReplicasByParent": "A size that a node group decides is not declared by an object of another project.",
     "ReplicasDropped": "A change says what becomes of the replicas that it leaves out.",
     "ReplicasInManifest": "A size that a node group decides is declared nowhere else.",
@@ -205,13 +182,14 @@ def _judge_parent(size: ParentSize, source: Source, sets: tuple[PolicySet, ...],
     claim = next((_claim_of(group) for group in groups if _made_by(size, group)), None)
     if claim is None:
         return
+    owner = size.declared.parent.owner
     findings.add(
         "ReplicasByParent",
         source,
         size.spot,
-        f"{size.what} declares {size.field} {size.value}, and {claim.who} decides the replicas: {size.parent.owner} would write "
-        "them again",
-        f"let one of both decide: remove {claim.who} from the policy, or end the size here as {size.parent.owner} documents it",
+        f"{size.what} declares {size.declared.field_path} {shown(size.declared.value)}, and {claim.who} decides the replicas: "
+        f"{owner} would write them again",
+        f"let one of both decide: remove {claim.who} from the policy, or end the size here as {owner} documents it",
         related=((claim.place, f"{claim.who} is written here"),),
     )
 
@@ -219,9 +197,10 @@ def _judge_parent(size: ParentSize, source: Source, sets: tuple[PolicySet, ...],
 def _made_by(size: ParentSize, group: NodeGroup) -> bool:
     target, platform = group.target, size.platform
     kind = target.kind or platform.sized[0]
+    made = platform.target_kind(size.declared.parent.target_kind)
     return (
-        (target.provider, kind, target.name) == (platform.provider, platform.target_kind(size.kind), size.name)
-        and size.namespace in ("", target.namespace)
+        (target.provider, kind) == (platform.provider, made)
+        and size.declared.sizes(size.declared.parent.target_kind, target.namespace, target.name)
     )  # fmt: skip
 
 

@@ -125,6 +125,7 @@ _TEXT_CODES: Mapping[str, str] = {
 
 TREE_CODES: Mapping[str, str] = {
     "LfsPointer": "A policy file is in the repository itself, not in Git LFS.",
+    "MergeConflict": "A change is one that git can merge into its target.",
     "NameCollision": "Names of files differ in more than case or the composition of accents.",
     "NoFile": "A policy file is a regular file.",
     "PathTooLong": "Paths are short.",

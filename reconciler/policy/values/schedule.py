@@ -216,12 +216,6 @@ def last_opening(schedule: str, zone_name: str, at_seconds: int, passed: Callabl
     return best
 
 
-def is_open(schedule: str, zone_name: str, duration_seconds: int, at_seconds: int) -> bool:
-    """Whether a span of `duration_seconds` that starts whenever `schedule` fires covers `at_seconds` (end excluded)."""
-    opened = last_opening(schedule, zone_name, at_seconds)
-    return opened is not None and at_seconds < opened + duration_seconds
-
-
 def _search(schedule: str, wall: datetime, *, reverse: bool = False) -> Iterator[datetime]:
     if not 1000 < wall.year < _MAX_YEAR:
         return

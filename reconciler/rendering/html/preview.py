@@ -7,7 +7,7 @@ from reconciler.plan.money import money_text
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.plan.replay import Replay
-from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.differences import (
     NOT_COMPARED,
     Difference,
@@ -28,6 +28,7 @@ from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
 from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark, scrolling
 from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.problems.text import render_problem
+from reconciler.rendering.refusal import refusal
 from reconciler.rendering.text.simulation import FigureLine, figure_lines, heading_words, note_words, side_names, target_lines
 
 # What demand of the past comes to under one policy or two, as a part of a report.
@@ -100,13 +101,13 @@ def preview_html(preview: Preview) -> str:
 
 def refused_html(problems: Sequence[Problem], base: PreviewSide, head: PreviewSide) -> str:
     """What is wrong with a head that cannot be used."""
-    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    why = refusal(problems)
     top = Head(
-        title="This policy cannot be used",
-        lead=f"{counted(errors, 'error')} in the policy, so nothing was decided.",
+        title=why.what,
+        lead=f"{why.number}{'' if why.conflicting else ' in the policy'}, so nothing was decided.",
         facts=(("base", side_words(base)), ("head", side_words(head))),
         figures=(),
-        warning="A reconciler that follows this branch keeps the last good policy.",
+        warning=why.after,
     )
     return document(top, [_problems("Problems", problems)], [], foot("", None)[1:])
 
@@ -118,7 +119,7 @@ def _lead(preview: Preview) -> str:
     if not preview.changed:
         return "Nothing changes: neither the policy nor the decision differs."
     if found.empty:
-        return "The policy differs, the decision does not."
+        return f"{'The policy differs' if preview.changes else 'A declared size differs'}, the decision does not."
     before, after = found.summary_before, found.summary_after
     return after if before != after else f"{after.rstrip('.')}, as before; what differs is told below."
 

@@ -103,6 +103,7 @@ def assemble(objects: Sequence[OtherObject], conversion: Conversion, place: Call
     """Put what the objects say into the policy of `conversion`, and into its notes what they say in vain. Raises
     `PlaceNeededError`."""
     groups: list[PlannedGroup] = []
+    budgets: list[tuple[str, Note]] = []
     remarks: dict[str, None] = {}
     files: dict[str, str] = {}
     for read in read_objects(objects, place):
@@ -114,6 +115,8 @@ def assemble(objects: Sequence[OtherObject], conversion: Conversion, place: Call
         files[fragment.title] = read.file
         for piece in _sound(fragment.pieces, read, conversion, lambda tree: tree):
             merge(conversion.spec, piece.tree)
+            if "budgets" in piece.tree:
+                budgets.append((fragment.title, Note(setting=_setting(read, piece), why="")))
             for key in piece.tree:
                 conversion.taken.setdefault(f"spec.{key}", []).append(_origin(read, piece))
         groups += [_planned(group, read, conversion) for group in fragment.groups]
@@ -121,7 +124,19 @@ def assemble(objects: Sequence[OtherObject], conversion: Conversion, place: Call
             setting = Setting(name=f"{fragment.title} {leftover.path}", value=shown_value(leftover.value), file=read.file)
             conversion.notes.append(Note(setting=setting, why=leftover.why))
         remarks |= dict.fromkeys(fragment.remarks)
+    conversion.notes += _mixed(budgets)
     return Assembly(groups=tuple(groups), remarks=tuple(remarks))
+
+
+def _mixed(budgets: Sequence[tuple[str, Note]]) -> Iterable[Note]:
+    """What several objects say of their own nodes, and a policy of all."""
+    titles = list(dict.fromkeys(title for title, _ in budgets))
+    why = f"it is written for all groups, since there are budgets of {', '.join(titles)}: each counts its own nodes there"
+    return [msgspec.structs.replace(note, why=why) for _, note in budgets] if len(titles) > 1 else []
+
+
+def _setting(read: ReadObject, piece: Piece) -> Setting:
+    return Setting(name=f"{read.fragment.title} {piece.path}", value=shown_value(piece.value), file=read.file)
 
 
 def to_write(group: TargetlessGroup) -> str:
@@ -159,8 +174,7 @@ def _sound(
             together += [] if faults[number] else [pieces[number]]
     for piece, fault in zip(pieces, faults, strict=True):
         if fault:
-            setting = Setting(name=f"{read.fragment.title} {piece.path}", value=shown_value(piece.value), file=read.file)
-            conversion.notes.append(Note(setting=setting, why=fault))
+            conversion.notes.append(Note(setting=_setting(read, piece), why=fault))
     return [piece for piece, fault in zip(pieces, faults, strict=True) if not fault]
 
 

@@ -4,7 +4,7 @@ Which setting is which field stands in the table of fields (`equivalents`), as i
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -25,6 +25,7 @@ from reconciler.values.duration import DurationError, duration_text, parse_durat
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})")
 _LONGEST = 60
+_CAPITAL = re.compile("[A-Z]")
 
 
 class AmountError(ValueError):
@@ -150,7 +151,7 @@ class Conversion:
         if special is not None:
             special(setting)
         elif elsewhere or field is None:
-            raise _NoEquivalentError(elsewhere or _why_not(setting))
+            raise _NoEquivalentError(elsewhere or _why_not(setting, self._fields))
         else:
             self._put(field.path, self._value(field, setting.value), setting)
 
@@ -251,6 +252,8 @@ class Conversion:
     def known(self, setting: Setting) -> bool:
         """Whether another autoscaler has a setting of this name, as far as this program knows."""
         flag = setting.name.removeprefix("--")
+        if flag == setting.name and any(one in said_elsewhere() or one in WHY_NOT for one in _flags_of_path(flag)):
+            return True
         return setting.name in self._special or setting.name in self._fields or flag in said_elsewhere() or flag in WHY_NOT
 
     def _startup_taint(self, setting: Setting) -> None:
@@ -326,10 +329,25 @@ def said_elsewhere() -> dict[str, str]:
     return {**_OF_RUN, **{flag: where for one in platform_flags() for flag, where in one.elsewhere.items()}}
 
 
-def _why_not(setting: Setting) -> str:
+def _flags_of_path(path: str) -> tuple[str, ...]:
+    """The flags that a path in an object may be another name of: what its platform says, its words, its last word."""
+    known = [one.alike[path] for one in platform_flags() if path in one.alike]
+    words = [_CAPITAL.sub(lambda found: f"-{found[0].lower()}", part) for part in path.split(".")[1:]]
+    return (*known, "-".join(words), *words[-1:])
+
+
+def _reason_of_path(path: str, fields: Mapping[str, Field]) -> str:
+    reasons = {**WHY_NOT, **said_elsewhere()}
+    flags = _flags_of_path(path)
+    field = next((fields[f"--{flag}"] for flag in flags if f"--{flag}" in fields), None)
+    unknown = f"it is unknown: OpenShift's ClusterAutoscaler has no such setting here{f'; write {field.path}' if field else ''}"
+    return next((reasons[flag] for flag in flags if flag in reasons), unknown)
+
+
+def _why_not(setting: Setting, fields: Mapping[str, Field]) -> str:
     flag = setting.name.removeprefix("--")
     if flag == setting.name:
-        return "there is no equivalent"
+        return _reason_of_path(setting.name, fields)
     return WHY_NOT.get(flag, f"it is unknown: the Cluster Autoscaler {RELEASE} has no such flag")
 
 

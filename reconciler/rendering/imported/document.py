@@ -13,6 +13,7 @@ from reconciler.rendering.group_names import commented_out, group_names
 from reconciler.rendering.imported.assembly import Assembly, PlannedGroup, assemble, merge, to_write
 from reconciler.rendering.imported.conversion import Conversion, Note
 from reconciler.rendering.imported.settings import Found, Setting, Sized
+from reconciler.rendering.imported.sources import NOT_THERE
 from reconciler.rendering.policy_yaml import Value, block, comment, flow
 
 _DEFAULTS_THAT_DIFFER = (
@@ -29,6 +30,7 @@ def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str
     for setting in found.settings:
         conversion.take(setting)
     conversion.finish()
+    conversion.notes += [Note(setting=setting, why=NOT_THERE) for setting in dict.fromkeys(found.missing)]
     made = [_sized(one) for one in found.sized]
     for low, high, named, setting in conversion.nodes:
         origin = f"from {setting.name}={setting.value} ({setting.file})"

@@ -2,8 +2,6 @@
 priority expander. SOURCE: the Cluster Autoscaler's flags and FAQ.
 """
 
-import base64
-import binascii
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +15,22 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.policy.platform_parts import SizedTarget, autoscaler_cloud, autoscaler_object, flags_of, platform_flags
 from reconciler.rendering.imported.other_objects import OtherObject, is_other_object
 from reconciler.rendering.imported.priorities import Priorities, PrioritiesError, priorities_of
+from reconciler.rendering.imported.sources import (
+    Missing,
+    Sources,
+    argo_sources,
+    environment_from,
+    file_parameters,
+    laid_over,
+    objects_in,
+    unhidden,
+    value_files,
+    values_from,
+    values_of,
+    values_of_secrets,
+    variable_from,
+    with_paths,
+)
 from reconciler.values.loose_json import Object, list_at, mapping_at, mappings_at, text_at
 
 # Values of the Helm chart `cluster-autoscaler`, as the settings that the chart makes of them.
@@ -40,16 +54,19 @@ class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Mapping[str, Any], ...] = ()
 
 
-def values_in(document: object) -> Values | None:
-    """The chart's values in a document without a kind: at its top, below the chart's name as in a chart that depends on it, or
-    below another name where what only this chart has tells that it is an alias."""
+def values_in(document: object) -> tuple[Values, ...]:
+    """The chart's values in a document without a kind: at its top, or below the chart's name as in a chart that depends on it and
+    below every other name where what only this chart has tells that it is an alias."""
     if not isinstance(document, dict) or "kind" in document:
-        return None
-    for candidate in (document.get(CHART), document):
-        if isinstance(candidate, dict) and any(key in candidate for key in _known()):
-            return candidate
-    aliased = (part for part in document.values() if isinstance(part, dict) and any(key in part for key in _OF_THIS_CHART))
-    return next(aliased, None)
+        return ()
+    below = [part for name, part in document.items() if isinstance(part, dict) and _of_the_chart(name, part)]
+    if below and not any(key in document for key in _OF_THIS_CHART):
+        return tuple(below)
+    return (document,) if any(key in document for key in _known()) else tuple(below)
+
+
+def _of_the_chart(name: str, part: Values) -> bool:
+    return any(key in part for key in (_known() if name == CHART else _OF_THIS_CHART))
 
 
 def read_values(values: Values) -> HelmValues:
@@ -100,67 +117,38 @@ def _known() -> frozenset[str]:
 # or Secret.
 
 
-def wrapped_values(item: Object) -> tuple[Values, ...]:
-    """The chart's values in an object; empty where it carries none."""
-    return tuple(values for candidate in _candidates(item) if (values := values_in(candidate)) is not None)
+def wrapped_values(item: Object, sources: Sources, missing: list[Missing]) -> tuple[Values, ...]:
+    """The chart's values in an object and in what it refers to; empty where it carries none."""
+    return tuple(values for candidate in _candidates(item, sources, missing) for values in values_in(candidate))
 
 
-def _candidates(item: Object) -> Iterator[object]:
+def _candidates(item: Object, sources: Sources, missing: list[Missing]) -> Iterator[object]:
     spec = mapping_at(item, "spec")
     match item.get("kind"):
         case "HelmRelease":
-            yield spec.get("values")
-        case "Application":
-            yield from _of_argo(spec)
-        case "ApplicationSet":
-            yield from _of_argo(mapping_at(mapping_at(spec, "template"), "spec"))
+            yield laid_over(values_from(item, sources, missing), spec.get("values"))
+        case "Application" | "ApplicationSet":
+            yield from _of_argo(item, sources, missing)
         case "HelmChart" | "HelmChartConfig":
-            yield _merged(_read(spec.get("valuesContent")), mapping_at(spec, "set").items())
+            content = laid_over(values_of(spec.get("valuesContent")), values_of_secrets(item, sources, missing))
+            yield with_paths(content, mapping_at(spec, "set").items())
         case "ConfigMap":
-            yield from map(_read, mapping_at(item, "data").values())
+            yield from map(values_of, mapping_at(item, "data").values())
         case "Secret":
-            yield from map(_read, mapping_at(item, "stringData").values())
-            yield from (_read(_decoded(text)) for text in mapping_at(item, "data").values())
+            yield from map(values_of, mapping_at(item, "stringData").values())
+            yield from (values_of(unhidden(text)) for text in mapping_at(item, "data").values())
         case _:
             return
 
 
-def _of_argo(spec: Object) -> Iterator[object]:
-    for source in (mapping_at(spec, "source"), *mappings_at(spec, "sources")):
+def _of_argo(item: Object, sources: Sources, missing: list[Missing]) -> Iterator[object]:
+    name = text_at(mapping_at(item, "metadata"), "name")
+    for source in argo_sources(item):
         helm = mapping_at(source, "helm")
         pairs = [(one.get("name"), one.get("value")) for one in mappings_at(helm, "parameters")]
-        yield _merged(helm.get("valuesObject") or _read(helm.get("values")), pairs)
-
-
-def _merged(values: object, pairs: Any) -> object:  # noqa: ANN401 - pairs of JSON
-    """The values with `a.b=value` put in; a dot that is escaped belongs to the key."""
-    found = dict(values) if isinstance(values, dict) else {}
-    for path, value in pairs:
-        *above, last = (key.replace("\0", ".") for key in str(path).replace("\\.", "\0").split("."))
-        tree = found
-        for key in above:
-            inner = tree.get(key)
-            tree[key] = dict(inner) if isinstance(inner, dict) else {}
-            tree = tree[key]
-        tree[last] = value
-    return found
-
-
-def _read(text: object) -> object:
-    if not isinstance(text, str):
-        return None
-    try:
-        documents = [msgspec.json.decode(part) for part in texts.json_parts(text.encode())]
-    except (texts.YamlError, *DECODING_ERRORS):
-        return None
-    return documents[0] if len(documents) == 1 else None
-
-
-def _decoded(text: object) -> object:
-    try:
-        return base64.b64decode(str(text), validate=True).decode()
-    except (binascii.Error, ValueError):
-        return None
+        pairs += file_parameters(name, helm, sources, missing)
+        own = helm.get("valuesObject") or values_of(helm.get("values"))
+        yield with_paths(laid_over(value_files(name, helm, sources, missing), own), pairs)
 
 
 # The flags on a container's command line, as the process sees them: through a shell, in two words, with variables filled in.
@@ -172,28 +160,44 @@ _SHELL = re.compile(r"-[a-z]*c")
 _FLAG_INSIDE = re.compile(r"\s--?[a-z]")
 _NUMBER = re.compile(r"-[0-9]+(\.[0-9]+)?")
 _NO_VALUE = re.compile(r"[0-9]*[<>|&].*")
-_VARIABLE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+_VARIABLE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 _VARIABLE_OF_SHELL = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 
 
-def flags_of_container(container: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[str, ...]:
+def flags_of_container(
+    container: Mapping[str, Any], metadata: Mapping[str, Any], sources: Sources, missing: list[Missing]
+) -> tuple[str, ...]:
     """`--flag` and `--flag=value`, in order; `metadata` are the object's, whose name and namespace a variable may stand for. What
-    no variable of the container says stays as it is written."""
-    known = _environment(container, metadata)
+    no variable of the container says stays as it is written, and `$$` is a `$` that begins no variable."""
+    known = _environment(container, metadata, sources, missing)
     words = [*list_at(container, "command"), *list_at(container, "args")]
-    return tuple(_joined(_unwrapped([_VARIABLE.sub(lambda found: _filled(found, known), str(word)) for word in words], known)))
+    return tuple(_joined(_unwrapped([_expanded(str(word), known) for word in words], known)))
 
 
-def _environment(container: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
-    known: dict[str, str] = {}
+def _expanded(text: str, known: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda found: "$" if found[0] == "$$" else _filled(found, known), text)
+
+
+def _environment(
+    container: Mapping[str, Any], metadata: Mapping[str, Any], sources: Sources, missing: list[Missing]
+) -> dict[str, str]:
+    """`env` over `envFrom`; a value may name variables before it. What flags name and no input has is missing."""
+    known = dict(environment_from(container, metadata, sources, missing))
+    named = {found[1] for word in (*list_at(container, "command"), *list_at(container, "args")) for found in _named_in(str(word))}
     for entry in mappings_at(container, "env"):
-        source = entry.get("valueFrom")
-        path = text_at(mapping_at(mapping_at(entry, "valueFrom"), "fieldRef"), "fieldPath")
-        # A pod's name is not its Deployment's; its namespace is.
-        value = entry.get("value") if source is None else metadata.get("namespace") if path == "metadata.namespace" else None
+        name, source = str(entry.get("name")), entry.get("valueFrom")
+        value, origin = (entry.get("value"), "") if source is None else variable_from(
+            mapping_at(entry, "valueFrom"), metadata, sources
+        )  # fmt: skip
         if value is not None:
-            known[str(entry.get("name"))] = str(value)
+            known[name] = _expanded(str(value), known) if source is None else str(value)
+        elif origin and name in named:
+            missing.append(Missing(name=f"container {text_at(container, 'name')} env {name}", value=origin))
     return known
+
+
+def _named_in(word: str) -> Iterator[re.Match[str]]:
+    return (found for pattern in (_VARIABLE, _VARIABLE_OF_SHELL) for found in pattern.finditer(word) if found[1])
 
 
 def _filled(found: re.Match[str], known: Mapping[str, str]) -> str:
@@ -259,7 +263,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     their sizes themselves, `skipped` documents of other kinds. `region` is where a cloud's targets are, as far as it is said;
     `cloud` is the value of `--cloud-provider` that an object means which is one platform's alone. `deployment` names values of a
     Helm chart that say how the autoscaler itself is deployed. `objects` are those of other autoscalers and of tools that make
-    their targets."""
+    their targets. `missing` is what objects refer to and no input has."""
 
     settings: tuple[Setting, ...] = ()
     sized: tuple[Sized, ...] = ()
@@ -270,6 +274,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     cloud: str = ""
     deployment: tuple[str, ...] = ()
     objects: tuple[OtherObject, ...] = ()
+    missing: tuple[Setting, ...] = ()
 
     def __add__(self, other: "Found") -> "Found":
         return Found(
@@ -282,6 +287,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
             cloud=self.cloud or other.cloud,
             deployment=self.deployment + other.deployment,
             objects=self.objects + other.objects,
+            missing=self.missing + other.missing,
         )
 
 
@@ -289,8 +295,11 @@ class ImportedFileError(Exception):
     """A file that cannot be read; the message says where."""
 
 
-def found_in(file: str, body: bytes) -> Found:
-    """The settings in one file: YAML or JSON manifests, or text with flags. Raises `ImportedFileError`."""
+def found_in(file: str, body: bytes, sources: Sources) -> Found:
+    """The settings in one file: YAML or JSON manifests, or text with flags. What another object of `sources` takes in is read
+    there. Raises `ImportedFileError`."""
+    if sources.taken_in(file):
+        return Found()
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -308,17 +317,19 @@ def found_in(file: str, body: bytes) -> Found:
             return words
         raise ImportedFileError(f"{file}: {finding(error)}") from None
     found, read = Found(), manifests
-    for item in _objects(documents):
-        values = None if "kind" in item else values_in(item)
-        read = read or values is not None
+    for item in objects_in(documents):
+        values = values_in(item)
+        read = read or bool(values)
         try:
-            found += _of_object(file, item) if values is None else _of_values(file, values)
+            found += (
+                sum((_of_values(file, one, sources) for one in values), Found()) if values else _of_object(file, item, sources)
+            )
         except PrioritiesError as error:
             raise ImportedFileError(str(error)) from None
     return found if read else words
 
 
-def _of_values(file: str, values: Values) -> Found:
+def _of_values(file: str, values: Values, sources: Sources) -> Found:
     read = read_values(values)
     found = Found(
         settings=tuple(_flags(file, (f"--{name}={text}" for name, text in read.flags))),
@@ -327,21 +338,11 @@ def _of_values(file: str, values: Values) -> Found:
         deployment=read.deployment,
     )
     for item in read.objects:
-        found += _of_object(file, item)
+        found += _of_object(file, item, sources)
     return found
 
 
-def _objects(documents: list[Any]) -> Iterator[Object]:
-    for document in documents:
-        if isinstance(document, dict):
-            items = document.get("items")
-            if text_at(document, "kind").endswith("List") and isinstance(items, list):
-                yield from (item for item in items if isinstance(item, dict))
-            else:
-                yield document
-
-
-def _of_object(file: str, item: Object) -> Found:
+def _of_object(file: str, item: Object, sources: Sources) -> Found:
     kind = text_at(item, "kind")
     meta = mapping_at(item, "metadata")
     if is_other_object(item):
@@ -355,13 +356,24 @@ def _of_object(file: str, item: Object) -> Found:
         return Found(settings=tuple(_paths(file, "spec", told.settings)), sized=sized, cloud=autoscaler_cloud(item))
     if kind == "ConfigMap" and meta.get("name") == PRIORITIES:
         return Found(priorities=_of_config_map(file, mapping_at(item, "data")))
-    if wrapped := wrapped_values(item):
-        return sum((_of_values(file, values) for values in wrapped), Found())
+    if kind in ("ConfigMap", "Secret") and sources.referred(item):
+        return Found()
+    missing: list[Missing] = []
+    wrapped = wrapped_values(item, sources, missing)
+    if wrapped or missing:
+        return sum((_of_values(file, values, sources) for values in wrapped), Found(missing=_missing(file, missing)))
     if kind in _SIZED:
         return Found(annotated=1) if any("node-group-m" in key for key in mapping_at(meta, "annotations")) else Found(skipped=1)
     containers = _containers(item)
-    flags = [word for container in containers for word in flags_of_container(container, meta)]
-    return Found(settings=tuple(_flags(file, flags)), region=_region(containers)) if flags else Found(skipped=1)
+    flags = [word for container in containers for word in flags_of_container(container, meta, sources, missing)]
+    if not flags:
+        return Found(skipped=1)
+    region = _region(containers, meta, sources)
+    return Found(settings=tuple(_flags(file, flags)), region=region, missing=_missing(file, missing))
+
+
+def _missing(file: str, missing: Iterable[Missing]) -> tuple[Setting, ...]:
+    return tuple(Setting(name=one.name, value=one.value, file=file) for one in missing)
 
 
 def _containers(item: Object) -> list[Object]:
@@ -372,11 +384,11 @@ def _containers(item: Object) -> list[Object]:
     ]
 
 
-def _region(containers: list[Object]) -> str:
+def _region(containers: list[Object], meta: Object, sources: Sources) -> str:
     """What the environment says; the SDK of the cloud reads it there."""
     variables = {name for one in platform_flags() for name in one.place_variables}
-    entries = (entry for one in containers for entry in mappings_at(one, "env"))
-    return next((str(entry["value"]) for entry in entries if text_at(entry, "name") in variables and entry.get("value")), "")
+    known = (pair for one in containers for pair in _environment(one, meta, sources, []).items())
+    return next((value for name, value in known if name in variables and value), "")
 
 
 def _flags(file: str, words: Iterable[str]) -> Iterator[Setting]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.differences import (
     NOT_COMPARED,
     Section,
@@ -25,12 +25,13 @@ from reconciler.rendering.markdown.plan import GITHUB_LIMIT, length, plan_markdo
 from reconciler.rendering.markdown_code import code, fenced, folded
 from reconciler.rendering.plain import plain, shortened
 from reconciler.rendering.problems.text import render_text
+from reconciler.rendering.refusal import refusal
 from reconciler.rendering.text.simulation import replay_markdown_section
 from reconciler.rendering.wording import count
 
 # Two policies and their two plans side by side, as markdown for a pull request.
 
-_OPEN = ("Policy", "Groups", "Cost", "Evictions")  # what a reviewer reads first is not folded
+_OPEN = ("Policy", "Groups", "Cost", "Declared sizes", "Evictions")  # what a reviewer reads first is not folded
 _LEAST = 10
 _NOTES = ""
 
@@ -138,12 +139,10 @@ def _notes(preview: Preview) -> list[list[str]]:
 
 def refused_markdown(problems: tuple[Problem, ...], base: PreviewSide, head: PreviewSide) -> str:
     """What is wrong with a head that cannot be used, for a pull request."""
-    errors = sum(problem.severity is Severity.ERROR for problem in problems)
-    title = f"## This policy cannot be used: {count(errors, 'error')}"
-    told = "Nothing was decided, and a reconciler that follows this branch keeps the last good policy."
+    why = refusal(problems)
     body = problem_lines(render_text(problems))
     foot = f"<sub>base {code(side_words(base))} · head {code(side_words(head))}</sub>"
-    return "\n".join([title, "", told, "", *body, "", foot]) + "\n"
+    return "\n".join([f"## {why.title}", "", why.told, "", *body, "", foot]) + "\n"
 
 
 def problem_lines(text: str) -> list[str]:

@@ -115,13 +115,22 @@ _MOST_ENTRIES = 1024
 _SCALAR_ITEM_KINDS = frozenset(Kind) - {Kind.OBJECT, Kind.LIST, Kind.TAINT_LIST, Kind.SELECTOR}
 
 
+# A definition that goes takes every object of its kind along: no delivery tool deletes it in passing.
+# SOURCE: Argo CD, Sync Options; Helm, Tell Helm Not To Uninstall a Resource; Flux, kustomize-controller, garbage collection.
+STAYS = {
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "helm.sh/resource-policy": "keep",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
+
+
 def custom_resource_definition(kind: DocumentKind) -> Schema:
     """The manifest of the CRD of one kind of document."""
     version = API_VERSION.partition("/")[2]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": crd_name(kind)},
+        "metadata": {"name": crd_name(kind), "annotations": dict(STAYS)},
         "spec": {
             "group": API_GROUP,
             "names": {

@@ -72,6 +72,7 @@ class LevelCounter(DomainCounter):
         self._haunted = shapes & ghosts.shapes
         self._ghosts = ghosts.counts if self._haunted else {}
         self._seen: dict[tuple[int, int], int] = {}
+        self._bindings = bindings
         self._open = 0
         self._levels: dict[int, int] = {}
         super().__init__(bindings, domains, shapes)
@@ -132,6 +133,13 @@ class LevelCounter(DomainCounter):
         """See `DomainListener`."""
         self._open -= 1
         self._leave(self.counts[domain])
+
+    def moved(self, node: int, sign: int) -> None:
+        """See `DomainListener`."""
+        here = ((shape, count) for shape, count in self._bindings.on(node).items() if shape in self.shapes)
+        living = sum(max(0, count - self._ghosts.get((shape, node), 0)) for shape, count in here)
+        if living:
+            self._add(self.domains.of[node], sign * living)
 
     def _add(self, domain: int, count: int) -> None:
         before = self.counts[domain]

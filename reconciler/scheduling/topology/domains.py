@@ -49,6 +49,9 @@ class DomainListener(Protocol):
     def shut(self, domain: int) -> None:
         """The domain has lost its last node that counts."""
 
+    def moved(self, node: int, sign: int) -> None:
+        """The pods on a node begin (1) or cease (-1) to count."""
+
 
 class DomainMap:
     """Domains by index, in order of first sight. Follows the node table: `sync` before reading, `drop_to` after an undo.
@@ -128,6 +131,18 @@ class DomainMap:
                 self._count(self.of[node])
             else:
                 self._discount(self.of[node])
+
+    def recount_bound(self, node: int) -> None:
+        """As `recount`, of a node with pods on it."""
+        if not self.counts_otherwise(node):
+            return
+        if self.counts[node]:
+            for listener in self._listeners:
+                listener.moved(node, -1)
+        self.recount(node)
+        if self.counts[node]:
+            for listener in self._listeners:
+                listener.moved(node, 1)
 
     def forget(self, node: int) -> None:
         """A node to which nothing is bound is gone from the table."""

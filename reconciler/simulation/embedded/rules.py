@@ -119,7 +119,7 @@ class RuleBook:
         """How long a machine of a target may take before others are bought in its place."""
         cluster = self._cluster
         groups = effective_groups(cluster.world(), policy, cluster.now_seconds)
-        return next((group.max_node_provision_time_seconds for group in groups if str(group.target) == target), 0)
+        return next((group.scale_up.max_node_provision_time_seconds for group in groups if str(group.target) == target), 0)
 
     def _expendable(self, key: str, policy: PolicySet) -> bool:
         namespace, _, name = key.partition("/")

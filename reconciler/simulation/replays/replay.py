@@ -280,7 +280,7 @@ class ReplayRun:
         self.cluster = SimulatedCluster(world, policy, self.begin_seconds, otherwise=otherwise)
         groups = effective_groups(world, policy, self.begin_seconds)
         own = {group.target: group.price_micros for group in groups if group.price_micros is not None}
-        self._patience = {group.target: group.max_node_provision_time_seconds for group in groups}
+        self._patience = {group.target: group.scale_up.max_node_provision_time_seconds for group in groups}
         self._prices = {str(target): price for target, price in ({**(prices_micros or {}), **own}).items()}
         self._writes = SimulatedWrites(self.cluster)
         self._demand = Demand(trace, self.cluster)

@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.decisions.draft import Draft
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.growth.cost import rearrange as module
 from reconciler.decisions.growth.cost.mixes import work
 from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, _answer, pose, rearrange
@@ -14,6 +15,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.sizes import LeastCostMix, SolverMissing
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.policy import documents
 from reconciler.policy.documents import Expander, PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.cost.worlds import LEAST_COST
@@ -198,15 +200,19 @@ def test_no_price_no_mix() -> None:
     assert growth.nodes() == nodes
 
 
+def _whole(group: EffectiveGroup) -> EffectiveGroup:
+    return msgspec.structs.replace(group, scale_up=msgspec.structs.replace(group.scale_up, growth=documents.Growth.ZERO_OR_MAX))
+
+
 def test_groups_that_grow_whole_stay() -> None:
     """Their nodes come all or none."""
     draft = draft_of()
     large = draft.groups[LARGE]
-    large.group = msgspec.structs.replace(large.group, whole=True)
+    large.group = _whole(large.group)
     nodes = small_ones(draft, 4, 4, 4, 2)
     assert rearrange(draft, draft.groups, grown(draft, nodes)) is None
     small = draft.groups[SMALL]
-    small.group = msgspec.structs.replace(small.group, whole=True)
+    small.group = _whole(small.group)
     again = draft_of()
     assert rearrange(again, [], grown(again, small_ones(again, 4, 4, 4, 2))) is None
 

@@ -172,5 +172,8 @@ def _marks(
         taints=capacity.merged_taints((), taints),
         architecture=labels.get(_ARCH_LABEL, ""),
         zone=labels.get(ZONE_LABEL, ""),
+        zones=() if ZONE_LABEL in labels else tuple(sorted(set(zones))),
+        # SOURCE: Amazon EC2 Auto Scaling launches in the zone with the fewest instances of the group.
+        fills_zones=True,
         origins=origins,
     )

@@ -53,7 +53,6 @@ class ScalingActivity(msgspec.Struct, rename="pascal"):
     description: str = ""
     cause: str = ""
     start_time: str = ""
-    end_time: str | None = None
     status_code: str = ""
     status_message: str | None = None
     details: str = ""
@@ -282,7 +281,6 @@ class Instance(msgspec.Struct, rename="pascal"):
     instance_id: str
     availability_zone: str = ""
     lifecycle_state: str = ""
-    health_status: str = ""
     instance_type: str = ""
     protected_from_scale_in: bool = False
     weighted_capacity: str | None = None
@@ -333,7 +331,6 @@ class WarmPoolConfiguration(msgspec.Struct, rename="pascal"):
     """Instances that are kept ready beside the group."""
 
     instance_reuse_policy: InstanceReusePolicy | None = None
-    pool_state: str = ""
     status: str | None = None
 
 
@@ -363,7 +360,6 @@ class AutoScalingGroup(msgspec.Struct, rename="pascal"):
     desired_capacity_type: str | None = None
     operator: Operator | None = None
     warm_pool_configuration: WarmPoolConfiguration | None = None
-    new_instances_protected_from_scale_in: bool = False
     capacity_rebalance: bool | None = None
     max_instance_lifetime: int | None = None
     availability_zone_distribution: ZoneDistribution | None = None

@@ -1,10 +1,10 @@
 """What is known of one account and region, and when each part of it is asked again.
 
 Most groups stand still most of the time: all of them are listed seldom, those that move (not all their instances are in
-service) and those that were written as often as asked to. What stands around groups changes by hand, so that it is asked every
-half hour; before a write all of it is read anyway, and where that meets somebody who sizes the group it is asked again. SOURCE of
-the size of the budget: 10 s between turns would make 360 calls an hour for every kind of answer, and reports tell of thousands
-(kubernetes/autoscaler#252, #3877).
+service), those that were written and those that a tag holds as often as asked to. What stands around groups changes by hand, so
+that it is asked every half hour; before a write all of it is read anyway, and where that meets somebody who sizes the group it is
+asked again. SOURCE of the size of the budget: 10 s between turns would make 360 calls an hour for every kind of answer, and
+reports tell of thousands (kubernetes/autoscaler#252, #3877).
 """
 
 import time
@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.platforms.aws.facts.activities import RETAINED
 from reconciler.platforms.aws.facts.ownership import WRITABLE_STATES
@@ -108,6 +109,8 @@ class Region:
         self._marked_lately = {name: at for name, at in written.items() if name in self._left}
         self._groups: dict[str, Parameters] = {}
         self._moving: set[str] = set()
+        self._held: set[str] = set()
+        """Groups with the tag of a hold: somebody takes it off and waits for what follows."""
         self._short: list[str] = []
         self._picks: set[tuple[str, str]] = set()
         self._beside: dict[str, list[Parameters]] = {}
@@ -160,7 +163,7 @@ class Region:
             self._take({item["AutoScalingGroupName"]: item for item in self._listed()})
             self.heard = self._asked["groups"] = now
             self._written.clear()
-        elif moving := sorted(self._moving | self._written | self._settling(now) | self._marked_lately.keys()):
+        elif moving := sorted(self._moving | self._held | self._written | self._settling(now) | self._marked_lately.keys()):
             found = self._named(moving)
             gone = set(moving) - found.keys()
             self._take({name: item for name, item in {**self._groups, **found}.items() if name not in gone})
@@ -188,8 +191,8 @@ class Region:
         }
 
     def moving(self) -> bool:
-        """Whether some group is not what it is to be, so that it is worth asking soon."""
-        return bool(self._written or self._moving or self._marked_lately)
+        """Whether some group is not what it is to be, or waits for a person, so that it is worth asking soon."""
+        return bool(self._written or self._moving or self._held or self._marked_lately)
 
     def marked(self, owner: str) -> frozenset[str]:
         """The groups that bear the mark of this policy, and those that were written lately: a read may not show theirs yet."""
@@ -233,6 +236,7 @@ class Region:
         self._left -= released
         self._groups = {name: item for name, item in groups.items() if name not in released}
         self._moving = {name for name, item in self._groups.items() if moves(item)}
+        self._held = {name for name, item in self._groups.items() if _tag(item, HOLD)}
         self._short = sorted(name for name in self._moving if misses(self._groups[name]))
         self._picks = {pick for item in self._groups.values() for pick in picks(item)}
 
@@ -409,7 +413,11 @@ def picks(item: Parameters) -> set[tuple[str, str]]:
 
 
 def _mark(item: Parameters) -> str:
-    return next((str(tag.get("Value", "")) for tag in item.get("Tags") or () if tag["Key"] == POLICY_MARK), "")
+    return _tag(item, POLICY_MARK)
+
+
+def _tag(item: Parameters, key: str) -> str:
+    return next((str(tag.get("Value", "")) for tag in item.get("Tags") or () if tag["Key"] == key), "")
 
 
 def misses(item: Parameters) -> bool:

@@ -139,6 +139,7 @@ class Metered:
         self._tokens = float(BURST)
         self._at = monotonic()
         self._closed_until = 0.0
+        self._refused_by = AwsError("Throttling", "Rate exceeded")
         self._pause = _FIRST_PAUSE
         self.calls = Counter[str]()
         """How often each action was sent."""
@@ -153,12 +154,14 @@ class Metered:
         try:
             answer = self._aws.call(service, action, **parameters)
         except AwsError as error:
-            if error.throttled:
-                with self._lock:
-                    self.throttled += 1
-                    self._closed_until = self._monotonic() + self._pause
-                    self._pause = min(self._pause * 2, _LONGEST_PAUSE)
-            raise
+            if not error.throttled:
+                raise
+            with self._lock:
+                self.throttled += 1
+                self._closed_until = self._monotonic() + self._pause
+                self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+                self._refused_by = error
+                raise self._closed() from error
         with self._lock:
             self._pause = _FIRST_PAUSE
         return answer
@@ -166,11 +169,16 @@ class Metered:
     def _wait(self) -> None:
         now = self._monotonic()
         if now < self._closed_until:
-            left = self._closed_until - now
-            raise AwsError("Throttling", f"AWS throttles this account and region; asked again in {left:.0f} s")
+            raise self._closed()
         self._tokens = min(float(BURST), self._tokens + (now - self._at) * PER_SECOND)
         self._at = now
         if self._tokens < 1:
             self._sleep((1 - self._tokens) / PER_SECOND)
             self._tokens, self._at = 1.0, self._monotonic()
         self._tokens -= 1
+
+    def _closed(self) -> AwsError:
+        """One sentence for the call that was refused and for those that are not sent after it."""
+        left, by = self._closed_until - self._monotonic(), self._refused_by
+        message = f"{by.message}: AWS throttles this account and region; asked again in {left:.0f} s"
+        return AwsError(by.code, message, status=by.status)

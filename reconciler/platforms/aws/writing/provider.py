@@ -72,12 +72,13 @@ class AwsProvider:
             if replicas > reading.item.max_size:
                 message = f"{target}: {replicas} is above its MaxSize {reading.item.max_size}"
                 return WriteResult(code=WriteCode.REFUSED, message=message)
-            mark = (annotations or {}).get(POLICY_MARK, "")
-            if mark and policy_mark(reading.facts) != mark:
-                set_tags(aws, target.name, {POLICY_MARK: mark})
-            result = launch(aws, reading, replicas) if launches_at_once(reading) else set_desired(aws, reading, replicas)
-            if result.done:
-                self._explain(aws, reading, replicas, annotations or {})
+            signed = self._sign(aws, reading, replicas, annotations or {})
+            try:
+                result = launch(aws, reading, replicas) if launches_at_once(reading) else set_desired(aws, reading, replicas)
+            except AwsError as error:
+                result = failed(error, str(target))
+            if signed and (result.replicas is not None or not (result.done or result.code == WriteCode.UNKNOWN)):
+                self._correct(aws, reading, result.replicas)
             return result
 
         return self._judged(target, write)
@@ -183,10 +184,25 @@ class AwsProvider:
         finally:
             self._accounts.wrote(target.region, target.name, others=bool(reading.facts.writers))
 
-    def _explain(self, aws: Aws, reading: Reading, desired: int, annotations: Mapping[str, str]) -> None:
-        """What was written last, and why; the write itself stands, whether or not it can be explained."""
+    def _sign(self, aws: Aws, reading: Reading, desired: int, annotations: Mapping[str, str]) -> bool:
+        """What is about to be written, by whose policy and why, before it is: a process that ends in between leaves a mark that
+        is too high, which accuses nobody. Whether it is signed: where the policy's mark is there already the write goes on
+        without. Raises `AwsError`."""
         tags = {key: text for key, text in annotations.items() if key in OUR_MARKS}
         try:
             set_tags(aws, reading.facts.ref.name, {**tags, WRITTEN: written(desired, reading.date_seconds)})
         except AwsError:
-            return
+            if tags.get(POLICY_MARK, "") not in ("", policy_mark(reading.facts)):
+                raise
+            return False
+        return True
+
+    def _correct(self, aws: Aws, reading: Reading, came: int | None) -> None:
+        """The mark of a write that was refused is the one before it again; of one that came short (`came`), what came."""
+        before = dict(reading.facts.annotations).get(WRITTEN, "")
+        text = before if came is None else written(came, reading.date_seconds)
+        with suppress(AwsError):
+            if text:
+                set_tags(aws, reading.facts.ref.name, {WRITTEN: text})
+            else:
+                delete_tags(aws, reading.facts.ref.name, (WRITTEN,))

@@ -15,5 +15,6 @@ def facts(item: wire.Scalable, view: ClusterApiView) -> TargetFacts:
         MACHINE_POOL,
         view,
         zone=domains[0] if len(domains) == 1 else machine if not domains else "",
+        zones=tuple(sorted(set(domains))) if len(domains) > 1 else (),
         selectable=(item.metadata.namespace, item.metadata.name) in view.pools_with_machines,
     )

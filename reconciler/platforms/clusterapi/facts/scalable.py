@@ -11,6 +11,7 @@ from reconciler.cluster.targets import capacity, owner_evidence
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS, near_misses, read_options, scaling_bounds
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.clusterapi.facts import wire
+from reconciler.platforms.clusterapi.facts.parents import writers
 from reconciler.platforms.clusterapi.facts.view import ClusterApiView, offered
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 
@@ -25,6 +26,7 @@ def facts(
     view: ClusterApiView,
     *,
     zone: str = "",
+    zones: tuple[str, ...] = (),
     rolling_out: bool = False,
     selectable: bool = True,
 ) -> TargetFacts:
@@ -33,7 +35,7 @@ def facts(
     annotations = meta.annotations or {}
     bounds = scaling_bounds(annotations, view.group)
     options, option_problems = read_options(annotations.items(), f"{view.group}/{_OPTION_PREFIX}")
-    template, template_problems = _template(item, view, zone)
+    template, template_problems = _template(item, view, zone, zones)
     owner = _evidence(item, kind, view)
     problems = [
         *(("spec.replicas is missing: nobody can tell how many nodes were asked for",) if item.spec.replicas is None else ()),
@@ -58,6 +60,7 @@ def facts(
         options=options,
         template=template,
         owner=owner,
+        writers=writers(item, kind, view, _cluster_name(item, view)),
         rolling_out=rolling_out,
         selectable=selectable,
         problems=tuple(problems),
@@ -65,7 +68,9 @@ def facts(
     )
 
 
-def _template(item: wire.Scalable, view: ClusterApiView, zone: str) -> tuple[TargetTemplate, tuple[str, ...]]:
+def _template(
+    item: wire.Scalable, view: ClusterApiView, zone: str, zones: tuple[str, ...]
+) -> tuple[TargetTemplate, tuple[str, ...]]:
     """Capacity is the infrastructure template's, overlaid by annotations, as upstream."""
     annotations = item.metadata.annotations or {}
     machine = item.spec.template
@@ -84,6 +89,7 @@ def _template(item: wire.Scalable, view: ClusterApiView, zone: str) -> tuple[Tar
         taints=capacity.merged_taints(taint_set(machine.spec.taints), taints),
         architecture=labels.get("kubernetes.io/arch", offer.architecture),
         zone=merged.get(ZONE_LABEL, ""),
+        zones=() if ZONE_LABEL in merged else zones,
         origins=origins,
     )
     return template, (*offer.problems, *written.problems, *incomplete, *label_problems, *taint_problems)

@@ -1,6 +1,7 @@
 """The Cluster API objects around the targets: what the facts of one target are read against."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -11,6 +12,7 @@ from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire.meta import OwnerReference
 from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
+from reconciler.values.parent_sizes import DeclaredSize
 
 # What an infrastructure template says about one new node, by Cluster API's scale-from-zero contract.
 
@@ -55,7 +57,8 @@ Key = tuple[str, str]
 
 
 class ClusterApiView(msgspec.Struct, frozen=True, kw_only=True):
-    """Clusters and MachineSets by (namespace, name); templates by (group, kind, namespace, name)."""
+    """Clusters and MachineSets by (namespace, name); templates by (group, kind, namespace, name). `declared` are the sizes that
+    objects of other projects declare."""
 
     group: str = CAPI_GROUP
     clusters: Mapping[Key, wire.Cluster] = {}
@@ -63,6 +66,7 @@ class ClusterApiView(msgspec.Struct, frozen=True, kw_only=True):
     machine_sets: Mapping[Key, wire.Scalable] = {}
     templates: Mapping[tuple[str, str, str, str], wire.InfrastructureTemplate] = {}
     pools_with_machines: frozenset[Key] = frozenset()
+    declared: tuple[DeclaredSize[Any], ...] = ()
 
     def template(self, reference: wire.ObjectReference, namespace: str) -> wire.InfrastructureTemplate | None:
         """The infrastructure template that a target in `namespace` refers to, when it was captured."""

@@ -159,6 +159,77 @@ class Cluster(msgspec.Struct, rename="camel"):
     kind: str = ""
 
 
+class ParentPool(msgspec.Struct, rename="camel"):
+    """An entry of `spec.rkeConfig.machinePools` of Rancher's Cluster."""
+
+    name: str = ""
+    quantity: int | None = None
+
+
+class ParentRke(msgspec.Struct, rename="camel"):
+    """`spec.rkeConfig` of the same."""
+
+    machine_pools: list[ParentPool] | None = None
+
+
+class RancherSpec(msgspec.Struct, rename="camel"):
+    """`spec` of Rancher's Cluster."""
+
+    rke_config: ParentRke | None = None
+
+
+class RancherCluster(msgspec.Struct, rename="camel"):
+    """Rancher's Cluster, as far as it declares sizes."""
+
+    metadata: ObjectMeta
+    spec: RancherSpec = msgspec.field(default_factory=RancherSpec)
+    kind: str = ""
+
+
+class ParentRange(msgspec.Struct, rename="camel"):
+    """`spec.autoScaling` of a NodePool."""
+
+    min: int | None = None
+    max: int | None = None
+
+
+class NodePoolSpec(msgspec.Struct, rename="camel"):
+    """`spec` of a NodePool."""
+
+    cluster_name: str = ""
+    replicas: int | None = None
+    auto_scaling: ParentRange | None = None
+
+
+class NodePool(msgspec.Struct, rename="camel"):
+    """HyperShift's NodePool, as far as it declares sizes."""
+
+    metadata: ObjectMeta
+    spec: NodePoolSpec = msgspec.field(default_factory=NodePoolSpec)
+    kind: str = ""
+
+
+class ManagedScaling(msgspec.Struct, rename="camel"):
+    """`spec.scaling` of an AWSManagedMachinePool."""
+
+    min_size: int | None = None
+    max_size: int | None = None
+
+
+class ManagedPoolSpec(msgspec.Struct, rename="camel"):
+    """`spec` of the same."""
+
+    scaling: ManagedScaling | None = None
+
+
+class ManagedPool(msgspec.Struct, rename="camel"):
+    """An AWSManagedMachinePool, as far as it declares sizes."""
+
+    metadata: ObjectMeta
+    spec: ManagedPoolSpec = msgspec.field(default_factory=ManagedPoolSpec)
+    kind: str = ""
+
+
 class NodeInfo(msgspec.Struct, rename="camel"):
     """`status.nodeInfo` of an infrastructure template."""
 

@@ -27,7 +27,6 @@ class HealthIssue(msgspec.Struct):
     code: str
     message: str = ""
     since: str = ""
-    affected_count: int = 0
 
 
 class Health(msgspec.Struct):
@@ -58,7 +57,6 @@ class NodePool(msgspec.Struct):
     node_labels: dict[str, str] | None = None
     node_taints: list[NodeTaint] | None = None
     reservation_id: str | None = None
-    updated_at: str = ""
     health: Health | None = None
     autoscaling_config: AutoscalingConfig | None = None
     read_seconds: int = 0
@@ -103,7 +101,6 @@ class Reservation(msgspec.Struct):
     id: str
     quantity: int
     used_quantity: int = 0
-    vm_ids: list[str] | None = None
     kind: str = ""
 
 

@@ -59,20 +59,6 @@ def _right(what: str, ask: Callable[[], object]) -> Iterator[Check]:
         yield Check(code=_CODE, state=State.WARN, message=f"{what} cannot be read: {error}", advice=_advice(error))
 
 
-def operation_text(account: Account, operation: str) -> str:
-    """Why an operation cannot be read, where it cannot: the platform has one code for a right that is missing and for one that it
-    does not know (any more). Raises `CrusoeError` where not even that can be told."""
-    if account.operation(operation) is not None:
-        return ""
-    try:
-        account.operations()
-    except CrusoeError as error:
-        if error.denied:
-            return "this user may not read operations"
-        raise
-    return f"there is no operation {operation} any more, or another user has started it"
-
-
 def _reservations(account: Account) -> Iterator[Check]:
     try:
         found = account.reservations()

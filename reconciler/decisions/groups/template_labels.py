@@ -1,0 +1,125 @@
+"""Which labels a new node of a group will bear: none that is of a single node, and zones as the platform promises them."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL, Node
+from reconciler.cluster.target import TargetTemplate
+from reconciler.cluster.world import World
+from reconciler.policy.documents import GroupFields
+from reconciler.policy.levels import merged_labels
+
+ARCH_LABEL, OS_LABEL, REGION_LABEL = "kubernetes.io/arch", "kubernetes.io/os", "topology.kubernetes.io/region"
+_OLD_ZONE, _OLD_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+_OWN_LABELS = frozenset({HOSTNAME_LABEL, "node.kubernetes.io/exclude-from-external-load-balancers"})
+_OF_A_REGION = frozenset({REGION_LABEL, _OLD_REGION})
+_OF_A_ZONE = frozenset({ZONE_LABEL, _OLD_ZONE})
+_TOPOLOGY = "topology."
+"""How the domain of a label begins that says where a node is: `topology.kubernetes.io/`, `topology.k8s.aws/`."""
+# The cloud node controller writes both names of a label with one value. Where some node carries both, new ones will.
+_RENAMED_LABELS = ((ZONE_LABEL, _OLD_ZONE), (REGION_LABEL, _OLD_REGION))
+# SOURCE: the volume drivers of the clouds, which name a node's zone by a key of their own: aws-ebs-csi-driver
+# (`topology.ebs.csi.aws.com/zone`), gcp-compute-persistent-disk-csi-driver (`topology.gke.io/zone`), azuredisk-csi-driver
+# (`topology.disk.csi.azure.com/zone`), cloud-provider-openstack's Cinder driver (`topology.cinder.csi.openstack.org/zone`).
+ZONE_KEYS = {
+    "ebs.csi.aws.com": "topology.ebs.csi.aws.com/zone",
+    "pd.csi.storage.gke.io": "topology.gke.io/zone",
+    "disk.csi.azure.com": "topology.disk.csi.azure.com/zone",
+    "cinder.csi.openstack.org": "topology.cinder.csi.openstack.org/zone",
+}
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class LabelEvidence(msgspec.Struct, frozen=True):
+    """What the nodes of a cluster say about labels. `of_volumes` are keys that volume drivers tell nodes apart by (zones and
+    regions left out), `same_as_zone` those labels that have the value of the zone wherever both are, and that new nodes bear as
+    well; `only_zone` is the zone of all nodes, empty where there are several."""
+
+    of_volumes: frozenset[str] = frozenset()
+    same_as_zone: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    only_zone: str = ""
+
+    @staticmethod
+    def of(world: World) -> "LabelEvidence":
+        """Of the nodes, their CSINodes and the volume drivers that are at work."""
+        keys = {key for node in world.storage.csi_nodes for driver in node.drivers for key in driver.topology_keys}
+        of_volumes = frozenset(keys - _OF_A_ZONE - _OF_A_REGION)
+        labels = [dict(shape.labels) for shape in world.node_shapes]
+        at_work = {volume.driver for volume in world.storage.volumes} | {driver.name for driver in world.storage.csi_drivers}
+        named = {key for driver, key in ZONE_KEYS.items() if driver in at_work}
+        seen = [key for key in sorted(of_volumes | named) if _like_the_zone(key, labels, expected=key in named)]
+        zones = {one.get(ZONE_LABEL, "") for one in labels}
+        return LabelEvidence(
+            of_volumes,
+            tuple(seen),
+            tuple((new, old) for new, old in _RENAMED_LABELS if any(_same(one, new, old) for one in labels)),
+            min(zones) if len(zones) == 1 and len(world.nodes) > 1 else "",
+        )
+
+
+def _like_the_zone(key: str, labels: Iterable[dict[str, str]], *, expected: bool) -> bool:
+    """Whether a label has the zone's value on all nodes that bear both; where no node does, what is `expected` of it."""
+    pairs = {one[key] == one[ZONE_LABEL] for one in labels if key in one and ZONE_LABEL in one}
+    return all(pairs) if pairs else expected
+
+
+def _same(labels: dict[str, str], new: str, old: str) -> bool:
+    return old in labels and labels[old] == labels.get(new)
+
+
+def labels_of(
+    levels: Sequence[GroupFields], target: TargetTemplate, evidence: LabelEvidence, world: World, members: Sequence[Node]
+) -> Labels:
+    """What all members share, overlaid by the target's, overlaid by the policy's.
+
+    Of the members nothing counts that is one node's own: a value that is its name, the keys by which volume drivers tell nodes
+    apart. Where they are counts as far as the platform leaves that open: of a group in several zones nothing does, and of a
+    single member only what all nodes of the cluster share.
+    """
+    merged = _shared(target, evidence, world, members)
+    if not members:
+        merged[OS_LABEL] = "linux"
+    if target.architecture:
+        merged[ARCH_LABEL] = target.architecture
+    if target.zone:
+        merged[ZONE_LABEL] = target.zone
+    merged.update(target.labels)
+    written = merged_labels(levels)
+    merged.update(written)
+    merged.setdefault(ARCH_LABEL, "amd64")
+    if ZONE_LABEL in merged:
+        for key in evidence.same_as_zone:
+            if key not in written:
+                merged[key] = merged[ZONE_LABEL]
+    for new, old in evidence.renamed:
+        if new in merged and old not in merged:
+            merged[old] = merged[new]
+    return tuple(sorted(merged.items()))
+
+
+def _shared(target: TargetTemplate, evidence: LabelEvidence, world: World, members: Sequence[Node]) -> dict[str, str]:
+    shared: set[tuple[str, str]] | None = None
+    for index in {node.shape for node in members}:
+        labels = set(world.node_shapes[index].labels)
+        shared = labels if shared is None else shared & labels
+    if not shared:
+        return {}
+    names = {members[0].name, members[0].hostname} - {""} if len(members) == 1 else set()
+    return {
+        key: value
+        for key, value in shared
+        if key not in _OWN_LABELS and value not in names and _goes_with_the_group(key, value, target, evidence, len(members))
+    }
+
+
+def _goes_with_the_group(key: str, value: str, target: TargetTemplate, evidence: LabelEvidence, members: int) -> bool:
+    if key in evidence.of_volumes:
+        return False
+    if key in _OF_A_REGION or not (key in _OF_A_ZONE or key.startswith(_TOPOLOGY)):
+        return True
+    if len(target.zones) > 1:
+        return False
+    return members > 1 or bool(evidence.only_zone and key in _OF_A_ZONE and value == evidence.only_zone)

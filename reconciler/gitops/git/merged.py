@@ -1,0 +1,134 @@
+"""What merging a change into its target gives, without touching the repository: nothing of the trees is executed or followed.
+
+The merge is made in a bare repository of our own that only borrows objects. It has no configuration, attributes, hooks or work
+tree, so that no merge driver, filter or command of the repository or of the change can be named. SOURCE: git-merge-tree (its
+form of output and exit codes), gitrepository-layout (`objects/info/alternates`, `shallow`), gitattributes (`merge`: a driver
+that no configuration defines is the built-in one).
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from reconciler.gitops.git.repository import DEEPEN, GitError, PolicyFiles, Printed, Repository, RepositoryError, run_git, said
+from reconciler.gitops.git.tree_listing import TreeProblem, object_id, refusals
+from reconciler.policy.problems.findings import Problem
+
+_CONFLICTS, _USAGE = 1, 129
+_SHA256_DIGITS = 64
+_MOST_FILE_BYTES = 64 << 20
+_MOST_NAMED = 100
+CONFLICT = "MergeConflict"
+# Files above the threshold are not merged line by line, which would need a multiple of their size in memory.
+_SETTINGS = ("core.bigFileThreshold=32m", "gc.auto=0", "maintenance.auto=false", "merge.renormalize=false")
+
+
+class Merged(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of merging `head`. `made` False: one of both has the other already, and nothing had to be merged.
+
+    `conflicting`: it cannot be merged. `conflicts` are the paths that git names, which may be none.
+    """
+
+    repository: Repository
+    tree: str
+    head: str
+    made: bool = False
+    conflicting: bool = False
+    conflicts: tuple[str, ...] = ()
+
+    def policy_files(self, path: str) -> PolicyFiles:
+        """As `Repository.policy_files`, of the result, with the id of the change as its revision; without `content` where that is
+        what git leaves of a conflict."""
+        found = self.repository.policy_files(self.tree, path)
+        content = "" if self.conflicts_at(found.root) else found.content
+        return msgspec.structs.replace(found, revision=self.head, content=content)
+
+    def conflicts_at(self, path: str) -> bool:
+        """Whether what cannot be merged is, or may be, at or below `path`."""
+        inside = f"{path.strip('/')}/".removeprefix("/")
+        return self.conflicting and (not self.conflicts or any(f"{name}/".startswith(inside) for name in self.conflicts))
+
+    def problems(self) -> tuple[Problem, ...]:
+        """The conflicts as problems of the change, by paths of the repository; none when it can be merged."""
+        if not self.conflicting:
+            return ()
+        hint = "merge the base into the change and resolve the conflict"
+        message = "both sides changed it since they went apart, and git cannot merge it"
+        found = [TreeProblem(path=name, code=CONFLICT, message=message, hint=hint) for name in self.conflicts[:_MOST_NAMED]]
+        left = len(self.conflicts) - len(found)
+        if left or not found:
+            whole = f"{left} more files conflict" if left else "git cannot merge the change"
+            found.append(TreeProblem(path="", code=CONFLICT, message=whole, hint=hint))
+        return refusals(found, "")
+
+
+@contextmanager
+def merged(repository: Repository, base: str, head: str) -> Iterator[Merged]:
+    """Merge the commit `head` into the commit `base`; the result can be read inside the `with`. Raises `RepositoryError`."""
+    if repository.is_ancestor(base, head):
+        yield Merged(repository=repository, tree=head, head=head)
+    elif repository.is_ancestor(head, base):
+        yield Merged(repository=repository, tree=base, head=head)
+    else:
+        _whole_history(repository, base, head)
+        with tempfile.TemporaryDirectory(prefix="reconciler-merge-") as directory:
+            yield _merge(repository, Path(directory), base, head)
+
+
+def _whole_history(repository: Repository, base: str, head: str) -> None:
+    """Refuse where commits are cut off that may hold a nearer common ancestor: git would merge from the wrong one."""
+    ancestors = repository.merge_bases(base, head)
+    cut = repository.cut_off()
+    if cut and not cut.isdisjoint(repository.commits_since((base, head), ancestors)):
+        raise RepositoryError(f"the history between {base[:12]} and {head[:12]} is cut off here; {DEEPEN}")
+
+
+def _merge(repository: Repository, scratch: Path, base: str, head: str) -> Merged:
+    _prepare(repository, scratch, base)
+    printed = _run(
+        repository, scratch, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", base, head
+    )
+    if printed.code == _USAGE:
+        here = _run(repository, scratch, "version").out.decode("utf-8", "replace").strip()
+        raise RepositoryError(
+            f"the result of the merge needs git 2.38 or newer; here is {here}. Renew git, or fetch the merge commit that the "
+            "host has made (GitHub: refs/pull/N/merge) and name it with --head"
+        )
+    tree, *names = printed.out.decode("utf-8", "surrogateescape").split("\0")
+    if printed.code not in (0, _CONFLICTS) or object_id(tree) is None:
+        raise RepositoryError(f"{base[:12]} and {head[:12]} cannot be merged here (git says {said(printed.err)}); {DEEPEN}")
+    return Merged(
+        repository=repository.elsewhere(scratch),
+        tree=tree,
+        head=head,
+        made=True,
+        conflicting=printed.code == _CONFLICTS,
+        conflicts=tuple(dict.fromkeys(name for name in names if name)),
+    )
+
+
+def _prepare(repository: Repository, scratch: Path, commit: str) -> None:
+    """An empty bare repository that reads the other's objects, and knows where its history is cut off."""
+    form = "sha256" if len(commit) == _SHA256_DIGITS else "sha1"
+    made = _run(repository, scratch, "init", "--quiet", "--bare", "--template=", f"--object-format={form}")
+    if made.code:
+        raise RepositoryError(f"no repository can be made for a merge (git says {said(made.err)})")
+    objects = str(repository.place("objects"))
+    if "\n" in objects:
+        raise RepositoryError(f"{objects!r}: a repository whose path has a line break cannot be merged in")
+    information = scratch / "objects" / "info"
+    information.mkdir(exist_ok=True)
+    (information / "alternates").write_text(f"{objects}\n", encoding="utf-8", errors="surrogateescape")
+    cut = repository.cut_off()
+    if cut:
+        (scratch / "shallow").write_text("".join(f"{one}\n" for one in sorted(cut)), encoding="ascii")
+
+
+def _run(repository: Repository, scratch: Path, *arguments: str) -> Printed:
+    try:
+        return run_git(scratch, arguments, executable=repository.executable, settings=_SETTINGS, most_file_bytes=_MOST_FILE_BYTES)
+    except GitError as error:
+        raise RepositoryError(f"the merge was given up: {error}") from None

@@ -1,0 +1,285 @@
+"""Kustomizations and Helm charts of a tree, rendered by the programs of whoever runs this, cut off from everything else.
+
+What the tree says is data for them: no plugin, no function, no network, no environment, no home. They read a copy of the tree
+with plain files alone, and nothing that a kustomization names lies outside of it. What is not known to be safe is not rendered.
+"""
+
+import ctypes
+import os
+import platform
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster.snapshots import texts
+from reconciler.cluster.values.object_parts import DECODING_ERRORS
+from reconciler.gitops.bounded_child import ChildBounds, hold_to_bounds
+from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.tree import SUFFIXES
+from reconciler.policy.yaml_nodes import Place
+from reconciler.rendering.plain import plain, shortened
+
+ENDINGS = (*SUFFIXES, ".tpl", ".txt", ".env", ".properties", ".conf", ".ini", ".toml", "kustomization")
+"""Of the files that programs are given."""
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+CHART = "Chart.yaml"
+_ROOTS = ("resources", "bases", "components")
+_SAME = frozenset(("apiVersion", "kind", "metadata", "resources"))
+# SOURCE: kustomize 5, `types.Kustomization`. Not here, since they start programs, functions or charts: generators, transformers,
+# validators, helmCharts, helmChartInflationGenerator, helmGlobals.
+_SAFE = _SAME | {
+    "bases", "components", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "commonAnnotations", "patches",
+    "patchesStrategicMerge", "patchesJson6902", "images", "imageTags", "replicas", "replacements", "vars", "configMapGenerator",
+    "secretGenerator", "generatorOptions", "configurations", "crds", "openapi", "sortOptions", "buildMetadata",
+}  # fmt: skip
+_BOUNDS = ChildBounds(seconds=60, cpu_seconds=30, memory_bytes=8 << 30, output_bytes=16 << 20)
+_WORDS = 300
+
+
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+    """What one place of a tree becomes: `text` (None: it was not rendered, and `why` says so). `source` is the file that says
+    how, `reads` are the directories that it is made of."""
+
+    place: str
+    source: str
+    command: str
+    text: bytes | None = None
+    why: str = ""
+    reads: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """A path for what was rendered, which is no file."""
+        return f"{self.place} ({self.command})"
+
+    def problem(self, path: str) -> Problem:
+        """That it was not rendered, as a warning at `source` as it is to be printed."""
+        return Problem(
+            place=Place(path, 1, 1), code="ManifestUnrendered", severity=Severity.WARNING,
+            message=f"this directory is judged as it is written, and not as it is rendered: {self.why}",
+            hint=f"run `{self.command}` where you trust the tree, and name the directory with its output",
+        )  # fmt: skip
+
+
+def render_places(files: Mapping[str, bytes], found: Callable[[str], str | None] = shutil.which) -> tuple[Rendered, ...]:
+    """All of a tree that is not judged as it is written, by place: kustomizations that no other one takes in, and charts. `files`
+    by path with `/`; `found` says where a program is."""
+    kustomizations = {str(PurePosixPath(path).parent): body for path, body in files.items() if _named(path) in KUSTOMIZATIONS}
+    inner = {one for place, body in kustomizations.items() for one in _taken_in(place, body)}
+    places = [place for place, body in kustomizations.items() if place not in inner and not _as_written(place, body)]
+    charts = [str(PurePosixPath(path).parent) for path in files if _named(path) == CHART]
+    tops = [place for place in charts if not any(_below(place, other) for other in charts if other != place)]
+    return tuple(render(files, place, found) for place in sorted((*places, *tops)))
+
+
+def needs_rendering(files: Mapping[str, bytes], place: str) -> bool:
+    """Whether a place is a kustomization that changes what it lists, or a chart."""
+    path, body = _kustomization(files, place)
+    return f"{_prefix(place)}{CHART}" in files or (path != "" and not _as_written(place, body))
+
+
+def render(files: Mapping[str, bytes], place: str, found: Callable[[str], str | None] = shutil.which) -> Rendered:
+    """What a place of a tree becomes, or why it does not."""
+    chart = f"{_prefix(place)}{CHART}" in files
+    name, words = ("helm", ("template", "release", ".")) if chart else ("kustomize", ("build", "."))
+    source = f"{_prefix(place)}{CHART}" if chart else _kustomization(files, place)[0]
+    reads = tuple(sorted(_reads(files, place)))
+    told = Rendered(place=place, source=source, command=" ".join((name, *words[:-1], place)), reads=reads)
+    refused = "" if chart else _refused(files, place)
+    program = found(name)
+    if refused or program is None:
+        return msgspec.structs.replace(told, why=refused or f"there is no {name} on the PATH")
+    if not chart:
+        words = (*words, "--load-restrictor", "LoadRestrictionsRootOnly")
+    try:
+        return msgspec.structs.replace(told, text=_run(files, place, (program, *words)))
+    except _RenderingError as error:
+        return msgspec.structs.replace(told, why=str(error))
+
+
+class _RenderingError(Exception):
+    """The message says why nothing was rendered."""
+
+
+def _named(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _prefix(place: str) -> str:
+    return "" if place in ("", ".") else f"{place}/"
+
+
+def _below(place: str, other: str) -> bool:
+    return place.startswith(_prefix(other)) and place != other
+
+
+def _kustomization(files: Mapping[str, bytes], place: str) -> tuple[str, bytes]:
+    return next(((path, files[path]) for name in KUSTOMIZATIONS if (path := f"{_prefix(place)}{name}") in files), ("", b""))
+
+
+def _document(body: bytes) -> dict[str, Any] | None:
+    try:
+        found = [msgspec.json.decode(part) for part in texts.json_parts(body)]
+    except (texts.YamlError, *DECODING_ERRORS):
+        return None
+    return found[0] if len(found) == 1 and isinstance(found[0], dict) else None
+
+
+def _as_written(place: str, body: bytes) -> bool:
+    """Whether it lists files of its own directory and changes nothing."""
+    found = _document(body)
+    own = found is not None and all(key in _SAME for key in found)
+    return own and all(_joined(place, one) is not None and not one.startswith("..") for one in _listed(found or {}, _ROOTS))
+
+
+def _listed(document: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
+    for key in keys:
+        items = document.get(key)
+        yield from (str(item) for item in (items if isinstance(items, list) else ()))
+
+
+def _joined(place: str, path: str) -> str | None:
+    """A path from a place of the tree; None where it leaves the tree."""
+    parts: list[str] = []
+    for part in (*PurePosixPath(place).parts, *path.split("/")):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return None if path.startswith("/") else "/".join(parts)
+
+
+def _taken_in(place: str, body: bytes) -> Iterator[str]:
+    for one in _listed(_document(body) or {}, _ROOTS):
+        joined = _joined(place, one)
+        if joined is not None:
+            yield joined or "."
+
+
+def _reads(files: Mapping[str, bytes], place: str) -> set[str]:
+    """The place, and every kustomization that it takes in."""
+    seen: set[str] = set()
+    left = [place]
+    while left:
+        one = left.pop()
+        if one not in seen:
+            seen.add(one)
+            left += [inner for inner in _taken_in(one, _kustomization(files, one)[1]) if _kustomization(files, inner)[0]]
+    return seen
+
+
+def _refused(files: Mapping[str, bytes], place: str) -> str:
+    """Why a kustomization, or one that it takes in, may not be rendered; empty where all it says is known to be safe."""
+    for one in sorted(_reads(files, place)):
+        path, body = _kustomization(files, one)
+        document = _document(body)
+        if document is None:
+            return f"{path} cannot be read"
+        unknown = sorted(key for key in document if key not in _SAFE)
+        if unknown:
+            return f"{path} has {unknown[0]}, which may start a program"
+        for listed in _listed(document, _ROOTS):
+            there = _joined(one, listed)
+            if there is None or (there not in files and not any(name.startswith(_prefix(there)) for name in files)):
+                return f"{path} names {shortened(plain(listed), _WORDS)}, which is not in this tree, and nothing is fetched"
+    return ""
+
+
+# One run of a program: a copy of the tree, bounds of the kernel, and no socket of whatever kind.
+#
+# SOURCE: seccomp(2), and linux/audit.h for the names of machines. A filter needs no privilege and cannot be taken off again.
+
+_ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
+"""Machine -> its audit value and the number of `socket`."""
+_RINGS, _FOREIGN = 425, 0x40000000
+_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000
+_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER, _SIGNAL_WITH_PARENT = 38, 22, 2, 1
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+
+
+def _filter(audit: int, socket: int) -> bytes:
+    steps = (
+        (_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, 0), (_AT_LEAST, 0, 1, _FOREIGN), (_RETURN, 0, 0, _KILL),
+        (_EQUAL, 1, 0, socket), (_EQUAL, 0, 1, _RINGS), (_RETURN, 0, 0, _REFUSE), (_RETURN, 0, 0, _ALLOW),
+    )  # fmt: skip
+    return b"".join(struct.pack("HBBI", *step) for step in steps)
+
+
+def _cut_off() -> Callable[[], None] | None:
+    """What a child does to itself before it starts the program; None where this machine knows no such thing."""
+    known = _ARCHITECTURES.get(platform.machine())
+    if sys.platform != "linux" or known is None:
+        return None
+    steps = ctypes.create_string_buffer(_filter(*known))
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(steps)))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def cut() -> None:
+        hold_to_bounds(_BOUNDS.cpu_seconds, _BOUNDS.memory_bytes, _BOUNDS.output_bytes)
+        done = [
+            libc.prctl(*map(ctypes.c_ulong, words))
+            for words in (
+                (_SIGNAL_WITH_PARENT, signal.SIGKILL, 0, 0, 0),
+                (_NO_NEW_PRIVILEGES, 1, 0, 0, 0),
+                (_SET_SECCOMP, _FILTER, ctypes.addressof(program), 0, 0),
+            )
+        ]
+        if any(done):
+            raise OSError(ctypes.get_errno(), "no filter")
+        _ = steps
+
+    return cut
+
+
+def _run(files: Mapping[str, bytes], place: str, words: tuple[str, ...]) -> bytes:
+    cut = _cut_off()
+    if cut is None:
+        raise _RenderingError("this machine cannot keep a program from the network")
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as made, tempfile.TemporaryFile() as said:
+        tree, empty = Path(home) / "tree", Path(home) / "home"
+        empty.mkdir()
+        _write(files, tree)
+        environment = {"HOME": str(empty), "TMPDIR": str(empty), "PATH": "", "HELM_PLUGINS": str(empty)}
+        try:
+            with subprocess.Popen(  # noqa: S603 - a program that the user has on the PATH
+                words, cwd=tree / place, env=environment, stdin=subprocess.DEVNULL, stdout=made, stderr=said,
+                start_new_session=True, preexec_fn=cut,  # noqa: PLW1509 - commands have one thread
+            ) as child:  # fmt: skip
+                try:
+                    code = child.wait(_BOUNDS.seconds)
+                except BaseException:
+                    os.killpg(child.pid, signal.SIGKILL)
+                    raise
+        except subprocess.TimeoutExpired:
+            raise _RenderingError(f"it took more than {_BOUNDS.seconds:g} s") from None
+        except (OSError, subprocess.SubprocessError) as error:
+            raise _RenderingError(f"{words[0]} cannot be started cut off from the network ({error})") from None
+        said.seek(0)
+        if code != 0:
+            last = plain(said.read(1 << 16).decode("utf-8", "replace")).replace(str(tree), "").split("\n")
+            why = shortened(" ".join(line.strip() for line in last if line.strip()), _WORDS)
+            raise _RenderingError(f"it ended with {code}: {why}")
+        made.seek(0)
+        return made.read()
+
+
+def _write(files: Mapping[str, bytes], tree: Path) -> None:
+    """Only paths that stay below the tree: those that were read do."""
+    tree.mkdir()
+    for path, body in files.items():
+        file = tree / path
+        if ".." in PurePosixPath(path).parts or PurePosixPath(path).is_absolute():
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body)
