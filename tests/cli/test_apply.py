@@ -242,7 +242,7 @@ def test_a_saved_plan_carries_its_policy(saved: Path, tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     result = run("apply", saved, "--cluster", QUICKSTART, "--simulate")
     assert (result.exception, result.return_value) == (None, 0), result.exception
-    assert "Applied: 4 of 4 actions." in result.stdout
+    assert "Applied: 4 of 4 actions, 1 of them in a further turn." in result.stdout
     policies = tmp_path / "elsewhere"
     shutil.copytree(POLICIES, policies)
     (policies / "secret.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: hunter2}\n")
