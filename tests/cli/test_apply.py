@@ -39,11 +39,11 @@ def test_the_plan_is_done(saved: Path):
     """What the plan says happens: auto 2 -> 9 and big 3 -> 4, eight nodes join, and ten pods stay pending as planned."""
     result = apply(saved)
     assert (result.return_value, result.stderr) == (0, "")
-    assert "  + auto: resize 2 -> 9\n  + big: resize 3 -> 4\n" in result.stdout
+    assert "  + auto: resize 2 -> 9\n  + big: resize 3 -> 4, in a further turn\n" in result.stdout
     assert "MachineDeployment capi/big: replicas 3 -> 4, written by nodegroup-reconciler" in result.stdout
     assert re.search(r"\n  8 nodes \(", result.stdout)
     assert "pods without a node: 19 before, 10 after" in result.stdout
-    assert "Applied: 4 of 4 actions." in result.stdout
+    assert "Applied: 4 of 4 actions, 1 of them in a further turn." in result.stdout
 
 
 def test_the_same_bytes(saved: Path):
@@ -242,7 +242,7 @@ def test_a_saved_plan_carries_its_policy(saved: Path, tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     result = run("apply", saved, "--cluster", QUICKSTART, "--simulate")
     assert (result.exception, result.return_value) == (None, 0), result.exception
-    assert "Applied: 4 of 4 actions." in result.stdout
+    assert "Applied: 4 of 4 actions, 1 of them in a further turn." in result.stdout
     policies = tmp_path / "elsewhere"
     shutil.copytree(POLICIES, policies)
     (policies / "secret.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: hunter2}\n")

@@ -37,7 +37,7 @@ def _evidence(*owners: tuple[str, str, str], **fields: object) -> OwnerEvidence:
         FieldOwner(manager=manager, operation=operation, subresource=subresource, time_seconds=LONG_AGO)
         for manager, operation, subresource in owners
     )
-    return OwnerEvidence(owners=found, **fields)  # type: ignore[arg-type]
+    return OwnerEvidence(owners=found, **fields)
 
 
 DECLARED = {
@@ -63,7 +63,7 @@ def test_adopt_from_as_it_is_advised(evidence: OwnerEvidence) -> None:
     assert held.held
     advice = next(sentence for sentence in held_words(held) if "spec.adoptFrom: [" in sentence)
     assert advice == next_step(held)
-    names = yaml.safe_load(re.search(r"spec\.adoptFrom: (\[.*?\])", advice)[1])  # type: ignore[index]
+    names = yaml.safe_load(re.search(r"spec\.adoptFrom: (\[.*?\])", advice)[1])
     after = _line(evidence, policy(node_group("general"), adopt_from=tuple(names)))
     assert not after.held
     assert "left out by its only owner it becomes 1" in advice
@@ -75,7 +75,7 @@ def test_a_persons_write_is_waited_for() -> None:
     rules = policy(node_group("general"))
     held = _line(evidence, rules)
     assert next_step(held).startswith("nothing: at that instant")
-    until = parse_instant(re.search(r"until (\S+Z)", held.owner.evidence[-1])[1])  # type: ignore[index]
+    until = parse_instant(re.search(r"until (\S+Z)", held.owner.evidence[-1])[1])
     assert _line(evidence, rules, until - 1).held
     assert not _line(evidence, rules, until).held
 
@@ -127,7 +127,7 @@ def _in_capture(cluster: Path, file: str, name: str, change: object) -> None:
     path = cluster / file
     document = json.loads(path.read_text(encoding="utf-8"))
     (item,) = [one for one in document["items"] if one["metadata"]["name"].startswith(name)]
-    change(item)  # type: ignore[operator]
+    change(item)
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
@@ -144,14 +144,14 @@ def test_the_block_for_a_topology_is_copied_into_the_cluster(tmp_path: Path) -> 
     assert sorted(written.values()) == ["2", "8"]
 
     def in_cluster(item: dict[str, object]) -> None:
-        (there,) = [one for one in item["spec"]["topology"]["workers"]["machineDeployments"] if one["name"] == entry["name"]]  # type: ignore[index]
+        (there,) = [one for one in item["spec"]["topology"]["workers"]["machineDeployments"] if one["name"] == entry["name"]]
         there.update(entry)
         del there["replicas"]
 
     def in_deployment(item: dict[str, object]) -> None:
-        metadata: dict[str, object] = item["metadata"]  # type: ignore[assignment]
-        metadata["annotations"].update(written)  # type: ignore[attr-defined]
-        for field in metadata["managedFields"]:  # type: ignore[attr-defined]
+        metadata: dict[str, object] = item["metadata"]
+        metadata["annotations"].update(written)
+        for field in metadata["managedFields"]:
             if field["manager"] == "capi-topology":
                 del field["fieldsV1"]["f:spec"]["f:replicas"]
 

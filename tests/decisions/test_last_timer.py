@@ -51,7 +51,7 @@ def test_the_later_of_its_own_time_and_the_cool_downs(idle: int, started: dict[s
 
 
 def _working_hours(hours: int = 10, start: str = "0 8", **fields: object) -> Budget:
-    return Budget(nodes=0, schedule=f"{start} * * *", duration_seconds=hours * 3600, **fields)  # type: ignore[arg-type]
+    return Budget(nodes=0, schedule=f"{start} * * *", duration_seconds=hours * 3600, **fields)
 
 
 def test_a_budget_of_zero_ends_with_its_span() -> None:
