@@ -63,9 +63,18 @@ def _kept(node: Node) -> Node:
 
 
 def execute(plan: Plan, cluster: SimulatedCluster, writes: SimulatedWrites) -> tuple[Outcome, ...]:
-    """Do every action in order, whatever the policy's mode; what became of each, and of removals that ended since."""
+    """Do every action in order, whatever the policy's mode; what became of each, and of removals that ended since. As in the
+    loop, what follows the write to a target in the same plan waits for the next one."""
     refs = {str(ref): ref for ref in cluster.objects.targets}
-    outcomes = [_outcome(action, _do(action, refs, cluster, writes), cluster.now_seconds) for action in plan.actions]
+    outcomes: list[Outcome] = []
+    written: set[str] = set()
+    for action in plan.actions:
+        if action.target in written:
+            continue
+        outcome = _outcome(action, _do(action, refs, cluster, writes), cluster.now_seconds)
+        outcomes.append(outcome)
+        if outcome.done and action.kind is not ActionKind.REMOVE_NODE:
+            written.add(action.target)
     cluster.advance_to(cluster.now_seconds)
     groups = {line.target: line.name for line in plan.groups}
     outcomes.extend(
