@@ -30,18 +30,19 @@ def compare(
 ) -> Preview:
     """Both decisions on the same world, without anything remembered but the groups that the base has.
 
-    Each side is what happens under it: where one policy writes and the other only observes, nothing changes under the latter.
+    Each side is what happens under it: to what only observes nothing is written. Where both policies only observe, both are
+    shown as they would act.
     The groups of the base are what the head's decision knows as groups of before, so that one that leaves the policy is
     released. `pictured` adds the pictures of the cluster now and at rest with either policy.
     """
     before_side, before_policy = base
     after_side, after_policy = head
-    only_before, only_after = _observed_by_one(world, before_policy, after_policy, now_seconds)
-    today = msgspec.structs.replace(world, observed=only_before)
+    observed_before, observed_after = _observed(world, before_policy, after_policy, now_seconds)
+    today = msgspec.structs.replace(world, observed=observed_before)
     before, known = _decided(today, before_policy, Memory(), now_seconds, work_budget)
     # A policy that is renamed takes the targets with the mark of the old name over.
     ended = () if before_policy.policy.name == after_policy.policy.name else (before_policy.policy.name,)
-    taken_over = msgspec.structs.replace(world, ended_policies=ended, observed=only_after)
+    taken_over = msgspec.structs.replace(world, ended_policies=ended, observed=observed_after)
     after, _ = _decided(taken_over, after_policy, Memory(known_groups=known.known_groups), now_seconds, work_budget)
     comparison = compare_plans(before.plan, after.plan)
     differing = {pair.either.name for pair in comparison.groups}
@@ -82,21 +83,18 @@ def alone(
     )  # fmt: skip
 
 
-def _observed_by_one(
+def _observed(
     world: World, before: PolicySet, after: PolicySet, now_seconds: int
 ) -> tuple[frozenset[TargetRef], frozenset[TargetRef]]:
-    """Targets of both policies for which one writes and the other only observes: observed by `before`, observed by `after`.
+    """Targets that only observe: under `before`, under `after`. What is observed does not change, also beside what is written.
 
-    What is observed does not change, so that side is what happens there. Where both observe, both are shown as they would act.
+    None where both policies only observe: both are shown as they would act, so that a change can be judged before it counts.
     """
-    modes_before, modes_after = (
-        {group.target: group.mode for group in effective_groups(world, policy, now_seconds)} for policy in (before, after)
-    )
-    differing = [target for target, mode in modes_before.items() if modes_after.get(target, mode) is not mode]
-    return (
-        frozenset(target for target in differing if modes_before[target] is Mode.OBSERVE),
-        frozenset(target for target in differing if modes_after[target] is Mode.OBSERVE),
-    )
+    if before.policy.mode is Mode.OBSERVE is after.policy.mode:
+        return frozenset(), frozenset()
+    sides = [{group.target: group.mode for group in effective_groups(world, policy, now_seconds)} for policy in (before, after)]
+    first, second = (frozenset(target for target, mode in modes.items() if mode is Mode.OBSERVE) for modes in sides)
+    return first, second
 
 
 def _pictures(world: World, rest: Rest, before: Rest | None) -> Pictures:

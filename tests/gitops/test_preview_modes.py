@@ -84,3 +84,14 @@ def test_what_only_waits_longer_is_no_alarm(world: World) -> None:
     before = _policy(Mode.OBSERVE)
     after = msgspec.structs.replace(before, policy=msgspec.structs.replace(before.policy, human_hold_time_seconds=7200))
     assert consequences(_preview(world, before, after)) == ()
+
+
+def test_a_group_that_observes_beside_others_is_held_on_both_sides(world: World) -> None:
+    """The loop writes to `calm` and not to `busy`, whatever else changes of them: what `busy` would do is said, and not done."""
+    before = policy(node_group("busy", max=9, mode=Mode.OBSERVE), node_group("calm", max=9), mode=Mode.ENFORCE)
+    after = policy(node_group("busy", max=9, mode=Mode.OBSERVE), node_group("calm", min=2, max=9), mode=Mode.ENFORCE)
+    shown = _preview(world, before, after)
+    assert {action.group for action in shown.plan.actions} == {"calm"}
+    (busy,) = (line for line in shown.plan.groups if line.name == "busy")
+    assert (busy.held, busy.current, busy.settled, busy.wanted) == (True, 1, 1, 3)
+    assert len(shown.impact_before.waiting) == len(shown.impact_after.waiting) == 2
