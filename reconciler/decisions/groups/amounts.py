@@ -45,12 +45,12 @@ def amounts_of(levels: Sequence[GroupFields], base: Offered | None, usual_pods: 
     """
     counting = CAPACITY.counting(levels, 0)
     written = {name: amount for _, pairs in counting for name, amount in pairs}
+    if not written:
+        return Amounts(problem=_UNKNOWN) if base is None else _unwritten(levels, base, usual_pods)
     known = dict(base.capacity.items()) if base is not None else {}
-    if not written and base is None:
-        return Amounts(problem=_UNKNOWN)
     other_machine = CPU in written and MEMORY in written and any(written[name] != known.get(name, 0) for name in (CPU, MEMORY))
     taken = {name: amount for name, amount in known.items() if not other_machine or name in _OF_ANY_MACHINE}
-    missing = [name for name in (CPU, MEMORY) if name not in {**taken, **written}] if written else []
+    missing = [name for name in (CPU, MEMORY) if name not in {**taken, **written}]
     if missing:
         return Amounts(problem=f"template.capacity gives no {' and no '.join(missing)}, and nothing else tells: write it as well")
     capacity = Resources.of({**taken, **written})
@@ -67,6 +67,21 @@ def amounts_of(levels: Sequence[GroupFields], base: Offered | None, usual_pods: 
         levels=tuple(level for level, _ in counting),
         from_base=any(amount and name not in (*written, *_OF_ANY_MACHINE) for name, amount in taken.items()),
     )
+
+
+def _unwritten(levels: Sequence[GroupFields], base: Offered, usual_pods: int) -> Amounts:
+    """What the base says alone."""
+    capacity, allocatable = base.capacity, base.allocatable
+    if not capacity.pods:
+        capacity = msgspec.structs.replace(capacity, pods=usual_pods or DEFAULT_MAX_PODS)
+    reserved = RESERVED.nearest(levels)
+    if reserved is not None:
+        allocatable = _less(capacity, dict(reserved[1]))
+    elif allocatable is None:
+        allocatable = capacity
+    elif not allocatable.pods:
+        allocatable = msgspec.structs.replace(allocatable, pods=capacity.pods)
+    return Amounts(capacity=capacity, allocatable=allocatable, from_base=True)
 
 
 def same_machine(left: Resources, right: Resources) -> bool:
