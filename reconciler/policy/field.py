@@ -53,6 +53,17 @@ class Equivalents(msgspec.Struct, frozen=True, kw_only=True):
     auto_scaling_group: str = ""
 
 
+class Loosens(StrEnum):
+    """Which change of a value lets more be written, removed or evicted. For a choice it is the word to which a change loosens."""
+
+    SAFE = "safe"  # none by itself; what it does to the decision is compared there
+    UP = "up"  # a larger number; nothing at all is no bound, so that it is the loosest of all
+    DOWN = "down"  # a smaller number; nothing at all as for UP
+    UP_FROM_NOTHING = "up from nothing"  # as UP, but nothing at all is the tightest: without a maximum a group keeps its size
+    FEWER = "fewer"  # a list that loses items
+    MORE = "more"  # a list that gains items
+
+
 class Field(msgspec.Struct, frozen=True, kw_only=True):
     """One key. `path` is complete from the document's root, list items as `[]`: `spec.tiers[].name`.
 
@@ -61,8 +72,9 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     says it only where the type that it feeds does not: see `built_in`.
     `minimum` and `maximum` bound integers, durations (in seconds) and the number of list items. `exactly_one_of` and
     `at_most_one_of` name children that exclude each other. `list_key` is the child that names an item of this list
-    (unique), `unique` says that a list of scalars is a set. `pattern` is what a
-    whole text must match. `constants` are attributes that the presence of this key sets.
+    (unique), `unique` says that a list of scalars is a set. `pattern` is what a whole text must match. `constants` are attributes
+    that the presence of this key sets. `loosens` is a `Loosens`, or the word of a choice that is the looser one, and holds for
+    everything below; empty: any change may loosen, and previews say so.
     """
 
     path: str = ""
@@ -87,6 +99,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     resources: tuple[str, ...] = ()
     attribute: str = ""
     constants: tuple[tuple[str, str], ...] = ()
+    loosens: str = ""
 
     def child(self, yaml_key: str) -> "Field | None":
         """The child with that key, or None."""

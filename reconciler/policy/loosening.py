@@ -1,7 +1,7 @@
 """Which values of a policy become looser: more may be written, removed or evicted than before.
 
-Judged by effective values, group by group, as the levels merge them. The table below says for each field which change is known
-to be harmless or tighter. Whatever it does not name may loosen, and is told: a field that is added later needs no line here.
+Judged by effective values, group by group, as the levels merge them. The field tables say of each field which change is known
+to be harmless or tighter. Whatever they do not say may loosen, and is told: a field that is added later needs no line here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,9 @@ import msgspec
 
 from reconciler.policy.comparison import WrittenDocument
 from reconciler.policy.documents import GroupFields, Hold, NodeGroup, NodeGroupPolicy, PolicySet
+from reconciler.policy.field import Loosens
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
+from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.levels import (
     HOLD,
     LEVEL_FIELDS,
@@ -28,74 +30,18 @@ from reconciler.values.duration import DurationError, exact_seconds
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.quantity import QuantityFormError, parse_quantity
 
-SAFE = "safe"
-"""No value of it lets more happen by itself; what it does to the decision is compared there."""
-UP, DOWN = "up", "down"
-"""A larger (smaller) number loosens. Nothing at all is no bound, so that it is the loosest of all."""
-UP_FROM_NOTHING = "up from nothing"
-"""As `UP`, but nothing at all is the tightest: without a maximum a group keeps its size."""
-FEWER, MORE = "fewer", "more"
-"""A list loosens by the items that it loses (gains)."""
 
-DIRECTIONS: Mapping[str, str] = {
-    "size.min": DOWN,
-    "size.max": UP_FROM_NOTHING,
-    "balanceWith": SAFE,
-    "pricePerHour": SAFE,
-    "template": SAFE,
-    "headroom": DOWN,
-    "scaleDown.mode": "Enabled",
-    "scaleDown.utilizationThresholdPercent": UP,
-    "scaleDown.gpuUtilizationThresholdPercent": UP,
-    "scaleDown.daemonSetUtilization": "Ignore",
-    "scaleDown.mirrorPodUtilization": "Ignore",
-    "scaleDown.unneededTime": DOWN,
-    "scaleDown.unreadyTime": DOWN,
-    "scaleDown.withoutMachines": "PlatformChooses",
-    "scaleDown.consolidation.mode": "Enabled",
-    "scaleDown.consolidation.minSavingPercent": DOWN,
-    "scaleUp.growth": "ZeroOrMax",
-    "scaleUp.maxNodeProvisionTime": DOWN,
-    "scaleUp.maxNodeStartupTime": DOWN,
-    "scaleUp.backoff": DOWN,
-    "mode": "Enforce",
-    "adoptFrom": MORE,
-    "humanHoldTime": DOWN,
-    "currency": SAFE,
-    "expanders": SAFE,
-    "nearTiePercent": SAFE,
-    "limits.max": UP,
-    "limits.min": DOWN,
-    "pods.expendableBelowPriority": UP,
-    "pods.newPodDelay": SAFE,
-    "pods.burstPause": SAFE,
-    "pods.burstLimit": SAFE,
-    "health.maxUnreadyPercent": UP,
-    "health.okUnreadyCount": UP,
-    "drain.systemPodsWithoutPDB": "Allow",
-    "drain.systemPodTimeout": DOWN,
-    "drain.localStorage": "Allow",
-    "drain.unreplicated": "Allow",
-    "drain.customControllers": "Allow",
-    "drain.minReplicas": DOWN,
-    "drain.blockedNamespaces": FEWER,
-    "budgets.nodes": UP,
-    "pace.delayAfterAdd": DOWN,
-    "pace.delayAfterDelete": DOWN,
-    "pace.delayAfterFailure": DOWN,
-    "pace.maxAddedNodes": UP,
-    "pace.maxRemovedPercent": UP,
-    "pace.requireApprovalAbove": UP,
-    "balancing": SAFE,
-    "tier": SAFE,
-    "policyRef": SAFE,
-    "limits.name": SAFE,
-    "budgets.name": SAFE,
-    "discovery.name": SAFE,
-    "windows.name": SAFE,
-    "headroom.pods.name": SAFE,
-}
-"""By path below `spec`, items of lists left out. A word is the value to which a change loosens."""
+@cache
+def directions() -> Mapping[str, str]:
+    """Path below `spec`, items of lists left out -> which change loosens (`Field.loosens`), as the field tables say it."""
+    found: dict[str, str] = {}
+    for kind in document_kinds():
+        for field in walk(kind.root):
+            path = field.path.removeprefix("spec.").replace("[]", "")
+            if field.loosens and not path.startswith(("defaults.", "tiers.")):
+                found[path] = field.loosens
+    return found
+
 
 _BOUNDS = ("limits", "budgets")
 """Lists of bounds: an item more tightens, an item less loosens."""
@@ -302,7 +248,7 @@ def _contents(values: Mapping[str, str]) -> dict[str, frozenset[tuple[str, str]]
         if item:
             rest = path[len(item) :]
             said = found.setdefault(item, set())
-            if not (rest == ".name" and _direction(_plain(path)) == SAFE):
+            if not (rest == ".name" and _direction(_plain(path)) == Loosens.SAFE):
                 said.add((rest, value))
     return {item: frozenset(said) for item, said in found.items()}
 
@@ -324,9 +270,9 @@ def _of_item(name: str, *, gone: bool) -> bool | None:
     if name in _OPENINGS:
         return None if gone else True
     direction = _direction(name)
-    if direction == DOWN:
+    if direction == Loosens.DOWN:
         return True if gone else None
-    return None if direction == SAFE else False
+    return None if direction == Loosens.SAFE else False
 
 
 def _verdict(path: str, old: str | None, new: str | None) -> bool | None:
@@ -334,12 +280,12 @@ def _verdict(path: str, old: str | None, new: str | None) -> bool | None:
     if path == "hold":
         return _hold_verdict(old, new)
     direction = _direction(_plain(path))
-    if direction == SAFE:
+    if direction == Loosens.SAFE:
         return None
-    if direction in (FEWER, MORE):
+    if direction in (Loosens.FEWER, Loosens.MORE):
         lost, gained = _names(old) - _names(new), _names(new) - _names(old)
-        return True if (lost if direction == FEWER else gained) else None
-    if direction in (UP, DOWN, UP_FROM_NOTHING):
+        return True if (lost if direction == Loosens.FEWER else gained) else None
+    if direction in (Loosens.UP, Loosens.DOWN, Loosens.UP_FROM_NOTHING):
         return _number_verdict(direction, old, new)
     if not direction:
         return False
@@ -358,12 +304,12 @@ def _hold_verdict(old: str | None, new: str | None) -> bool | None:
 def _number_verdict(direction: str, old: str | None, new: str | None) -> bool | None:
     if new in (None, "Never") or old in (None, "Never"):
         from_nothing = old in (None, "Never")
-        loosest_is_nothing = direction == UP or (direction == DOWN and "Never" not in (old, new))
+        loosest_is_nothing = direction == Loosens.UP or (direction == Loosens.DOWN and "Never" not in (old, new))
         return True if from_nothing is not loosest_is_nothing else None
     for parse in (_percent, _seconds, _amount):
         low, high = parse(old or ""), parse(new or "")
         if low is not None and high is not None:
-            return True if (high > low) is (direction != DOWN) else None
+            return True if (high > low) is (direction != Loosens.DOWN) else None
     return False
 
 
@@ -407,7 +353,7 @@ def _plain(path: str) -> str:
 def _direction(path: str) -> str:
     """The direction of the nearest field at or above the path; empty: nobody said."""
     while path:
-        if path in DIRECTIONS:
-            return DIRECTIONS[path]
+        if path in directions():
+            return directions()[path]
         path = path.rpartition(".")[0]
     return ""

@@ -20,7 +20,7 @@ from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kind
 from reconciler.policy.loosening import Loosened, loosened
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.differences import consequences
+from reconciler.rendering.consequences import consequences
 from tests.builders import ClusterBuilder
 from tests.policy.texts import NOW
 
@@ -488,8 +488,8 @@ def test_what_loosens_is_among_the_consequences(path: str) -> None:
             continue
         seen += 1
         shown = compare(world, NOW, (side, before), (side, after), DEFAULT_WORK_BUDGET)
-        told = "\n".join(consequences(shown))
-        lead = {"mode": "This starts writing", "adoptFrom": "This takes over replicas"}.get(path, "This loosens ")
+        told = "\n".join(one.message for one in consequences(shown))
+        lead = {"mode": "This turns writing on", "adoptFrom": "This takes over replicas"}.get(path, "This loosens ")
         last = path.rpartition(".")[2].removesuffix("[]")
         assert lead in told, (path, old, new, told)
         assert last in told, (path, old, new, told)

@@ -119,7 +119,7 @@ def test_takes_over(mixed_plan: Plan):
     held = with_group(mixed_plan, "spot-b", owner=mixed_plan.groups[0].owner, held=True)
     found = consequences(preview(mixed_plan, value, before=held))[0]
     assert (found.grade, found.code, found.data["groups"]) == (Grade.CAUTION, Code.TAKES_OVER, ("spot-b",))
-    assert found.message == "This takes over replicas that others declare (kubectl, kubectl-scale): spot-b."
+    assert found.message == "This takes over replicas that others declare (adoptFrom kubectl, kubectl-scale): spot-b."
     adopt = Action(
         kind=ActionKind.ADOPT, group="spot-b", target=spot.target, from_=3, to=3, bound=BOUND, reason=mixed_plan.actions[0].reason
     )

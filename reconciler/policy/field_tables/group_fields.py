@@ -1,7 +1,9 @@
 """The fields of a NodeGroup that a tier's or the policy's `defaults` may carry as well."""
 
+import msgspec
+
 from reconciler.policy.documents import Counting, Growth, Mode, Toggle, WithoutMachines
-from reconciler.policy.field import Equivalents, Field, Kind
+from reconciler.policy.field import Equivalents, Field, Kind, Loosens
 
 # Bounds of a group: size, windows, hold, as fields.
 
@@ -11,6 +13,7 @@ MOST_NODES = 100_000
 
 _MIN = Field(
     yaml_key="min",
+    loosens=Loosens.DOWN,
     kind=Kind.INTEGER,
     description="The smallest number of nodes.",
     unit="nodes",
@@ -28,6 +31,7 @@ _MIN = Field(
 
 _MAX = Field(
     yaml_key="max",
+    loosens=Loosens.UP_FROM_NOTHING,
     kind=Kind.INTEGER,
     description="The largest number of nodes.",
     unit="nodes",
@@ -44,11 +48,16 @@ _MAX = Field(
 )
 
 
-def size(description: str, *, required: bool = False) -> Field:
+def size(description: str) -> Field:
     """Bounds in nodes."""
-    return Field(
-        yaml_key="size", kind=Kind.OBJECT, description=description, required=required, children=(_MIN, _MAX), attribute="size"
-    )
+    return Field(yaml_key="size", kind=Kind.OBJECT, description=description, children=(_MIN, _MAX), attribute="size")
+
+
+def _window_size() -> Field:
+    """The same while a window is open: whether another value of it loosens depends on the other windows and the hour."""
+    bounds = tuple(msgspec.structs.replace(bound, loosens="") for bound in (_MIN, _MAX))
+    found = size("The bounds while the window is open: a larger min, a smaller max, or both.")
+    return msgspec.structs.replace(found, required=True, children=bounds)
 
 
 WINDOWS = Field(
@@ -66,6 +75,7 @@ WINDOWS = Field(
         children=(
             Field(
                 yaml_key="name",
+                loosens=Loosens.SAFE,
                 kind=Kind.NAME,
                 description="What plans call this window.",
                 examples=("working-hours",),
@@ -99,7 +109,7 @@ WINDOWS = Field(
                 minimum=1,
                 attribute="duration_seconds",
             ),
-            size("The bounds while the window is open: a larger min, a smaller max, or both.", required=True),
+            _window_size(),
         ),
     ),
 )
@@ -133,6 +143,7 @@ HOLD = Field(
 
 HEADROOM = Field(
     yaml_key="headroom",
+    loosens=Loosens.DOWN,
     kind=Kind.OBJECT,
     description="Room that is kept free beyond pending demand, within max and limits: nodes, nodesPerZone or pods.",
     attribute="headroom",
@@ -170,6 +181,7 @@ HEADROOM = Field(
                 children=(
                     Field(
                         yaml_key="name",
+                        loosens=Loosens.SAFE,
                         kind=Kind.NAME,
                         description="What plans call this room.",
                         examples=("burst",),
@@ -254,6 +266,7 @@ def _taints(yaml_key: str, description: str, equivalents: Equivalents) -> Field:
 
 TEMPLATE = Field(
     yaml_key="template",
+    loosens=Loosens.SAFE,
     kind=Kind.OBJECT,
     description="What one new node offers; the rest is read from annotations, tags, the infrastructure template or a live node.",
     attribute="template",
@@ -313,6 +326,7 @@ _ASG_OPTION = "k8s.io/cluster-autoscaler/node-template/autoscaling-options/"
 
 _MODE = Field(
     yaml_key="mode",
+    loosens=Mode.ENFORCE,
     kind=Kind.ENUM,
     description="Observe plans and writes nothing to the target, Enforce also writes replicas; only stricter than the policy.",
     enum=tuple(Mode),
@@ -322,6 +336,7 @@ _MODE = Field(
 
 _BALANCE_WITH = Field(
     yaml_key="balanceWith",
+    loosens=Loosens.SAFE,
     kind=Kind.STRING,
     description=(
         "New nodes are spread evenly over the groups that carry the same name here; "
@@ -335,6 +350,7 @@ _BALANCE_WITH = Field(
 
 _PRICE = Field(
     yaml_key="pricePerHour",
+    loosens=Loosens.SAFE,
     kind=Kind.MONEY,
     description="What one node costs per hour, in the currency of the policy.",
     unit="currency per node and hour",
@@ -346,6 +362,7 @@ _PRICE = Field(
 def _threshold(yaml_key: str, attribute: str, what: str, flag: str, openshift: str, option: str) -> Field:
     return Field(
         yaml_key=yaml_key,
+        loosens=Loosens.UP,
         kind=Kind.PERCENT,
         description=f"A node whose {what} utilization (requests over allocatable) is at or below this may be removed.",
         unit="percent",
@@ -366,6 +383,7 @@ def _threshold(yaml_key: str, attribute: str, what: str, flag: str, openshift: s
 def _counting(yaml_key: str, attribute: str, whose: str, flag: str, *, openshift: str = "", asg: str = "") -> Field:
     return Field(
         yaml_key=yaml_key,
+        loosens=Counting.IGNORE,
         kind=Kind.ENUM,
         description=f"Ignore takes {whose} pods off the requests of a node and off its allocatable when utilization is measured.",
         default=Counting.COUNT.value,
@@ -394,6 +412,7 @@ def _time(
 ) -> Field:
     return Field(
         yaml_key=yaml_key,
+        loosens=Loosens.DOWN,
         kind=Kind.DURATION,
         description=description,
         unit="seconds",
@@ -418,6 +437,7 @@ _SCALE_DOWN = Field(
     children=(
         Field(
             yaml_key="mode",
+            loosens=Toggle.ENABLED,
             kind=Kind.ENUM,
             description="Disabled keeps every node of the group, except above max.",
             default=Toggle.ENABLED.value,
@@ -472,6 +492,7 @@ _SCALE_DOWN = Field(
         ),
         Field(
             yaml_key="withoutMachines",
+            loosens=WithoutMachines.PLATFORM_CHOOSES,
             kind=Kind.ENUM,
             description=(
                 "What becomes of nodes of a MachinePool that has no Machines: Block keeps them; PlatformChooses empties one and "
@@ -490,6 +511,7 @@ _SCALE_DOWN = Field(
             children=(
                 Field(
                     yaml_key="mode",
+                    loosens=Toggle.ENABLED,
                     kind=Kind.ENUM,
                     description="Enabled replaces; Disabled only shows in the plan what a replacement would save.",
                     default=Toggle.DISABLED.value,
@@ -499,6 +521,7 @@ _SCALE_DOWN = Field(
                 ),
                 Field(
                     yaml_key="minSavingPercent",
+                    loosens=Loosens.DOWN,
                     kind=Kind.PERCENT,
                     description="What a replacement must save at least, as a share of the price of the nodes that it replaces.",
                     unit="percent",
@@ -521,6 +544,7 @@ _SCALE_UP = Field(
     children=(
         Field(
             yaml_key="growth",
+            loosens=Growth.ZERO_OR_MAX,
             kind=Kind.ENUM,
             description="ZeroOrMax grows the group at once to its maximum, or not at all where limits or pace forbid that.",
             default=Growth.AS_NEEDED.value,
@@ -549,6 +573,7 @@ _SCALE_UP = Field(
         ),
         Field(
             yaml_key="backoff",
+            loosens=Loosens.DOWN,
             kind=Kind.OBJECT,
             description="How long the group is left alone after a failed scale-up; the time doubles with each failure.",
             attribute="backoff",

@@ -1,6 +1,6 @@
 """Limits over nodes and discovery of targets, as fields."""
 
-from reconciler.policy.field import Equivalents, Field, Kind
+from reconciler.policy.field import Equivalents, Field, Kind, Loosens
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.values.label_selector import LABEL_OPERATORS
 
@@ -83,6 +83,7 @@ LIMITS = Field(
         children=(
             Field(
                 yaml_key="name",
+                loosens=Loosens.SAFE,
                 kind=Kind.NAME,
                 description="What plans call this limit.",
                 examples=("cluster",),
@@ -93,6 +94,7 @@ LIMITS = Field(
             selector("nodes", "Only nodes with these labels.", attribute="nodes"),
             Field(
                 yaml_key="max",
+                loosens=Loosens.UP,
                 kind=Kind.RESOURCE_MAP,
                 description="What the sum may not exceed; `nodes` is their number.",
                 examples=("nodes: 500", "cpu: 4000", "memory: 16Ti"),
@@ -105,6 +107,7 @@ LIMITS = Field(
             ),
             Field(
                 yaml_key="min",
+                loosens=Loosens.DOWN,
                 kind=Kind.RESOURCE_MAP,
                 description="What removals may not bring the sum below.",
                 examples=("cpu: 16",),
@@ -137,6 +140,7 @@ DISCOVERY = Field(
         children=(
             Field(
                 yaml_key="name",
+                loosens=Loosens.SAFE,
                 kind=Kind.NAME,
                 description="What plans call this rule.",
                 examples=("capi",),

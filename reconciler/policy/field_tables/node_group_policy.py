@@ -2,7 +2,7 @@
 
 from reconciler.policy.balancing import presets
 from reconciler.policy.documents import Expander, Mode, TargetAnnotations
-from reconciler.policy.field import Equivalents, Field, Kind, text_field
+from reconciler.policy.field import Equivalents, Field, Kind, Loosens, text_field
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.membership import DISCOVERY, LIMITS, selector
 from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS
@@ -187,6 +187,7 @@ _TIERS = Field(
 
 _BALANCING = Field(
     yaml_key="balancing",
+    loosens=Loosens.SAFE,
     kind=Kind.OBJECT,
     description="What `balanceWith: Auto` takes for similar. Zones, regions and the host name never count.",
     children=(
@@ -224,6 +225,7 @@ NODE_GROUP_POLICY = document(
         children=(
             Field(
                 yaml_key="mode",
+                loosens=Mode.ENFORCE,
                 kind=Kind.ENUM,
                 description="Observe writes only its own status, events, lease and state; Enforce also writes replicas.",
                 enum=tuple(Mode),
@@ -240,6 +242,7 @@ NODE_GROUP_POLICY = document(
             ),
             Field(
                 yaml_key="adoptFrom",
+                loosens=Loosens.MORE,
                 kind=Kind.LIST,
                 description="Field managers whose declared replicas may be taken over; all others are left alone.",
                 examples=(("cluster-autoscaler",),),
@@ -249,6 +252,7 @@ NODE_GROUP_POLICY = document(
             ),
             Field(
                 yaml_key="humanHoldTime",
+                loosens=Loosens.DOWN,
                 kind=Kind.DURATION,
                 description="How long a group is left alone after a person changed its replicas.",
                 unit="seconds",
@@ -258,6 +262,7 @@ NODE_GROUP_POLICY = document(
             ),
             Field(
                 yaml_key="currency",
+                loosens=Loosens.SAFE,
                 kind=Kind.STRING,
                 description="The currency of all prices, as its ISO 4217 code.",
                 examples=("EUR",),
@@ -267,6 +272,7 @@ NODE_GROUP_POLICY = document(
             _TIERS,
             Field(
                 yaml_key="expanders",
+                loosens=Loosens.SAFE,
                 kind=Kind.LIST,
                 description="How one of several groups of a tier is chosen; a later entry decides where the earlier ones tie. "
                 "Left out: LeastCost in a tier whose groups all have prices, else LeastWaste.",
@@ -279,6 +285,7 @@ NODE_GROUP_POLICY = document(
             ),
             Field(
                 yaml_key="nearTiePercent",
+                loosens=Loosens.SAFE,
                 kind=Kind.PERCENT,
                 description="LeastWaste takes fewer, larger machines where they waste at most so much more of what is bought.",
                 unit="percent",
@@ -332,6 +339,7 @@ NODE_GROUP = document(
         children=(
             Field(
                 yaml_key="policyRef",
+                loosens=Loosens.SAFE,
                 kind=Kind.OBJECT,
                 description="The NodeGroupPolicy that this group belongs to.",
                 required=True,
@@ -345,6 +353,7 @@ NODE_GROUP = document(
             ),
             Field(
                 yaml_key="tier",
+                loosens=Loosens.SAFE,
                 kind=Kind.NAME,
                 description="The tier of the policy; else the first tier that matches the group.",
                 examples=("on-demand",),

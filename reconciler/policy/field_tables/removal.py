@@ -1,7 +1,7 @@
 """Which pods are demand, and what guards removals: health, drain rules, budgets, pace."""
 
 from reconciler.policy.documents import BlockRule, RemovalReason
-from reconciler.policy.field import Equivalents, Field, Kind
+from reconciler.policy.field import Equivalents, Field, Kind, Loosens
 
 PODS = Field(
     yaml_key="pods",
@@ -11,6 +11,7 @@ PODS = Field(
     children=(
         Field(
             yaml_key="expendableBelowPriority",
+            loosens=Loosens.UP,
             kind=Kind.INTEGER,
             description="Pods with a lower priority neither cause nodes nor keep them.",
             examples=(-10,),
@@ -23,6 +24,7 @@ PODS = Field(
         ),
         Field(
             yaml_key="newPodDelay",
+            loosens=Loosens.SAFE,
             kind=Kind.DURATION,
             description="How old a pending pod must be before it causes a node.",
             unit="seconds",
@@ -33,6 +35,7 @@ PODS = Field(
         ),
         Field(
             yaml_key="burstPause",
+            loosens=Loosens.SAFE,
             kind=Kind.DURATION,
             description="Growth waits while pods that need a node are still arriving: until none has come for so long.",
             unit="seconds",
@@ -42,6 +45,7 @@ PODS = Field(
         ),
         Field(
             yaml_key="burstLimit",
+            loosens=Loosens.SAFE,
             kind=Kind.DURATION,
             description="No pod waits longer than this for the end of a burst.",
             unit="seconds",
@@ -80,6 +84,7 @@ HEALTH = Field(
     children=(
         Field(
             yaml_key="maxUnreadyPercent",
+            loosens=Loosens.UP,
             kind=Kind.PERCENT,
             description="Percent of managed nodes that may be not Ready.",
             unit="percent",
@@ -91,6 +96,7 @@ HEALTH = Field(
         ),
         Field(
             yaml_key="okUnreadyCount",
+            loosens=Loosens.UP,
             kind=Kind.INTEGER,
             description="So many nodes may always be not Ready.",
             unit="nodes",
@@ -107,6 +113,7 @@ HEALTH = Field(
 def _rule(yaml_key: str, attribute: str, description: str, flag: str, openshift: str = "") -> Field:
     return Field(
         yaml_key=yaml_key,
+        loosens=BlockRule.ALLOW,
         kind=Kind.ENUM,
         description=description,
         enum=tuple(BlockRule),
@@ -130,6 +137,7 @@ DRAIN = Field(
         ),
         Field(
             yaml_key="systemPodTimeout",
+            loosens=Loosens.DOWN,
             kind=Kind.DURATION,
             description="After so long such a pod no longer keeps its node; Never keeps it for ever.",
             unit="seconds",
@@ -156,6 +164,7 @@ DRAIN = Field(
         ),
         Field(
             yaml_key="minReplicas",
+            loosens=Loosens.DOWN,
             kind=Kind.INTEGER,
             description="Pods of a ReplicaSet or ReplicationController with fewer replicas keep their node.",
             unit="pods",
@@ -167,6 +176,7 @@ DRAIN = Field(
         ),
         Field(
             yaml_key="blockedNamespaces",
+            loosens=Loosens.FEWER,
             kind=Kind.LIST,
             description="Pods in these namespaces keep their node, whatever they are annotated with.",
             examples=(("payments",),),
@@ -193,10 +203,16 @@ BUDGETS = Field(
         description="One budget.",
         children=(
             Field(
-                yaml_key="name", kind=Kind.NAME, description="What plans call this budget.", examples=("night",), attribute="name"
+                yaml_key="name",
+                loosens=Loosens.SAFE,
+                kind=Kind.NAME,
+                description="What plans call this budget.",
+                examples=("night",),
+                attribute="name",
             ),
             Field(
                 yaml_key="nodes",
+                loosens=Loosens.UP,
                 kind=Kind.INTEGER_OR_PERCENT,
                 description='A number, or a share of the Ready managed nodes ("10%", rounded up).',
                 unit="nodes",
@@ -249,6 +265,7 @@ BUDGETS = Field(
 def _delay(yaml_key: str, attribute: str, example: str, description: str, flag: str, openshift: str) -> Field:
     return Field(
         yaml_key=yaml_key,
+        loosens=Loosens.DOWN,
         kind=Kind.DURATION,
         description=description,
         unit="seconds",
@@ -291,6 +308,7 @@ PACE = Field(
         ),
         Field(
             yaml_key="maxAddedNodes",
+            loosens=Loosens.UP,
             kind=Kind.INTEGER,
             description="The most nodes that one plan adds.",
             unit="nodes",
@@ -302,6 +320,7 @@ PACE = Field(
         ),
         Field(
             yaml_key="maxRemovedPercent",
+            loosens=Loosens.UP,
             kind=Kind.PERCENT,
             description="The largest share of the managed nodes that one plan removes, rounded up.",
             unit="percent",
@@ -312,6 +331,7 @@ PACE = Field(
         ),
         Field(
             yaml_key="requireApprovalAbove",
+            loosens=Loosens.UP,
             kind=Kind.INTEGER,
             description=(
                 "How many nodes each group may lose within 24 hours; more only with an approval in a signed commit. Left out: "
