@@ -166,7 +166,8 @@ def _takes_over(loosened: Sequence[Loosened], comparison: PlanComparison, plan: 
         grade=Grade.CAUTION if groups else Grade.WARNING if plan.groups else Grade.NOTE,
         code=Code.TAKES_OVER,
         told=(
-            "This takes over replicas that others declare (adoptFrom ", *names_listed(sorted(managers), NAMES_SHOWN), "): ", *whom, "."
+            "This takes over replicas that others declare (adoptFrom ", *names_listed(sorted(managers), NAMES_SHOWN),
+            "): ", *whom, ".",
         ),
         short=f"takes over {count(len(groups), 'group')}" if groups else "may take over what others declare",
         data={"managers": tuple(sorted(managers)), "groups": groups},

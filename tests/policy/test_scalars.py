@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.policy.values.label import label_value_fault, object_name_fault, qualified_name_fault, resource_name_fault
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.money import MoneyError, parse_money
+from reconciler.values.name_syntax import label_value_fault, object_name_fault, qualified_name_fault, resource_name_fault
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,6 @@ from typing import Protocol
 
 from reconciler.policy.field import LONGEST, Field, Kind
 from reconciler.policy.problems.suggestion import choose, near
-from reconciler.policy.values.label import (
-    item_name_fault,
-    label_value_fault,
-    object_name_fault,
-    qualified_name_fault,
-    resource_name_fault,
-)
 from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS, PatternError, check_pattern
 from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule, zone_names
@@ -21,6 +14,13 @@ from reconciler.policy.yaml_nodes import Look, Node, Scalar, described, look_of
 from reconciler.values.duration import DurationError, duration_text, parse_duration
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.money import MoneyError, parse_money
+from reconciler.values.name_syntax import (
+    item_name_fault,
+    label_value_fault,
+    object_name_fault,
+    qualified_name_fault,
+    resource_name_fault,
+)
 from reconciler.values.quantity import INT64_MAX
 from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number

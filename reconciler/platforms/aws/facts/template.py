@@ -7,7 +7,6 @@ import msgspec
 from reconciler.cluster.nodes.node import ZONE_LABEL, Taint
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.targets import capacity
-from reconciler.cluster.values.label_syntax import is_label_value, is_qualified_name
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.values.unreadable import UnreadableError
@@ -16,6 +15,7 @@ from reconciler.platforms.aws.facts.node_sizing import DEFAULT_DISK_GIB, allocat
 from reconciler.platforms.aws.facts.node_sizing import capacity as machine_capacity
 from reconciler.platforms.aws.facts.view import region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ManagedNodeGroup
+from reconciler.values.name_syntax import label_value_fault, qualified_name_fault
 
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 LABEL, TAINT, RESOURCE = TEMPLATE + "label/", TEMPLATE + "taint/", TEMPLATE + "resources/"
@@ -69,7 +69,7 @@ def _tagged(tags: Mapping[str, str]) -> tuple[dict[str, int], list[Taint], list[
     for key, text in sorted(tags.items()):
         if key.startswith(RESOURCE):
             name = key.removeprefix(RESOURCE)
-            if not is_qualified_name(name):
+            if qualified_name_fault(name):
                 problems.append(f"tag {key}: {_called(name)} is no name of a resource")
                 continue
             try:
@@ -93,12 +93,12 @@ def _labels(tags: Mapping[str, str]) -> Iterable[tuple[str, str]]:
 
 
 def _usable(name: str, value: str) -> bool:
-    return is_qualified_name(name) and is_label_value(value)
+    return not qualified_name_fault(name) and not label_value_fault(value)
 
 
 def _unusable(tag: str, name: str, value: str) -> str:
     """Why no node can bear it, so that it is left out."""
-    if not is_qualified_name(name):
+    if qualified_name_fault(name):
         return f"tag {tag}: {_called(name)} is no key of a label or taint, so that no node bears it"
     return f'tag {tag}: "{value}" is no value of a label or taint, so that no node bears it'
 
