@@ -117,6 +117,7 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     The others are None or empty where nobody looked ahead: `evicted_settled` counts every eviction (a pod that moves
     twice counts twice under its first name), `nodes_gone` are nodes of today that are gone at rest, `nodes_joined` how many
     nodes joined each group on the way, `waiting` pods that have no node at rest, replaced ones under their first name.
+    `data_lost` are those of `evicted_settled` that have data on their node alone (emptyDir, hostPath) and do not call it safe.
     """
 
     evicted_now: tuple[str, ...] = ()
@@ -124,6 +125,7 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     nodes_gone: tuple[str, ...] = ()
     nodes_joined: Mapping[str, int] = {}
     waiting: tuple[str, ...] = ()
+    data_lost: tuple[str, ...] = ()
 
 
 def left_over(pods: Iterable[str], others: Iterable[str]) -> list[str]:
@@ -136,6 +138,18 @@ def left_over(pods: Iterable[str], others: Iterable[str]) -> list[str]:
         else:
             found.append(pod)
     return found
+
+
+def losing_data(world: World, pods: Iterable[str]) -> tuple[str, ...]:
+    """Those of `pods` (as `namespace/name`) whose eviction loses data on their node, sorted, each once."""
+    asked = set(pods)
+    if not asked:
+        return ()
+    lossy = [bool(traits.lost_volumes) and traits.safe_to_evict != "true" for traits in world.pod_traits]
+    if not any(lossy):
+        return ()
+    rows = [row for row, index in enumerate(world.pods.traits) if lossy[index]]
+    return tuple(sorted(asked.intersection(world.pods.keys(rows))))
 
 
 def evicted_now(world: World, plan: Plan) -> tuple[str, ...]:

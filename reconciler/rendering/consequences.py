@@ -36,6 +36,7 @@ class Code(StrEnum):
     WRITING_STARTS = "WritingStarts"
     TAKES_OVER = "TakesOver"
     NODES_REMOVED = "NodesRemoved"
+    DATA_LOST = "DataLost"
     EVICTIONS = "Evictions"
     OTHER_NODES_REMOVED = "OtherNodesRemoved"
     GROUPS_LEAVE = "GroupsLeave"
@@ -81,6 +82,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *_writing(preview, comparison),
         *_takes_over(preview.loosened, comparison, preview.plan),
         *_nodes_removed(preview),
+        *_data_lost(preview),
         *_evictions(preview),
         *_groups(comparison, preview.plan),
         *_problems(comparison),
@@ -218,6 +220,23 @@ def _evictions(preview: Preview) -> Iterator[Consequence]:
         code=Code.EVICTIONS,
         told=(f"{count(more, 'more eviction')} ({len(before)} -> {len(after)}): ", *names_listed(labels, NAMES_SHOWN), "."),
         short=count(more, "more eviction"),
+        data={"today": len(before), "after": len(after), "pods": tuple(labels)},
+    )
+
+
+def _data_lost(preview: Preview) -> Iterator[Consequence]:
+    before, after = preview.impact_before.data_lost, preview.impact_after.data_lost
+    more = left_over(after, before)
+    if not more:
+        return
+    labels = _labels(more)
+    where = _verb(len(more), "loses data on its node", "lose data on their nodes")
+    short = f"{count(len(more), 'more pod')} {where}"
+    yield Consequence(
+        grade=Grade.CAUTION,
+        code=Code.DATA_LOST,
+        told=(f"{short} (emptyDir, hostPath): ", *names_listed(labels, NAMES_SHOWN), "."),
+        short=short,
         data={"today": len(before), "after": len(after), "pods": tuple(labels)},
     )
 

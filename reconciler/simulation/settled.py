@@ -13,7 +13,7 @@ from reconciler.decisions.outcome.foreseen import Foreseen
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.work import Work
-from reconciler.plan.comparison import Impact, evicted_now
+from reconciler.plan.comparison import Impact, evicted_now, losing_data
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
 from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
@@ -308,6 +308,7 @@ def _impact(world: World, plan: Plan, at: Standing) -> Impact:
         nodes_gone=tuple(sorted(node.name for node in world.nodes if node.name not in there)),
         nodes_joined={name: count for name, count in sorted(at.joined.items()) if name in names},
         waiting=tuple(sorted(at.waiting)),
+        data_lost=losing_data(world, at.evicted),
     )
 
 

@@ -1,8 +1,11 @@
 """What a plan does to nodes and pods, counted."""
 
+import msgspec
+import pytest
+
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.comparison import Impact
+from reconciler.plan.comparison import Impact, losing_data
 from reconciler.plan.plan import GroupLine, NodeLine, NodeState, Ownership, OwnerState
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
 from reconciler.rendering.fold import Fold
@@ -87,3 +90,25 @@ def test_words():
         "- neutral: spot: new nodes 2 -> 0",
     ]
     assert told(before, before) == ["0 pods, 0 nodes"]
+
+
+@pytest.mark.parametrize(
+    ("traits", "lost"),
+    [
+        ({"local_volumes": ("scratch",)}, True),
+        ({"local_volumes": ("scratch", "cache"), "safe_local_volumes": ("cache",)}, True),
+        ({"local_volumes": ("scratch",), "safe_local_volumes": ("scratch",)}, False),
+        ({"local_volumes": ("scratch",), "safe_to_evict": "true"}, False),
+        ({}, False),
+    ],
+)
+def test_data_on_a_node_is_lost_unless_the_pod_calls_it_safe(traits: dict[str, object], lost: bool):
+    """Of those that are asked about alone."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    cluster.pods("web", 2, on=["general-1", "general-1"])
+    world = cluster.world()
+    world = msgspec.structs.replace(world, pod_traits=tuple(msgspec.structs.replace(one, **traits) for one in world.pod_traits))
+    named = world.pods.keys([0])
+    assert losing_data(world, named) == (tuple(named) if lost else ())
+    assert losing_data(world, ()) == ()

@@ -212,6 +212,19 @@ def test_more_pods_without_a_node_and_more_evictions(mixed_plan: Plan):
     assert graded(calmer) == [("note", "PodsPlaced")]
 
 
+def test_data_that_an_eviction_loses(mixed_plan: Plan):
+    """Evictions that lose nothing are told after those that do."""
+    shown = preview(
+        mixed_plan,
+        impact_before=Impact(evicted_settled=("a/1",), data_lost=("a/1",)),
+        impact_after=Impact(evicted_settled=("a/1", "a/2", "a/3"), data_lost=("a/1", "a/3")),
+    )
+    assert [(one.code, one.message) for one in consequences(shown)] == [
+        ("DataLost", "1 more pod loses data on its node (emptyDir, hostPath): a/3."),
+        ("Evictions", "2 more evictions (1 -> 3): a/2, a/3."),
+    ]
+
+
 def test_a_pod_that_loses_its_place_to_another_is_a_caution(mixed_plan: Plan):
     """As many wait as today, but others."""
     shown = preview(mixed_plan, impact_before=Impact(waiting=("a/1", "a/2")), impact_after=Impact(waiting=("b/1",)))

@@ -112,6 +112,11 @@ class PodTraits(msgspec.Struct, frozen=True, kw_only=True):
     grace_seconds: int = 30
     annotations: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def lost_volumes(self) -> tuple[str, ...]:
+        """The volumes on its node whose data an eviction loses: those that its annotation does not call safe."""
+        return tuple(name for name in self.local_volumes if name not in self.safe_local_volumes)
+
 
 class PodPhase(StrEnum):
     """`status.phase`."""

@@ -234,9 +234,8 @@ class DrainJudge:
     def _storage(self, traits: PodTraits) -> list[Because]:
         if self._rules.local_storage is BlockRule.ALLOW:
             return []
-        safe = frozenset(traits.safe_local_volumes)
-        unsafe = [name for name in traits.local_volumes if name not in safe]
+        unsafe = traits.lost_volumes
         if not unsafe:
             return []
         # A pod may have thousands, and each node repeats them.
-        return [LocalStorage(volumes=tuple(unsafe[:_MOST_NAMED]), more=max(0, len(unsafe) - _MOST_NAMED))]
+        return [LocalStorage(volumes=unsafe[:_MOST_NAMED], more=max(0, len(unsafe) - _MOST_NAMED))]
