@@ -2,18 +2,18 @@
 
 import msgspec
 
-from reconciler.cluster.target import TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide_ahead
-from reconciler.decisions.groups.effective_groups import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups, named_targets
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.picture import Pictures, picture
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import compare_policies
-from reconciler.policy.documents import Mode, PolicySet
-from reconciler.policy.loosening import loosened
+from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
+from reconciler.policy.loosening import FoundGroup, loosened
 from reconciler.policy.problems.findings import Problem
 from reconciler.simulation.settled import Rest, come_to_rest
 
@@ -52,7 +52,7 @@ def compare(
         head=after_side,
         plan=after.plan,
         changes=compare_policies(before_policy, after_policy, now_seconds),
-        loosened=loosened(before_policy, after_policy, now_seconds),
+        loosened=loosened(before_policy, after_policy, now_seconds, _found_groups(world, before_policy, after_policy)),
         comparison=comparison,
         impact_before=before.impact,
         impact_after=after.impact,
@@ -95,6 +95,33 @@ def _observed(
     sides = [{group.target: group.mode for group in effective_groups(world, policy, now_seconds)} for policy in (before, after)]
     first, second = (frozenset(target for target, mode in modes.items() if mode is Mode.OBSERVE) for modes in sides)
     return first, second
+
+
+def _found_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[FoundGroup, ...]:
+    """Groups of both policies that at least one of them discovers, where another document or tier counts under the other one."""
+    if not before.policy.discovery and not after.policy.discovery:
+        return ()
+    today = {one.target: one for one in named_targets(world, before)}
+    facts_of = {facts.ref: facts for facts in world.targets}
+    found = []
+    for later in named_targets(world, after):
+        earlier = today.get(later.target)
+        if earlier is None or (earlier.document is not None and later.document is not None):
+            continue
+        old, new = (one.document or (one.tier.name if one.tier is not None else None) for one in (earlier, later))
+        if old != new:
+            facts = facts_of.get(later.target)
+            size = (_target_size(facts, before.policy), _target_size(facts, after.policy))
+            found.append(FoundGroup(name=later.name, before=old, after=new, size=size))
+    return tuple(found)
+
+
+def _target_size(facts: TargetFacts | None, policy: NodeGroupPolicy) -> dict[str, int]:
+    """The bounds that the target itself names, where the policy reads them."""
+    if facts is None or policy.target_annotations is TargetAnnotations.IGNORE:
+        return {}
+    bounds = {"size.min": facts.min_size, "size.max": facts.max_size}
+    return {path: nodes for path, nodes in bounds.items() if nodes is not None}
 
 
 def _pictures(world: World, rest: Rest, before: Rest | None) -> Pictures:

@@ -4,7 +4,7 @@ Judged by effective values, group by group, as the levels merge them. The field 
 to be harmless or tighter. Whatever they do not say may loosen, and is told: a field that is added later needs no line here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
 
@@ -65,8 +65,21 @@ class Loosened(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="ca
     discovered: bool = False
 
 
-def loosened(before: PolicySet, after: PolicySet, now_seconds: int) -> tuple[Loosened, ...]:
-    """What becomes looser, the certain ones first, then by path. `now_seconds` (Unix time) says which holds have ended."""
+class FoundGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group that discovery finds under one policy at least, and that another document or tier counts for under the other one:
+    its NodeGroup, or the tier of one that has none (None: no tier). `size` are the bounds that its target names under either."""
+
+    name: str
+    before: NodeGroup | str | None
+    after: NodeGroup | str | None
+    size: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
+
+
+def loosened(
+    before: PolicySet, after: PolicySet, now_seconds: int, found_groups: Sequence[FoundGroup] = ()
+) -> tuple[Loosened, ...]:
+    """What becomes looser, the certain ones first, then by path. `now_seconds` (Unix time) says which holds have ended.
+    `found_groups` are those of the cluster whose documents or tiers differ; without them a cluster is not known."""
     own = _judged(_policy_values(before.policy), _policy_values(after.policy))
     found = [Loosened(path=path, before=old, after=new, certain=sure) for path, old, new, sure in own]
     together: dict[tuple[str, str, str, bool], list[str]] = {}
@@ -76,6 +89,12 @@ def loosened(before: PolicySet, after: PolicySet, now_seconds: int) -> tuple[Loo
         )  # fmt: skip
         for change in _judged(*sides):
             together.setdefault(change, []).append(name)
+    for one in found_groups:
+        for change in _judged(
+            _found_values(before.policy, one, 0, now_seconds), _found_values(after.policy, one, 1, now_seconds)
+        ):
+            names = together.setdefault(change, [])
+            names += [] if one.name in names else [one.name]
     for (path, old, new, sure), names in together.items():
         known = tuple(name for name in names if name)
         found.append(Loosened(path=path, before=old, after=new, certain=sure, groups=known, discovered=len(known) < len(names)))
@@ -136,6 +155,15 @@ def _group_values(policy: NodeGroupPolicy, group: NodeGroup | str | None, now_se
         if value.built_in is not None:
             values.setdefault(path, value.text(value.built_in).removesuffix("%"))
     return values
+
+
+def _found_values(policy: NodeGroupPolicy, group: FoundGroup, side: int, now_seconds: int) -> dict[str, str]:
+    """Both sides have the same target, whether a document names it or not, and its bounds count before those of defaults."""
+    document = (group.before, group.after)[side]
+    values = _group_values(policy, document, now_seconds)
+    own = _level_values(document) if isinstance(document, NodeGroup) else {}
+    values |= {path: str(nodes) for path, nodes in group.size[side].items() if path not in own}
+    return {path: value for path, value in values.items() if not _within(path, "target")}
 
 
 def _hold_text(hold: Hold) -> str:

@@ -17,7 +17,7 @@ from reconciler.decisions.platform_rules import doubles, strangers
 from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
 from reconciler.plan.reason import Reason
-from reconciler.policy.documents import Discovery, Headroom, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Window
+from reconciler.policy.documents import Discovery, Headroom, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Tier, Window
 from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text, effective_mode
 from reconciler.policy.values.schedule import last_opening
 from reconciler.values.instant import instant_text
@@ -242,19 +242,19 @@ def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, N
     return tuple(sorted(found, key=lambda entry: entry[0]))
 
 
-def effective_groups(world: World, policy: PolicySet, now_seconds: int) -> tuple[EffectiveGroup, ...]:
-    """All groups, by tier rank and name."""
-    return effective_view(world, policy, now_seconds)[0]
+class NamedTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A target that the policy sizes, what its group is called, and which tier takes it. `document` None: it was discovered."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    target: TargetRef
+    document: NodeGroup | None
+    tier: Tier | None
+    rank: int
 
 
-def platform_chooses(world: World | None, policy: PolicySet, target: TargetRef, now_seconds: int) -> bool:
-    """Whether a target may lose nodes without anybody choosing which; False for one of no group, and without a view."""
-    groups = effective_groups(world, policy, now_seconds) if world is not None else ()
-    return any(group.platform_chooses for group in groups if group.target == target)
-
-
-def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[tuple[EffectiveGroup, ...], Membership]:
-    """All groups by tier rank and name, with the membership whose positions follow that order."""
+def named_targets(world: World, policy: PolicySet) -> tuple[NamedTarget, ...]:
+    """All of them, by tier rank and name."""
     claimed = claimed_targets(policy, world)
     facts_of = {facts.ref: facts for facts in world.targets}
     discovered_names = Counter(ref.name for ref, document, _ in claimed if document is None)
@@ -268,8 +268,25 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
             name = f"{ref.namespace or ref.region}/{ref.name}" if clash else ref.name
             labels = facts_of[ref].labels
         tier, rank = tier_of(policy.policy, name, labels, document, item)
-        named.append((rank, name, ref, document, tier, labels))
-    named.sort(key=lambda entry: (entry[0], entry[1]))
+        named.append(NamedTarget(name=name, labels=labels, target=ref, document=document, tier=tier, rank=rank))
+    return tuple(sorted(named, key=lambda one: (one.rank, one.name)))
+
+
+def effective_groups(world: World, policy: PolicySet, now_seconds: int) -> tuple[EffectiveGroup, ...]:
+    """All groups, by tier rank and name."""
+    return effective_view(world, policy, now_seconds)[0]
+
+
+def platform_chooses(world: World | None, policy: PolicySet, target: TargetRef, now_seconds: int) -> bool:
+    """Whether a target may lose nodes without anybody choosing which; False for one of no group, and without a view."""
+    groups = effective_groups(world, policy, now_seconds) if world is not None else ()
+    return any(group.platform_chooses for group in groups if group.target == target)
+
+
+def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[tuple[EffectiveGroup, ...], Membership]:
+    """All groups by tier rank and name, with the membership whose positions follow that order."""
+    facts_of = {facts.ref: facts for facts in world.targets}
+    named = [(one.rank, one.name, one.target, one.document, one.tier, one.labels) for one in named_targets(world, policy)]
     members = membership(world, tuple((ref, document.nodes if document else None) for _, _, ref, document, _, _ in named))
     evidence = LabelEvidence.of(world)
     groups = tuple(
