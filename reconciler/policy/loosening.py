@@ -334,11 +334,28 @@ def _number_verdict(direction: str, old: str | None, new: str | None) -> bool | 
         from_nothing = old in (None, "Never")
         loosest_is_nothing = direction == Loosens.UP or (direction == Loosens.DOWN and "Never" not in (old, new))
         return True if from_nothing is not loosest_is_nothing else None
+    numbers = _numbers(old or "", new or "")
+    if numbers is None:
+        return False
+    return True if (numbers[1] > numbers[0]) is (direction != Loosens.DOWN) else None
+
+
+def _numbers(old: str, new: str) -> tuple[Fraction, Fraction] | None:
+    """Both as numbers of one unit; None: they are no numbers, or of two units."""
     for parse in (_percent, _seconds, _amount):
-        low, high = parse(old or ""), parse(new or "")
+        low, high = parse(old), parse(new)
         if low is not None and high is not None:
-            return True if (high > low) is (direction != Loosens.DOWN) else None
-    return False
+            return low, high
+    return None
+
+
+def ratio(old: str, new: str) -> Fraction | None:
+    """How many times the smaller of two values fits into the larger one. None where no number says so (from or to nothing, a
+    word, two units): that is further than any number."""
+    numbers = _numbers(old, new)
+    if numbers is None or min(numbers) <= 0:
+        return None
+    return max(numbers) / min(numbers)
 
 
 def _percent(text: str) -> Fraction | None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from fractions import Fraction
 
 import msgspec
 
@@ -10,7 +11,7 @@ from reconciler.plan.comparison import PlanComparison, left_over
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
-from reconciler.policy.loosening import Loosened
+from reconciler.policy.loosening import Loosened, ratio
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.alike import owner_label
@@ -334,7 +335,7 @@ _ITEM = re.compile(r"\[[^\]]*\]")
 def _loosens(loosened: Sequence[Loosened], plan: Plan) -> Iterator[Consequence]:
     """Everything else that lets more happen, and what may: nobody knows which of two schedules is the narrower one."""
     values = [one for one in loosened if one.path not in _OWN_SENTENCE]
-    for one in sorted(values, key=lambda value: (not value.certain, looser_rank(value.path), value)):
+    for one in sorted(values, key=lambda value: (not value.certain, *looser_order(value.path, value.before, value.after), value)):
         own = not one.groups and not one.discovered
         reaches = bool(plan.groups) if own else True
         whose: Sentence = () if own else (" (", *_reached(one.groups, discovered=one.discovered), ")")
@@ -355,6 +356,12 @@ def looser_rank(path: str) -> int:
     family = value_family(path)
     found = (rank for rank, name in enumerate(_FAMILIES, 1) if family == name or family.startswith(f"{name}."))
     return next(found, 0)
+
+
+def looser_order(path: str, before: str, after: str) -> tuple[int, bool, Fraction]:
+    """Sorts values that become looser, the gravest first: by field, then by how far each goes, furthest without a number."""
+    far = ratio(before, after)
+    return looser_rank(path), far is not None, -(far or Fraction(0))
 
 
 def value_family(path: str) -> str:

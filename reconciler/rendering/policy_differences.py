@@ -1,12 +1,13 @@
 """What differs of the policy itself: what becomes looser first, equal changes folded with a count."""
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import msgspec
 
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
-from reconciler.rendering.consequences import looser_rank, value_family
+from reconciler.rendering.consequences import looser_order, value_family
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.marked_lines import FEWER, MORE, OTHERWISE, Difference
 from reconciler.rendering.plain import listed
@@ -28,13 +29,13 @@ def policy_differences(changes: Sequence[PolicyChange], loosened: Sequence[Loose
     return tuple(_line(lot, fold) for lot in lots.values())
 
 
-def _gravity(change: PolicyChange, loose: frozenset[str]) -> tuple[int, int]:
-    """Whether it becomes looser, and how grave that is; then documents that come or go."""
+def _gravity(change: PolicyChange, loose: frozenset[str]) -> tuple[int | Fraction, ...]:
+    """Whether it becomes looser, how grave that is, and how far it goes; then documents that come or go."""
     if not change.path:
-        return 1, 0
+        return (1,)
     path = _effective(change.path)
     looser = path in loose or _item(path) in loose
-    return (0, looser_rank(path)) if looser else (2, 0)
+    return (0, *looser_order(path, change.before or "", change.after or "")) if looser else (2,)
 
 
 def _parents(path: str) -> Iterator[str]:

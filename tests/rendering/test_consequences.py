@@ -12,7 +12,7 @@ from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.change_figures import change_figures
 from reconciler.rendering.consequences import Code, Grade, consequences
 from reconciler.rendering.foreign_text import plain_sentence
-from reconciler.rendering.headline import headline
+from reconciler.rendering.headline import headline, told_consequences
 from reconciler.rendering.markdown.preview import preview_markdown
 from reconciler.rendering.text.preview import preview_text
 from reconciler.rendering.wording import rest_words
@@ -93,6 +93,32 @@ def test_loosened(mixed_plan: Plan):
         "This loosens size.max 40 -> 60 (big, small).",
         "This loosens budgets[a].nodes 1 -> 2.",
         "This may loosen windows[0 7 * * *].duration 1h -> 2h (big).",
+    )
+
+
+def test_of_one_field_the_value_that_goes_furthest_comes_first(mixed_plan: Plan):
+    """Twelve groups get one node more, and between them one gets 9000 and one has no unneeded time left."""
+    values = [looser("size.max", f"{most}", f"{most + 1}", f"a{most}") for most in range(10, 22)]
+    values += [looser("scaleDown.unneededTime", f"{most}m", f"{most - 1}m", f"a{most}") for most in range(10, 22)]
+    values += [looser("size.max", "17", "9000", "z"), looser("scaleDown.unneededTime", "30m", "0s", "z")]
+    (warnings,) = told_consequences(preview(mixed_plan, *values))
+    assert [plain_sentence(line) for line in warnings.lines] == [
+        "This loosens 13 values of size.max, such as size.max 17 -> 9000 (z).",
+        "This loosens 13 values of scaleDown.unneededTime, such as scaleDown.unneededTime 30m -> 0s (z).",
+    ]
+
+
+def test_further_is_told_by_the_ratio(mixed_plan: Plan):
+    """From nothing and to nothing is further than any number; a percentage is as far as a number."""
+    values = [
+        looser("budgets[b].nodes", "10%", "20%"), looser("budgets[a].nodes", "10", "11"), looser("budgets[d].nodes", "0", "1"),
+        looser("budgets[c].nodes", "1", "5"),
+    ]  # fmt: skip
+    assert told(mixed_plan, *values) == (
+        "This loosens budgets[d].nodes 0 -> 1.",
+        "This loosens budgets[c].nodes 1 -> 5.",
+        "This loosens budgets[b].nodes 10% -> 20%.",
+        "This loosens budgets[a].nodes 10 -> 11.",
     )
 
 
