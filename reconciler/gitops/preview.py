@@ -10,12 +10,14 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.picture import Pictures, picture
-from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.plan.preview import LaterEffect, Preview, PreviewSide
 from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
 from reconciler.policy.loosening import FoundGroup, loosened
 from reconciler.policy.problems.findings import Problem
+from reconciler.policy.values.schedule import openings_after
 from reconciler.simulation.settled import Rest, come_to_rest
+from reconciler.values.instant import instant_text
 
 
 def compare(
@@ -56,6 +58,7 @@ def compare(
         comparison=comparison,
         impact_before=before.impact,
         impact_after=after.impact,
+        later=_later((today, before_policy), (taken_over, after_policy), now_seconds, work_budget),
         untouched=tuple(line.name for line in after.plan.groups if line.name in earlier and line.name not in differing),
         warnings=warnings,
         pictures=_pictures(world, after, before) if pictured else None,
@@ -95,6 +98,43 @@ def _observed(
     sides = [{group.target: group.mode for group in effective_groups(world, policy, now_seconds)} for policy in (before, after)]
     first, second = (frozenset(target for target, mode in modes.items() if mode is Mode.OBSERVE) for modes in sides)
     return first, second
+
+
+_DAY_SECONDS = 24 * 3600
+_MOST_LATER = 3
+
+
+def _later(
+    before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_seconds: int, work_budget: int
+) -> tuple[LaterEffect, ...]:
+    """Where both policies come to at the first instants of the next day at which a window opens or a hold ends that differs."""
+    found = []
+    for instant in sorted(_turns(before, after, now_seconds))[:_MOST_LATER]:
+        impacts = [_decided(world, policy, Memory(), instant, work_budget)[0].impact for world, policy in (before, after)]
+        if impacts[0] != impacts[1]:
+            found.append(LaterEffect(at=instant_text(instant), impact_before=impacts[0], impact_after=impacts[1]))
+    return tuple(found)
+
+
+def _turns(before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_seconds: int) -> set[int]:
+    if not any(_names_times(policy) for _, policy in (before, after)):
+        return set()
+    today, then = ({group.target: group for group in effective_groups(*side, now_seconds)} for side in (before, after))
+    end, turns = now_seconds + _DAY_SECONDS, set()
+    for target in {*today, *then}:
+        old, new = today.get(target), then.get(target)
+        windows = [() if group is None else group.windows for group in (old, new)]
+        for window in {*windows[0]} ^ {*windows[1]}:
+            turns.add(next(openings_after(window.schedule, window.time_zone, now_seconds), end))
+        holds = [None if group is None else group.hold_until_seconds for group in (old, new)]
+        if holds[0] != holds[1]:
+            turns |= {until for until in holds if until is not None}
+    return {instant for instant in turns if now_seconds < instant < end}
+
+
+def _names_times(policy: PolicySet) -> bool:
+    levels = (policy.policy.defaults, *(tier.defaults for tier in policy.policy.tiers), *policy.groups)
+    return any(level.windows or level.hold is not None for level in levels)
 
 
 def _found_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[FoundGroup, ...]:

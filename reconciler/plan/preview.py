@@ -36,12 +36,23 @@ class SnapshotSeen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     age_seconds: int | None = None
 
 
+class LaterEffect(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What both policies come to at an instant at which a window opens or a hold ends that only one of them has.
+
+    `at` is RFC 3339. The demand is that of now."""
+
+    at: str
+    impact_before: Impact
+    impact_after: Impact
+
+
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """`comparison` None: there is nothing to compare with, `no_base` says why, and `plan` stands alone.
 
     `loosened` are values that let more happen than before.
     `untouched` are groups of both policies that do not differ. `warnings` are problems of the head's files that are no errors.
     `pictures` are there where somebody wants to see them, and are not told anew by the digest.
+    `later` are effects of the next day, in order, where windows or holds differ.
     `sizes` are declared sizes and bounds of manifests that the change touches, which the plans do not know.
     `replay` is what demand of the past comes to under both, where that was asked for. `snapshot` None: a live cluster.
     """
@@ -54,6 +65,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     comparison: PlanComparison | None = None
     impact_before: Impact = Impact()
     impact_after: Impact = Impact()
+    later: tuple[LaterEffect, ...] = ()
     untouched: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     sizes: tuple[SizeChange, ...] = ()
@@ -66,7 +78,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def changed(self) -> bool:
         """Whether the policy, a declared size or the decision differs; without a base everything is new."""
-        if self.comparison is None or self.changes or self.sizes:
+        if self.comparison is None or self.changes or self.sizes or self.later:
             return True
         return not self.comparison.empty or self.impact_before != self.impact_after
 
@@ -80,6 +92,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
             self.changes, self.loosened, self.comparison, self.impact_before, self.impact_after, self.untouched, self.warnings,
             self.no_base, self.base_problems, plan,
         )  # fmt: skip
+        if self.later:
+            told = (*told, self.later)
         if self.sizes:
             told = (*told, self.sizes)
         if self.replay is not None:

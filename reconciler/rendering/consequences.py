@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import msgspec
 
-from reconciler.plan.comparison import PlanComparison, left_over
+from reconciler.plan.comparison import Impact, PlanComparison, left_over
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
@@ -39,6 +39,7 @@ class Code(StrEnum):
     NODES_REMOVED = "NodesRemoved"
     DATA_LOST = "DataLost"
     EVICTIONS = "Evictions"
+    LATER = "Later"
     OTHER_NODES_REMOVED = "OtherNodesRemoved"
     GROUPS_LEAVE = "GroupsLeave"
     GROUPS_COME = "GroupsCome"
@@ -85,6 +86,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *_nodes_removed(preview),
         *_data_lost(preview),
         *_evictions(preview),
+        *_later(preview),
         *_groups(comparison, preview.plan),
         *_problems(comparison),
         *_policy_warnings(preview.warnings),
@@ -240,6 +242,51 @@ def _data_lost(preview: Preview) -> Iterator[Consequence]:
         short=short,
         data={"today": len(before), "after": len(after), "pods": tuple(labels)},
     )
+
+
+def _later(preview: Preview) -> Iterator[Consequence]:
+    """What happens only when a window opens or a hold ends: of nodes and pods, what is not told for now. New nodes are a note."""
+    group_of = {line.node: line.group or "no group" for line in preview.plan.nodes}
+    told: set[tuple[object, ...]] = set()
+    for later in preview.later:
+        before, after = later.impact_before, later.impact_after
+        goes = sorted({*after.nodes_gone} - {*before.nodes_gone} - {*preview.impact_after.nodes_gone})
+        lost = left_over(left_over(after.waiting, before.waiting), preview.impact_after.waiting)
+        come = max(
+            0, _joins(later.impact_after, later.impact_before) - max(0, _joins(preview.impact_after, preview.impact_before))
+        )
+        evicted = max(0, len(after.evicted_settled) - len(before.evicted_settled))
+        key = tuple(goes), tuple(lost), come
+        if not any(key) or key in told:
+            continue
+        told.add(key)
+        groups = tuple(sorted({group_of.get(node, "no group") for node in goes}))
+        parts: list[tuple[str, Sentence]] = []
+        if lost:
+            words = f"{count(len(lost), 'more pod')} {_verb(len(lost), 'has', 'have')} nowhere to run"
+            parts.append((words, (": ", *names_listed(_labels(lost), NAMES_SHOWN))))
+        if goes:
+            words = f"{count(len(goes), 'more node')} {_verb(len(goes), 'is', 'are')} removed"
+            parts.append((words, (", of ", *names_listed(groups, NAMES_SHOWN), f", with {count(evicted, 'more eviction')}")))
+        if come:
+            parts.append((f"{count(come, 'more node')} {_verb(come, 'is', 'are')} added", ()))
+        sentence: list[str] = []
+        for words, names in parts:
+            sentence += [*(("; ",) if sentence else ()), words, *names]
+        yield Consequence(
+            grade=Grade.CAUTION if goes or lost else Grade.NOTE,
+            code=Code.LATER,
+            told=("At ", Foreign(later.at), ", with the pods of now: ", *sentence, "."),
+            short=f"within a day {parts[0][0]}",
+            data={
+                "at": later.at, "nodes": tuple(goes), "pods": tuple(_labels(lost)), "evictions": evicted, "groups": groups,
+                "nodesAdded": come,
+            },
+        )  # fmt: skip
+
+
+def _joins(after: Impact, before: Impact) -> int:
+    return sum(after.nodes_joined.values()) - sum(before.nodes_joined.values())
 
 
 def _groups(comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:

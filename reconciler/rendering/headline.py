@@ -44,7 +44,7 @@ def headline(preview: Preview) -> Sentence:
 
 def _nothing_moves(preview: Preview) -> bool:
     found = preview.comparison
-    return found is not None and not found.actions and preview.impact_before == preview.impact_after
+    return found is not None and not found.actions and not preview.later and preview.impact_before == preview.impact_after
 
 
 def _without_effect(preview: Preview) -> str:
