@@ -72,23 +72,16 @@ def change_figures(preview: Preview) -> tuple[ChangeFigure, ...]:
 
 
 def coming(comparison: PlanComparison) -> tuple[GroupLine, ...]:
-    """Groups that the policy has only after the change. One that is renamed keeps its target and does not come."""
-    left = {pair.before.target for pair in comparison.groups if pair.before is not None and pair.after is None}
-    return tuple(
-        pair.after
-        for pair in comparison.groups
-        if pair.before is None and pair.after is not None and pair.after.target not in left
-    )
+    """Groups whose target the policy has only after the change. One that is renamed keeps its target and does not come; one that
+    gets another target does."""
+    left = {line.target for line in _side(comparison.groups, 0)}
+    return tuple(line for line in _side(comparison.groups, 1) if line.target not in left)
 
 
 def leaving(comparison: PlanComparison) -> tuple[GroupLine, ...]:
-    """Groups that the policy has only today."""
-    came = {pair.after.target for pair in comparison.groups if pair.before is None and pair.after is not None}
-    return tuple(
-        pair.before
-        for pair in comparison.groups
-        if pair.after is None and pair.before is not None and pair.before.target not in came
-    )
+    """Groups whose target the policy has only today."""
+    came = {line.target for line in _side(comparison.groups, 1)}
+    return tuple(line for line in _side(comparison.groups, 0) if line.target not in came)
 
 
 def requests_taken_back(comparison: PlanComparison) -> tuple[Counter[str], Counter[str]]:

@@ -292,6 +292,11 @@ def _joins(after: Impact, before: Impact) -> int:
 def _groups(comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
     """Groups that leave keep their size and nobody sizes them; those that come are written to where the policy writes."""
     writes = plan.mode != "Observe"
+    retargeted = {
+        pair.either.name
+        for pair in comparison.groups
+        if pair.before is not None and pair.after is not None and pair.before.target != pair.after.target
+    }
     held = tuple(
         pair.after
         for pair in comparison.groups
@@ -313,10 +318,11 @@ def _groups(comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
     ):  # fmt: skip
         if groups:
             names, verb = tuple(line.name for line in groups), one if len(groups) == 1 else several
+            labels = tuple(f"{line.target} of {line.name}" if line.name in retargeted else line.name for line in groups)
             yield Consequence(
                 grade=grade,
                 code=code,
-                told=(*names_listed(names, NAMES_SHOWN), f" {verb}{one_more if len(groups) == 1 else several_more}."),
+                told=(*names_listed(labels, NAMES_SHOWN), f" {verb}{one_more if len(groups) == 1 else several_more}."),
                 short=f"{count(len(groups), 'group')} {verb}",
                 data={"groups": names, "nodes": _nodes_of(groups)},
             )

@@ -8,6 +8,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.gitops.preview import compare
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Mode, PolicySet
+from reconciler.rendering.change_figures import change_figures
 from reconciler.rendering.consequences import consequences
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
@@ -95,3 +96,22 @@ def test_a_group_that_observes_beside_others_is_held_on_both_sides(world: World)
     (busy,) = (line for line in shown.plan.groups if line.name == "busy")
     assert (busy.held, busy.current, busy.settled, busy.wanted) == (True, 1, 1, 3)
     assert len(shown.impact_before.waiting) == len(shown.impact_after.waiting) == 2
+
+
+def test_a_group_that_gets_another_target(world: World) -> None:
+    """`busy` goes to the target of `calm`: its own one keeps its one node, which nobody sizes any more."""
+    other = msgspec.structs.replace(node_group("busy", max=9), target=node_group("calm").target)
+    shown = _preview(world, policy(node_group("busy", max=1)), policy(other))
+    assert "MachineDeployment prod/busy of busy leaves the policy: its target keeps its size." in _sentences(shown)
+    assert "MachineDeployment prod/calm of busy comes into the policy, which sizes it from now on." in _sentences(shown)
+    nodes = change_figures(shown)[0]
+    assert (nodes.today, nodes.after) == (2, 2)
+
+
+def test_two_groups_that_change_their_targets(world: World) -> None:
+    """No target leaves, none comes."""
+    names = {"busy": "calm", "calm": "busy"}
+    swapped = [msgspec.structs.replace(node_group(name, max=1), target=node_group(other).target) for name, other in names.items()]
+    shown = _preview(world, policy(node_group("busy", max=1), node_group("calm", max=1)), policy(*swapped))
+    assert not any("leave" in told or "come" in told for told in _sentences(shown))
+    assert (change_figures(shown)[0].today, change_figures(shown)[0].after) == (2, 2)
