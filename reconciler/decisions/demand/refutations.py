@@ -36,6 +36,9 @@ class Refutations:
         return self._known[key]
 
     def _refuted(self, group: GroupDraft, shape: int) -> TemplateRefuted | None:
+        if group.order is not None and shape in self._draft.zone_minded:
+            # Nodes of another zone than the next one's say nothing about it.
+            return None
         said = ""
         for node in (nodes := self._empty_nodes(group)):
             objection = self._objection(node, shape)

@@ -12,8 +12,8 @@ from reconciler.decisions.growth.cost.rearrange import LEAST_COST, GrownNode, Gr
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
 from reconciler.decisions.growth.filling import Filling, open_domains
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
+from reconciler.decisions.growth.zones import place, rejection
 from reconciler.decisions.reasons.pods import (
-    GroupRejects,
     GroupsExhausted,
     NewNode,
     NoGroupFits,
@@ -28,8 +28,6 @@ from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.packing import label_keys
-
-_MOST_CHARACTERS = 2_000
 
 
 def heal_minimums(draft: Draft) -> None:
@@ -61,7 +59,7 @@ def fill_existing(draft: Draft, queue: Queue) -> None:
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue
-        for node, placed in draft.state.place(shape, count):
+        for node, placed in place(draft, shape, count):
             name = draft.state.name(node)
             group = owner.get(node)
             if group is None:
@@ -89,11 +87,20 @@ def grow_for(draft: Draft, queue: Queue) -> None:
         trusted = expanders[:1] == (Expander.LEAST_COST,) and not any(
             refutations.of(one, shape) for one in tier for shape in asked
         )
-        if trusted and not draft.work.exhausted:
+        if trusted and not draft.work.exhausted and not _in_zones(draft, growth):
             found = rearrange(draft, tier, growth)
             if found is not None:
                 _serve_again(draft, queue, found, *before)
                 _grow_tier(draft, queue, tier, growth, expanders, refutations)
+
+
+def _in_zones(draft: Draft, growth: Growth) -> bool:
+    """Whether pods that mind the zone are on new nodes whose zones follow from their order, which no other mix keeps."""
+    return bool(draft.zone_minded) and any(
+        draft.groups[node.position].order is not None and shape in draft.zone_minded
+        for node in growth.nodes()
+        for shape, _ in node.load
+    )
 
 
 def _is_refuted(draft: Draft, refutations: Refutations, group: GroupDraft, shape: int) -> bool:
@@ -202,7 +209,7 @@ def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
         pod = draft.state.pod_shape(shape)
         if not (pod.spread or pod.affinity) or not draft.shares.spend(shape, pod.namespace, draft.state.node_count):
             continue
-        for node, placed in draft.state.place(shape, count):
+        for node, placed in place(draft, shape, count):
             growth.note(shape, node, placed)
             owner = owner or {node: group for group in draft.groups for node in group.new_nodes}
             group = owner.get(node)
@@ -219,7 +226,10 @@ def _commit(draft: Draft, queue: Queue, choice: Choice, others: tuple[str, ...])
     option = choice.option
     group = draft.groups[option.position]
     together, apart = siblings(draft, group)
-    shares = _share(draft, queue, choice, together) if len(together) > 1 else _keep(draft, queue, choice)
+    fixed = any(one.order is not None for one in together) and any(
+        shape in draft.zone_minded for shape, _ in option.bindings.served
+    )
+    shares = _share(draft, queue, choice, together) if len(together) > 1 and not fixed else _keep(draft, queue, choice)
     for position, (nodes, pods) in shares.items():
         pending = PendingPods(
             pods=pods, nodes=nodes, expander=choice.expander, compared=choice.compared, others=others, apart=apart
@@ -310,12 +320,6 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
         queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *details)))
 
 
-def _readable(text: str) -> str:
-    """Without what nobody reads: a rejection repeats what is written in a pod, for each group."""
-    more = len(text) - _MOST_CHARACTERS
-    return text if more <= 0 else f"{text[:_MOST_CHARACTERS]}… ({more} characters more)"
-
-
 def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
     able: list[str] = []
     details: list[Reason] = []
@@ -326,14 +330,9 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
             if stop is not None:
                 details.append(stop.reason())
             continue
-        mark = draft.state.mark()
-        node = draft.state.add_node(f"{group.group.name}-try", template, group.daemons)
-        verdict = draft.state.verdict(shape, node)
-        draft.state.undo(mark)
-        if verdict:
-            why = _readable("; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict))
-            plugins = tuple(rejection.plugin for rejection in verdict)
-            details.append(GroupRejects(group=group.group.name, plugins=plugins, why=why).reason())
+        rejected = rejection(draft, group, template, shape)
+        if rejected is not None:
+            details.append(rejected.reason())
             continue
         refuted = refutations.of(group, shape)
         if refuted is not None:

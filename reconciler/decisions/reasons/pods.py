@@ -92,6 +92,22 @@ class GroupRejects(Because, frozen=True, kw_only=True):
     template = "{group}: {why}"
 
 
+class ZoneNotCertain(Because, frozen=True, kw_only=True):
+    """The pod would run on new nodes of one zone of a group and not of another, and the platform chooses the zone."""
+
+    code = "ZoneNotCertain"
+    group: str
+    zones: tuple[str, ...]
+    zone: str
+    why: str
+
+    def sentence(self) -> str:
+        """Where the next node may come, and what speaks against the pod there."""
+        where = self.zones[0] if len(self.zones) == 1 else f"any of {', '.join(self.zones)}"
+        refused = f"in {self.zone} it would not run the pod: {self.why}"
+        return f"{self.group}: the platform puts its next node in {where}, and {refused}"
+
+
 class TemplateRefuted(Because, frozen=True, kw_only=True):
     """The template of a group accepts the pod, and an empty node that came of it does not: another one would not help."""
 
