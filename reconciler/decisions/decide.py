@@ -6,7 +6,7 @@ from itertools import groupby
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.gangs import gangs, given_up, place_nominated, second_chances, without
+from reconciler.decisions.demand.gangs import gangs, given_up, place_beside_nominated, place_nominated, second_chances, without
 from reconciler.decisions.demand.pending import Queue, Served, pending_demand
 from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.draft import Draft, GroupDraft
@@ -186,6 +186,7 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
     draft.replace_leaving()
     heal_minimums(draft)
     fill_existing(draft, queue)
+    place_beside_nominated(draft, queue, nominated)
     grow_for(draft, queue)
     for_headroom = keep_headroom(draft)
     explain_rest(draft, queue)

@@ -30,6 +30,21 @@ class RoomAfterOthers(Because, frozen=True, kw_only=True):
         return f"{self.node}, which kube-scheduler has nominated, has room once {others} of lower priority {are} gone, {due}"
 
 
+class RoomBesideOthers(Because, frozen=True, kw_only=True):
+    """Pods that end for another pod, which kube-scheduler nominated for their node, leave room for this one as well."""
+
+    code = "RoomBesideOthers"
+    node: str
+    ending: int
+    until: str
+
+    def sentence(self) -> str:
+        """Where, how many end, and when they should be gone."""
+        are = "is" if self.ending == 1 else "are"
+        gone = f"once {count_text(self.ending, 'pod')} of lower priority {are} gone, due at {self.until}"
+        return f"{self.node} has room for it beside the pod that kube-scheduler has nominated, {gone}"
+
+
 class RoomOnUpcoming(Because, frozen=True, kw_only=True):
     """A node that is already on its way will have room."""
 
