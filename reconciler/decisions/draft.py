@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import compress
 
 import msgspec
@@ -16,6 +17,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
+from reconciler.decisions.reasons.pods import TemplateRefuted
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation, too_many
@@ -89,7 +91,8 @@ class GroupDraft:
 
 class Draft:
     """Everything that the steps of one decision share. `protected` are nodes that headroom stands on, `promised` those that
-    take pods of nodes that are leaving already. What `state` binds from `begun` on was decided."""
+    take pods of nodes that are leaving already. What `state` binds from `begun` on was decided. `refuted`: what nodes say against
+    a template, by group and pod shape (None: they do not)."""
 
     def __init__(
         self,
@@ -102,6 +105,7 @@ class Draft:
         groups: tuple[GroupDraft, ...],
         members: Membership,
         states: tuple[NodeState, ...],
+        policy_digest: str = "",
     ) -> None:
         self.world = world
         self.policy = policy
@@ -112,6 +116,8 @@ class Draft:
         self.groups = groups
         self.members = members
         self.states = states
+        self.policy_digest = policy_digest
+        self.refuted: dict[tuple[int, int], TemplateRefuted | None] = {}
         self.limits = LimitLedger(policy.limits)
         self.added = 0
         self.protected: set[int] = set()
@@ -228,6 +234,13 @@ class Draft:
             pairs = set(zip(pods.shape, pods.traits, strict=True)) if down else set()
             self._staying = frozenset(shape for shape, traits in pairs if traits in down)
         return self._staying
+
+    @cached_property
+    def busy(self) -> frozenset[int]:
+        """Nodes with a pod that does not go down with its node."""
+        pods, staying = self.world.pods, self.staying_shapes()
+        nodes, shapes = pods.node, pods.shape
+        return frozenset(nodes[row] for row in pods.running() if shapes[row] not in staying)
 
     def growth_stop(self, draft: GroupDraft) -> Because | None:
         """Why the group may not grow at all; None when it may."""

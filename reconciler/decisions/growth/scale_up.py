@@ -14,6 +14,7 @@ from reconciler.decisions.growth.filling import Filling, open_domains
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
 from reconciler.decisions.growth.zones import place, rejection
 from reconciler.decisions.reasons.pods import (
+    GroupRejects,
     GroupsExhausted,
     NewNode,
     NoGroupFits,
@@ -21,11 +22,12 @@ from reconciler.decisions.reasons.pods import (
     RoomOnNode,
     RoomOnUpcoming,
     ShareUsed,
+    TemplateRefuted,
 )
 from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
 from reconciler.decisions.reasons.sizes import GrownWhole, MinNotReached, PendingPods
 from reconciler.plan.plan import PodOutcome
-from reconciler.plan.reason import Reason
+from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.packing import label_keys
 
@@ -141,6 +143,8 @@ def _grow_tier(
         choice = choose(options, expanders, near)
         group = draft.groups[choice.option.position]
         vain = frozenset(shape for shape, _ in choice.option.bindings.served if refutations.of(group, shape) is not None)
+        for shape in vain:
+            _note(draft, group, shape, refutations)
         if vain:
             refuted[group.position] = refuted.get(group.position, frozenset()) | vain
             continue
@@ -320,6 +324,25 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
         queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *details)))
 
 
+def _note(draft: Draft, group: GroupDraft, shape: int, refutations: Refutations) -> None:
+    seen = refutations.of(group, shape)
+    if isinstance(seen, TemplateRefuted):
+        draft.refuted[group.position, shape] = seen
+
+
+def _note_smaller(draft: Draft, group: GroupDraft, shape: int, rejected: Because) -> None:
+    """A node that has less than the template promises, so that the pod would be accepted again once the node is gone."""
+    stated = group.group.stated
+    if stated is None or stated == group.group.template or not isinstance(rejected, GroupRejects):
+        return
+    mark = draft.state.mark()
+    fits = draft.state.fits(shape, draft.state.add_node(f"{group.group.name}-try", stated, group.daemons))
+    draft.state.undo(mark)
+    if fits and group.group.made_of_template:
+        node = min(group.group.made_of_template)
+        draft.refuted[group.position, shape] = TemplateRefuted(group=group.group.name, node=node, why=rejected.why)
+
+
 def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
     able: list[str] = []
     details: list[Reason] = []
@@ -332,10 +355,12 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
             continue
         rejected = rejection(draft, group, template, shape)
         if rejected is not None:
+            _note_smaller(draft, group, shape, rejected)
             details.append(rejected.reason())
             continue
         refuted = refutations.of(group, shape)
         if refuted is not None:
+            _note(draft, group, shape, refutations)
             details.append(refuted.reason())
             continue
         able.append(group.group.name)

@@ -134,6 +134,21 @@ class TemplateRefuted(Because, frozen=True, kw_only=True):
     template = "{group} would not help, though its template accepts the pod: its node {node} is empty and rejects it: {why}"
 
 
+class TemplateRefutedBefore(Because, frozen=True, kw_only=True):
+    """A node that came of the group's template did not help such a pod, and is gone by now."""
+
+    code = "TemplateRefutedBefore"
+    group: str
+    node: str
+    why: str
+    until: str
+
+    template = (
+        "{group} did not help such a pod: its node {node} came and rejected it: {why}; it is tried again from {until}, or when "
+        "the policy or the target changes"
+    )
+
+
 class Expendable(Because, frozen=True, kw_only=True):
     """The pod's priority is below the cut-off: it runs on spare room only."""
 
