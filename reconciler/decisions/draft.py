@@ -322,12 +322,17 @@ class Draft:
         """Of the next new node of the group, where its zone matters."""
         return draft.order.landing(self.coming(draft)) if draft.order is not None else None
 
-    def elsewhere(self) -> dict[int, tuple[NodeShape, ...]]:
-        """Nodes to come whose zone is open, with what they are in the other zones that are possible."""
+    def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, tuple[NodeShape, ...]]:
+        """Nodes to come whose zone is open, with what they are in the other zones that are possible. `trials` are further ones of
+        the group `trying`. Once each of the zones with the fewest has got one, which of them is where makes no difference."""
         found = {}
         for draft in self.groups:
-            if draft.order is not None:
-                for number, node in enumerate((*draft.upcoming_nodes, *draft.new_nodes)):
-                    if others := draft.order.landing(number).others:
-                        found[node] = others
+            if draft.order is None:
+                continue
+            nodes = [*draft.upcoming_nodes, *draft.new_nodes, *(trials if draft is trying else ())]
+            for number in range(len(nodes) - 1, -1, -1):
+                landing = draft.order.landing(number)
+                if landing.last < len(nodes):
+                    break
+                found[nodes[number]] = landing.others
         return found

@@ -53,6 +53,15 @@ def test_a_pod_of_one_zone_is_promised_only_what_is_certain(zones: str, zone: st
     assert group(_bound(_nodes(zones), zone), "g").desired == size
 
 
+@pytest.mark.parametrize(("zones", "pods", "size"), [("", 24, 3), ("abc", 24, 6), ("", 25, 4)])
+def test_nodes_are_filled_before_the_next_comes(zones: str, pods: int, size: int) -> None:
+    """Eight pods of half a core a node, in three zones."""
+    cluster = _nodes(zones)
+    cluster.pods("w", pods, cpu="500m", shape=SPREAD | {"labels": (("app", "w"),)})
+    cluster.pods("fill", len(zones), cpu="1", on=[f"g-{number}" for number in range(len(zones))])
+    assert group(plan_of(cluster.world(), RULES), "g").desired == size
+
+
 def test_why_a_pod_of_one_zone_gets_no_node() -> None:
     line = pod(_bound(_nodes("a"), "b"), "shop/bound-1")
     assert codes(line) == ["NoGroupFits", "ZoneNotCertain"]
@@ -100,7 +109,7 @@ def test_what_is_bought_is_bought_once() -> None:
     assert group(plan, "g").settled == 6
 
 
-def _seats(zones: str, rng: random.Random, new: int, pods: int, shape: dict[str, object], selected: str) -> int:
+def _seats(zones: str, rng: random.Random, new: int, pods: int, cpu: str, shape: dict[str, object], selected: str) -> int:
     """How many of the pods run once the platform has put `new` nodes where it likes among the zones with the fewest."""
     for _ in range(new):
         counts = Counter({zone: zones.count(zone) for zone in "abc"})
@@ -112,7 +121,7 @@ def _seats(zones: str, rng: random.Random, new: int, pods: int, shape: dict[str,
         after.machine(name, ref, node=name)
         if number < len(zones) - new:
             after.pods(f"old-{number}", cpu="3", on=name, labels={"app": "w"})
-    after.pods("w", pods, cpu="3", shape=shape, node_selector={ZONE: selected} if selected else None)
+    after.pods("w", pods, cpu=cpu, shape=shape, node_selector={ZONE: selected} if selected else None)
     world = after.world()
     waiting = next(world.pods.shape[index] for index in world.pods.pending())
     state = SchedulingState(world)
@@ -124,13 +133,13 @@ def test_promised_pods_run_wherever_the_platform_puts_the_nodes(_: int) -> None:
     seed = secrets.randbits(32)
     rng = random.Random(seed)
     zones = "".join(rng.choices("abc", k=rng.randrange(1, 7)))
-    pods, skew = rng.randrange(1, 7), rng.choice((1, 2))
+    pods, skew, cpu = rng.randrange(1, 20), rng.choice((1, 2)), rng.choice(("3", "1500m", "500m"))
     spread = SpreadConstraint(topology_key=ZONE, max_skew=skew, selector=selector(app="w"))
     shape, selected = ({"spread": (spread,)}, "") if rng.random() < 0.7 else ({}, rng.choice("abc"))
     cluster = _nodes(zones)
-    cluster.pods("w", pods, cpu="3", shape=shape, node_selector={ZONE: selected} if selected else None)
+    cluster.pods("w", pods, cpu=cpu, shape=shape, node_selector={ZONE: selected} if selected else None)
     plan = plan_of(cluster.world(), RULES)
-    promised = sum(line.outcome is PodOutcome.TRIGGERS_SCALE_UP for line in plan.pods)
+    promised = sum(line.outcome is not PodOutcome.UNPLACEABLE for line in plan.pods)
     new = group(plan, "g").desired - len(zones)
     for _turn in range(5):
-        assert _seats(zones, rng, new, pods, shape, selected) >= promised, f"seed {seed}"
+        assert _seats(zones, rng, new, pods, cpu, shape, selected) >= promised, f"seed {seed}"

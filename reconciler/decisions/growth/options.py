@@ -93,35 +93,35 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
         return None
     state, mark = draft.state, draft.state.mark()
     nodes: dict[int, int] = {}
-    elsewhere: dict[int, tuple[NodeShape, ...]] = draft.elsewhere() if group.order is not None else {}
     coming = draft.coming(group)
     bindings: list[tuple[int, int, int]] = []
     for shape, count in waiting:
         if not draft.shares.spend(shape, draft.namespace(shape), len(nodes) + 1):
             continue
         left = count
-        for node, many in place(draft, shape, count, list(nodes), elsewhere) if nodes else ():
+        for node, many in place(draft, shape, count, list(nodes), draft.elsewhere(group, nodes)) if nodes else ():
             bindings.append((shape, nodes[node], many))
             left -= many
         while left and len(nodes) < room:
             before = state.mark()
             (node,) = draft.open(group, [f"{group.group.name}-try-{len(nodes)}"], template, coming + len(nodes))
-            if group.order is not None:
-                elsewhere[node] = group.order.landing(coming + len(nodes)).others
-            many = sum(bound for _, bound in place(draft, shape, left, [node], elsewhere))
+            many = sum(bound for _, bound in place(draft, shape, left, [node], draft.elsewhere(group, [*nodes, node])))
             if not many:
                 state.undo(before)
                 break
             nodes[node] = len(nodes)
             bindings.append((shape, nodes[node], many))
             left -= many
+            if left and group.order is not None and shape in draft.zone_minded:
+                # A pod more in one zone frees a place in the others.
+                for older, many in place(draft, shape, left, list(nodes), draft.elsewhere(group, nodes)):
+                    bindings.append((shape, nodes[older], many))
+                    left -= many
             more = 0 if shape in draft.zone_minded else min(room - len(nodes), -(-left // many))
             if more > 0 and state.node_local(shape):
                 # Every further node would take as many: they are opened and filled at once.
                 names = [f"{group.group.name}-try-{len(nodes) + number}" for number in range(more)]
                 opened = draft.open(group, names, template, coming + len(nodes))
-                if group.order is not None:
-                    elsewhere |= {one: group.order.landing(coming + len(nodes) + at).others for at, one in enumerate(opened)}
                 nodes.update(zip(opened, range(len(nodes), len(nodes) + more), strict=True))
                 for node, many in state.place(shape, left, array("i", opened)):
                     bindings.append((shape, nodes[node], many))

@@ -16,14 +16,18 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.situation.group_situation import GroupSituation
 
+_NEVER = 1 << 40
+
 
 class Landing(msgspec.Struct, frozen=True):
     """One node that is to come: the `zones` that it may come in, as far as those before it are where they are taken to be.
-    `shape` is the node in the first of them, `others` in the rest."""
+    `shape` is the node in the first of them, `others` in the rest. `last` is the number of the node with which each of these
+    zones has got one."""
 
     zones: tuple[str, ...]
     shape: NodeShape
     others: tuple[NodeShape, ...] = ()
+    last: int = -1
 
 
 class ZoneOrder:
@@ -43,7 +47,7 @@ class ZoneOrder:
 
     def _any(self) -> Landing:
         zones = tuple(self._shapes)
-        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]))
+        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]), _NEVER)
 
     def _next(self) -> Landing:
         if self._counts is None:
@@ -51,7 +55,8 @@ class ZoneOrder:
         fewest = min(self._counts[zone] for zone in self._shapes)
         zones = tuple(zone for zone in self._shapes if self._counts[zone] == fewest)
         self._counts[zones[0]] += 1
-        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]))
+        last = len(self._landings) + len(zones) - 1
+        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]), last)
 
 
 def zone_order(
