@@ -131,7 +131,9 @@ class ClusterBuilder:
         self._targets[ref] = msgspec.structs.replace(facts, **fields)
         return ref
 
-    def machine(self, name: str, target: TargetRef, *, node: str = "", created: int | None = None, failed: str = "") -> None:
+    def machine(
+        self, name: str, target: TargetRef, *, node: str = "", created: int | None = None, failed: str = "", zone: str = ""
+    ) -> None:
         """A Machine of a target; without `node` it is still on its way."""
         phase = "Failed" if failed else ("Running" if node else "Provisioning")
         self._machines.append(
@@ -144,6 +146,7 @@ class ClusterBuilder:
                 created_seconds=created or self.created,
                 failed=failed,
                 phase=phase,
+                zone=zone,
             )
         )
 

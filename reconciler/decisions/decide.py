@@ -6,9 +6,10 @@ from itertools import groupby
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.gangs import gangs, given_up, place_nominated, second_chances, without
+from reconciler.decisions.demand.gangs import gangs, given_up, place_beside_nominated, place_nominated, second_chances, without
 from reconciler.decisions.demand.pending import Queue, Served, pending_demand
 from reconciler.decisions.demand.purchase import Demand
+from reconciler.decisions.demand.refutations import remembered as remembered_refutations
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.requests import cancel_requests
@@ -124,7 +125,12 @@ def _decided(
         grew.add(draft.groups[replaced.starts.position].group.name)
     remembered = replaced.told(remember(draft, judged, view.memory))
     adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
-    remembered = msgspec.structs.replace(remembered, purchase=demand.purchase(grew, adopted), examine_next=removals.stopped_at)
+    remembered = msgspec.structs.replace(
+        remembered,
+        purchase=demand.purchase(grew, adopted),
+        refuted=remembered_refutations(draft),
+        examine_next=removals.stopped_at,
+    )
     return with_digest(plan), remembered, lambda: foreseen(draft, judged, grown.served, done, halted)
 
 
@@ -186,6 +192,7 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
     draft.replace_leaving()
     heal_minimums(draft)
     fill_existing(draft, queue)
+    place_beside_nominated(draft, queue, nominated)
     grow_for(draft, queue)
     for_headroom = keep_headroom(draft)
     explain_rest(draft, queue)

@@ -1,7 +1,8 @@
 """The working state of one decision: a scheduling state to try things in, and what each group has been given so far."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import compress
 
 import msgspec
@@ -16,13 +17,16 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
+from reconciler.decisions.reasons.pods import TemplateRefuted
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation, too_many
+from reconciler.decisions.situation.zone_order import Landing, ZoneOrder, zone_order
 from reconciler.decisions.work import Shares, Work
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import NodeGroupPolicy
+from reconciler.scheduling.packing import label_keys
 from reconciler.scheduling.state import SchedulingState
 from reconciler.values.instant import instant_text
 
@@ -40,7 +44,8 @@ class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
 
 class GroupDraft:
     """One group while a plan is made. `desired` is the size after what was decided so far; node numbers are indices of
-    the scheduling state, `removed` indices of the World. `not_ours` tells of machines that may be somebody else's."""
+    the scheduling state, `removed` indices of the World. `not_ours` tells of machines that may be somebody else's. `order` is
+    the one in which new nodes get their zones (None: no pending pod minds it, or they come where the template says)."""
 
     __slots__ = (
         "cancelled",
@@ -51,6 +56,7 @@ class GroupDraft:
         "judgement",
         "new_nodes",
         "not_ours",
+        "order",
         "position",
         "reasons",
         "removed",
@@ -79,12 +85,14 @@ class GroupDraft:
         self.removed: list[int] = []
         self.reasons: list[Reason] = list(group.reasons)
         self.daemons: tuple[int, ...] = ()
+        self.order: ZoneOrder | None = None
         self.cancelled: Cancellation | None = None
 
 
 class Draft:
     """Everything that the steps of one decision share. `protected` are nodes that headroom stands on, `promised` those that
-    take pods of nodes that are leaving already. What `state` binds from `begun` on was decided."""
+    take pods of nodes that are leaving already. What `state` binds from `begun` on was decided. `refuted`: what nodes say against
+    a template, by group and pod shape (None: they do not)."""
 
     def __init__(
         self,
@@ -97,6 +105,7 @@ class Draft:
         groups: tuple[GroupDraft, ...],
         members: Membership,
         states: tuple[NodeState, ...],
+        policy_digest: str = "",
     ) -> None:
         self.world = world
         self.policy = policy
@@ -107,11 +116,14 @@ class Draft:
         self.groups = groups
         self.members = members
         self.states = states
+        self.policy_digest = policy_digest
+        self.refuted: dict[tuple[int, int], TemplateRefuted | None] = {}
         self.limits = LimitLedger(policy.limits)
         self.added = 0
         self.protected: set[int] = set()
         self.promised: set[int] = set()
         self._staying: frozenset[int] | None = None
+        self.zone_minded = self._zone_minded()
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
         self._daemon_shapes = daemon_shapes(world, members.group_of)
@@ -126,9 +138,24 @@ class Draft:
             return None
         return [index for index in self.world.pods.running() if self.world.pods.shape[index] not in low]
 
+    def _zone_minded(self) -> frozenset[int]:
+        """Shapes of pending pods to which it matters in which of its zones a new node of a group comes."""
+        templates = [shape for draft in self.groups for _, shape in draft.group.in_zones]
+        if not templates:
+            return frozenset()
+        world, said = self.world, Counter(pair for template in templates for pair in template.labels)
+        keys = {key for (key, _), many in said.items() if many < len(templates)}
+        waiting = {world.pods.shape[index] for index in world.pods.pending()}
+        if any(term.topology_key in keys for shape in world.pod_shapes for term in shape.anti_affinity):
+            return frozenset(waiting)
+        return frozenset(shape for shape in waiting if keys & label_keys((world.pod_shapes[shape],), templates))
+
     def _prepare_nodes(self) -> None:
         for draft in self.groups:
             draft.daemons = self._daemons(draft)
+            if self.zone_minded:
+                machines = self.members.machines[draft.position]
+                draft.order = zone_order(self.world, draft.group, draft.situation, self.members, machines)
         for index, node in enumerate(self.world.nodes):
             where = self.members.group_of[index]
             group = self.groups[where].group if where >= 0 else None
@@ -141,9 +168,9 @@ class Draft:
                 continue
             situation = draft.situation
             self.limits.count(draft.group, template, situation.upcoming)
-            for number in range(situation.upcoming + len(situation.starting)):
-                name = f"{draft.group.name}-upcoming-{number + 1}"
-                draft.upcoming_nodes.append(self.state.add_node(name, template, draft.daemons))
+            upcoming = range(situation.upcoming + len(situation.starting))
+            names = [f"{draft.group.name}-upcoming-{number + 1}" for number in upcoming]
+            draft.upcoming_nodes.extend(self.open(draft, names, template, 0))
         self.limits.begin()
 
     def _daemons(self, draft: GroupDraft) -> tuple[int, ...]:
@@ -208,6 +235,13 @@ class Draft:
             self._staying = frozenset(shape for shape, traits in pairs if traits in down)
         return self._staying
 
+    @cached_property
+    def busy(self) -> frozenset[int]:
+        """Nodes with a pod that does not go down with its node."""
+        pods, staying = self.world.pods, self.staying_shapes()
+        nodes, shapes = pods.node, pods.shape
+        return frozenset(nodes[row] for row in pods.running() if shapes[row] not in staying)
+
     def growth_stop(self, draft: GroupDraft) -> Because | None:
         """Why the group may not grow at all; None when it may."""
         group = draft.group
@@ -267,8 +301,38 @@ class Draft:
         """Give the group `count` new nodes; their numbers in the scheduling state."""
         first = len(draft.new_nodes)
         names = [f"{draft.group.name}-new-{first + number + 1}" for number in range(count)]
-        draft.new_nodes.extend(self.state.add_nodes(names, shape, draft.daemons))
+        draft.new_nodes.extend(self.open(draft, names, shape, self.coming(draft)))
         draft.desired += count
         self.added += count
         self.limits.count(draft.group, shape, count)
         return draft.new_nodes[first:]
+
+    def coming(self, draft: GroupDraft) -> int:
+        """How many nodes of the group are to come by now, those of this plan among them."""
+        return len(draft.upcoming_nodes) + len(draft.new_nodes)
+
+    def open(self, draft: GroupDraft, names: Sequence[str], template: NodeShape, first: int) -> Sequence[int]:
+        """Nodes of the group in the scheduling state, the first of which is the one with number `first` of those to come."""
+        if draft.order is None:
+            return self.state.add_nodes(names, template, draft.daemons)
+        landings = (draft.order.landing(first + number) for number in range(len(names)))
+        return [self.state.add_node(name, landing.shape, draft.daemons) for name, landing in zip(names, landings, strict=True)]
+
+    def next_landing(self, draft: GroupDraft) -> Landing | None:
+        """Of the next new node of the group, where its zone matters."""
+        return draft.order.landing(self.coming(draft)) if draft.order is not None else None
+
+    def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, tuple[NodeShape, ...]]:
+        """Nodes to come whose zone is open, with what they are in the other zones that are possible. `trials` are further ones of
+        the group `trying`. Once each of the zones with the fewest has got one, which of them is where makes no difference."""
+        found = {}
+        for draft in self.groups:
+            if draft.order is None:
+                continue
+            nodes = [*draft.upcoming_nodes, *draft.new_nodes, *(trials if draft is trying else ())]
+            for number in range(len(nodes) - 1, -1, -1):
+                landing = draft.order.landing(number)
+                if landing.last < len(nodes):
+                    break
+                found[nodes[number]] = landing.others
+        return found

@@ -86,6 +86,16 @@ class KnownTarget(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     started: tuple[str, ...] = ()
 
 
+class Refuted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A node that came of a template and did not help a pod for which the template promises it: `node` rejected it, and `why`, as
+    last seen at `seen_seconds`. `template` are some digits over what makes the template, without its nodes."""
+
+    node: str
+    why: str
+    template: str
+    seen_seconds: int
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
 
@@ -100,7 +110,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     those under way. `denials`: "growth" or "removal" and the target -> what the platform denies, not asked for again before its
     end. `departures`: what left within a day, kept while the policy asks for approvals. `intended`: target -> nodes
     whose removal is about to be written; only a process that ended there leaves some. `known_targets`: target ->
-    its machines. `examine_next`: the node at which the last decision ran out of work for removals; empty: at none.
+    its machines. `refuted`: target and kind of pod -> the node that did not help. `examine_next`: the
+    node at which the last decision ran out of work for removals; empty: at none.
     """
 
     version: int = MEMORY_VERSION
@@ -123,6 +134,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replacements: tuple[Replacement, ...] = ()
     departures: Departures = {}
     intended: Mapping[str, tuple[str, ...]] = {}
+    refuted: Mapping[str, Refuted] = {}
     examine_next: str = ""
     last_added_seconds: int = 0
     last_removed_seconds: int = 0

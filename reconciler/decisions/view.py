@@ -81,6 +81,7 @@ class View(msgspec.Struct, frozen=True):
             ),
             members=self.members,
             states=self.states,
+            policy_digest=self.policy.digest,
         )
 
     def terms(self) -> Terms:

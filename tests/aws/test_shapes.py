@@ -214,6 +214,22 @@ def test_s43_managed_node_group() -> None:
     assert found.price_per_hour == ""
 
 
+@pytest.mark.parametrize(
+    ("image", "system"), [("WINDOWS_FULL_2025_x86_64", "windows"), ("AL2023_x86_64_STANDARD", None), ("CUSTOM", None)]
+)
+def test_operating_system_of_a_managed_node_group(image: str, system: str | None) -> None:
+    """EKS names the image of its node group; where that says nothing, no label is stated."""
+    managed = {
+        "nodegroupName": "ng",
+        "clusterName": "prod",
+        "amiType": image,
+        "instanceTypes": ["m5.large"],
+        "resources": {"autoScalingGroups": [{"name": "workers"}]},
+    }
+    found = facts(group(tags={"eks:nodegroup-name": "ng", "eks:cluster-name": "prod"}), nodegroup=managed)
+    assert dict(found.template.labels).get("kubernetes.io/os") == system
+
+
 def test_zone_and_architecture() -> None:
     """One zone and one architecture are labels of every node to come; two are nobody's."""
     one = template(group(LaunchTemplate=PICK), LaunchTemplateVersions=[template_version({"InstanceType": "m7g.large"})])

@@ -11,7 +11,7 @@ import pytest
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.plan import ActionKind, Plan
+from reconciler.plan.plan import Plan
 from reconciler.policy.tree import read_tree
 from tests.decisions.deciding import group, node
 
@@ -29,11 +29,6 @@ def _comes_to(name: str, size: int) -> Callable[[Plan], None]:
     return check
 
 
-def _grows(plan: Plan) -> None:
-    assert [action.kind for action in plan.actions] == [ActionKind.RESIZE]
-    assert all(line.desired > line.current for line in plan.groups)
-
-
 def _may_go(*names: str) -> Callable[[Plan], None]:
     def check(plan: Plan) -> None:
         assert [name for name in names if node(plan, name).removable]
@@ -44,13 +39,13 @@ def _may_go(*names: str) -> Callable[[Plan], None]:
 RIGHT: dict[str, Callable[[Plan], None]] = {
     # One group over three zones, with its one node in zone a: the next one comes in b or c.
     "asg3-one-node-zone-a": _nothing_changes,
-    "asg3-spread-live-donotschedule": _grows,
+    "asg3-spread-live-donotschedule": _comes_to("g", 6),
     # LimitRange: each pod of the DaemonSet requests 1500m, so that two pods of 1200m share a node.
     "aws3199-live": _comes_to("gen", 3),
     "aws8210-prefix-podsonly": _comes_to("general", 1),
     "ca3230-ebs-zero": _comes_to("g", 1),
     "ca5273-pdb-two-replicaset-30": _may_go("gen-1"),
-    "ca5489-zone-spread-asg": _grows,
+    "ca5489-zone-spread-asg": _comes_to("g", 6),
     "ca6984-spread-down": _may_go(*(f"gen-{number}" for number in range(1, 6))),
     "ca7082-windows-mng": _comes_to("eks-win", 2),
     "ca9700-b-host": _comes_to("gen", 2),
@@ -71,6 +66,10 @@ RIGHT: dict[str, Callable[[Plan], None]] = {
     "taint-gke": _comes_to("gen", 2),
 }
 NOT_YET = frozenset(RIGHT) - {
+    "ca7082-windows-mng",
+    "k134428-preempt",
+    "asg3-spread-live-donotschedule",
+    "ca5489-zone-spread-asg",
     "ca9828-delay-5m",
     "ca9961-openshift-provisioning",
     "readiness-two",

@@ -1,6 +1,6 @@
 """A pod that kube-scheduler has made room for goes where it was nominated, and buys nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 import pytest
@@ -213,3 +213,39 @@ def test_a_nomination_costs_one_step(budget: int, placed: int) -> None:
     draft = View.of(world, rules, Memory(), NOW, Work(budget)).draft()
     demands = pending_demand(world, draft.state, rules.policy.pods, NOW).demands
     assert len(place_nominated(draft, demands)[1]) == placed
+
+
+def _beside(*, priority: int = 100, nominated: bool = True, ending: int = GRACE_END, beside: int = 2) -> Plan:
+    """A pod of 3.5 cores ends; `high-1` (1 core) is nominated for its node, and pods of 1 core wait beside it."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("low", 1, cpu="3500m", on="general-1")
+    cluster.pods("high", 1, cpu="1", priority=100)
+    cluster.pods("beside", beside, cpu="1", priority=priority)
+    world = _world(cluster, {"high-1": 0} if nominated else {}, {"low-1": ending})
+    return plan_of(world, policy(node_group("general")))
+
+
+def test_what_is_left_of_the_room_that_was_made_is_for_those_beside() -> None:
+    """4 cores are free once it has ended: one for the nominated pod, three for others like it, and the fourth needs a node."""
+    plan = _beside(beside=3)
+    assert plan.actions == ()
+    line = pod(plan, "shop/beside-3")
+    assert (line.outcome.value, line.node, codes(line)) == ("FitsExisting", "general-1", ["RoomBesideOthers"])
+    assert line.reasons[0].message == (
+        "general-1 has room for it beside the pod that kube-scheduler has nominated, once 1 pod of lower priority is gone, "
+        "due at 2027-01-15T08:00:20Z"
+    )
+    assert group(_beside(beside=4), "general").desired == 2
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(lambda: _beside(priority=0), id="no more important than what ends: its successor may come first"),
+        pytest.param(lambda: _beside(nominated=False), id="nobody was nominated"),
+        pytest.param(lambda: _beside(ending=NOW - 3600), id="it does not end"),
+    ],
+)
+def test_no_room_beside(plan: Callable[[], Plan]) -> None:
+    assert group(plan(), "general").desired == 2

@@ -1,12 +1,19 @@
 """An empty node of a group that rejects a pod refutes the template that accepts it: another node would not help either."""
 
+from collections.abc import Callable
+
+import msgspec
 import pytest
 
+from reconciler.cluster.target import TargetTemplate
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide
+from reconciler.decisions.demand.refutations import MOST_REMEMBERED
 from reconciler.decisions.memory import Memory
-from reconciler.plan.plan import PodOutcome
-from reconciler.policy.documents import Budget, Expander, Template
-from tests.builders import ClusterBuilder, node_group, policy
-from tests.decisions.deciding import codes, group, plan_of, pod
+from reconciler.plan.plan import Plan, PodOutcome
+from reconciler.policy.documents import Budget, Expander, PolicySet, Template
+from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy
+from tests.decisions.deciding import codes, group, node, plan_of, pod
 
 WRITTEN = (("cpu", 4000), ("memory", 16 << 30))
 
@@ -67,3 +74,95 @@ def test_another_group_serves_the_pod() -> None:
     plan = plan_of(cluster.world(), rules, Memory())
     assert (group(plan, "general").desired, group(plan, "other").desired) == (1, 1)
     assert pod(plan, "shop/web-1").outcome is PodOutcome.TRIGGERS_SCALE_UP
+
+
+# The node is gone, the pod still waits: what is remembered.
+
+
+def _template(disk: str = "fast", size: str = "4") -> TargetTemplate:
+    amount = amounts(size, "16Gi", 110)
+    return TargetTemplate(capacity=amount, allocatable=amount, labels=(("disk", disk),), origins=("tags",))
+
+
+def _seen(
+    *,
+    node_cpu: str | None,
+    promised: str = "4",
+    template: TargetTemplate | None = None,
+    cpu: str = "1",
+    created: int | None = None,
+) -> World:
+    """A group that promises a disk, with one node that lacks it (None: with none), and a pod that asks for it."""
+    cluster = ClusterBuilder()
+    ref = cluster.target("general", int(node_cpu is not None), template=template or _template(size=promised))
+    if node_cpu is not None:
+        labels = {"disk": "fast"} if node_cpu != "4" else {}
+        cluster.machine(
+            "general-1", ref, node=cluster.node("general-1", node_cpu, "16Gi", labels=labels, created=created or None)
+        )
+    cluster.pods("web", 1, cpu=cpu, node_selector={"disk": "fast"})
+    return cluster.world()
+
+
+RULES = policy(node_group("general"))
+DAY = 86_400
+
+
+def _again(first: World, then: World, *, rules: PolicySet = RULES, later: int = 60) -> Plan:
+    _, memory = decide(first, RULES, Memory(), NOW)
+    return plan_of(then, rules, memory, NOW + later)
+
+
+def test_what_did_not_help_is_not_bought_again_when_the_node_is_gone() -> None:
+    plan = _again(_seen(node_cpu="4"), _seen(node_cpu=None))
+    line = pod(plan, "shop/web-1")
+    assert (group(plan, "general").desired, codes(line)) == (0, ["NoGroupFits", "TemplateRefutedBefore"])
+    assert line.reasons[1].message == (
+        "general did not help such a pod: its node general-1 came and rejected it: wants disk=fast; the node has no disk; it is "
+        "tried again from 2027-01-16T08:00:00Z, or when the policy or the target changes"
+    )
+
+
+def test_a_node_smaller_than_promised_is_not_bought_again() -> None:
+    """8 cpu are promised, 3 came: the pod of 6 fits the template again once the node is gone."""
+    plan = _again(_seen(node_cpu="3", promised="8", cpu="6"), _seen(node_cpu=None, promised="8", cpu="6"))
+    assert (group(plan, "general").desired, codes(pod(plan, "shop/web-1"))) == (0, ["NoGroupFits", "TemplateRefutedBefore"])
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(lambda: _again(_seen(node_cpu=None), _seen(node_cpu=None)), id="no node came"),
+        pytest.param(lambda: _again(_seen(node_cpu="4"), _seen(node_cpu=None), later=DAY), id="a day later"),
+        pytest.param(lambda: _again(_seen(node_cpu="4"), _seen(node_cpu=None, cpu="2")), id="another kind of pod"),
+        pytest.param(
+            lambda: _again(_seen(node_cpu="4"), _seen(node_cpu=None), rules=msgspec.structs.replace(RULES, digest="other")),
+            id="another policy",
+        ),
+        pytest.param(
+            lambda: _again(_seen(node_cpu="4"), _seen(node_cpu=None, template=_template(size="5"))), id="another template"
+        ),
+    ],
+)
+def test_when_it_is_tried(plan: Callable[[], Plan]) -> None:
+    assert group(plan(), "general").desired == 1
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    cluster = ClusterBuilder()
+    ref = cluster.target("general", 1, template=_template())
+    cluster.machine("general-1", ref, node=cluster.node("general-1", "4", "16Gi"))
+    for number in range(MOST_REMEMBERED + 5):
+        cluster.pods(f"web-{number}", 1, cpu=f"{number + 1}m", node_selector={"disk": "fast"})
+    _, memory = decide(cluster.world(), RULES, Memory(), NOW)
+    assert len(memory.refuted) == MOST_REMEMBERED
+    assert len(msgspec.json.encode(memory.refuted)) < 50_000
+
+
+def test_a_node_that_did_not_help_may_go_after_the_usual_time() -> None:
+    _, bought = decide(_seen(node_cpu=None), RULES, Memory(), NOW)
+    assert bought.purchase is not None
+    came = _seen(node_cpu="4", created=NOW + 60)
+    _, seen = decide(came, RULES, bought, NOW + 1000)
+    plan = plan_of(came, RULES, seen, NOW + 1000 + 600)
+    assert node(plan, "general-1").removable

@@ -11,10 +11,10 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.pending import Demand, Served
+from reconciler.decisions.demand.pending import Demand, Queue, Served
 from reconciler.decisions.demand.purchase import LINGER_SECONDS
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.reasons.pods import GangIncomplete, NoGroupFits, RoomAfterOthers, RoomOnNode
+from reconciler.decisions.reasons.pods import GangIncomplete, NoGroupFits, RoomAfterOthers, RoomBesideOthers, RoomOnNode
 from reconciler.plan.plan import PodOutcome
 from reconciler.values.instant import instant_text
 
@@ -180,3 +180,29 @@ def _place(draft: Draft, pod: int, node: int, ending: Iterable[int]) -> Served |
     state.bind(shape, node)
     reason = RoomAfterOthers(node=name, ending=len(lower), until=instant_text(due)).reason()
     return Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(reason,))
+
+
+def place_beside_nominated(draft: Draft, queue: Queue, nominated: Mapping[int, Served]) -> None:
+    """Pods that the same ends make room for as for the `nominated` ones: kube-scheduler nominates a pod for room that it makes,
+    and not the next pod for what is left of it."""
+    state, pods, shapes = draft.state, draft.world.pods, draft.world.pod_shapes
+    makes_room = {pods.nominated[pod] for pod, entry in nominated.items() if entry.reasons[0].code == RoomAfterOthers.code}
+    ending = _ending(draft) if makes_room else {}
+    for shape, count in queue.waiting():
+        left = count
+        for node in sorted(makes_room):
+            lower = [other for other in ending.get(node, ()) if shapes[pods.shape[other]].priority < shapes[shape].priority]
+            if not left or not lower or not draft.shares.spend(shape, draft.namespace(shape), 1):
+                continue
+            mark = state.mark()
+            for other in lower:
+                state.unbind(pods.shape[other], node)
+            many = sum(placed for _, placed in state.place(shape, left, [node]))
+            state.undo(mark)
+            if many:
+                # On top of those that end, as the nominated ones.
+                state.bind(shape, node, many)
+                until = instant_text(max(pods.deletion_seconds[other] for other in lower))
+                reason = RoomBesideOthers(node=state.name(node), ending=len(lower), until=until).reason()
+                queue.take(shape, many, Served(outcome=PodOutcome.FITS_EXISTING, node=state.name(node), reasons=(reason,)))
+                left -= many

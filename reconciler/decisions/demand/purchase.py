@@ -80,10 +80,19 @@ class PodCounts(msgspec.Struct, frozen=True):
         return then if found == then else found
 
 
+def kind_of(shape: PodShape) -> str:
+    """The digits of what a pod of the shape asks for."""
+    return _digest(_text(shape))
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:_DIGITS]
+
+
 def _kinds(draft: Draft, shapes: Iterable[int]) -> dict[int, str]:
     staying, table = draft.staying_shapes(), draft.world.pod_shapes
     texts = {shape: _text(table[shape]) for shape in shapes if shape not in staying and table[shape].priority >= draft.cutoff}
-    digits = {text: hashlib.sha256(text).hexdigest()[:_DIGITS] for text in set(texts.values())}
+    digits = {text: _digest(text) for text in set(texts.values())}
     return {shape: digits[text] for shape, text in texts.items()}
 
 
@@ -196,11 +205,13 @@ class Demand:
             for group in draft.groups
             if (target := str(group.group.target)) in purchase.since
         }
+        # A node that did not help was bought for nothing.
+        vain = {position for (position, _), seen in draft.refuted.items() if seen is not None}
         nodes = [
             index
             for position, instant in since.items()
             for index in draft.groups[position].situation.nodes
-            if draft.world.nodes[index].created_seconds >= instant
+            if draft.world.nodes[index].created_seconds >= instant and not (position in vain and index not in draft.busy)
         ]
         return Bought(frozenset(nodes), since)
 

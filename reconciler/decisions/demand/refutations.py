@@ -4,15 +4,21 @@ A node that is bought in vain never ends the demand that it was bought for: the 
 again. So what an empty, ready node of the group says counts more than the template.
 """
 
-from functools import cached_property
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.demand.purchase import kind_of
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.passing_taints import transient
+from reconciler.decisions.memory import Refuted
 from reconciler.decisions.reasons.amounts import amount_text
-from reconciler.decisions.reasons.pods import TemplateRefuted
+from reconciler.decisions.reasons.pods import TemplateRefuted, TemplateRefutedBefore
 from reconciler.plan.plan import NodeState
+from reconciler.values.instant import instant_text
 
 _FACTS = ("NodeAffinity", "TaintToleration")
 """What these say hangs on nothing but the node and the pod."""
@@ -26,24 +32,28 @@ class Refutations:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._empty: dict[int, tuple[int, ...]] = {}
-        self._known: dict[tuple[int, int], TemplateRefuted | None] = {}
+        self._known: dict[tuple[int, int], TemplateRefuted | TemplateRefutedBefore | None] = {}
 
-    def of(self, group: GroupDraft, shape: int) -> TemplateRefuted | None:
-        """What an empty node of the group has against a pod of this shape; None without such a node, or where one accepts it."""
+    def of(self, group: GroupDraft, shape: int) -> TemplateRefuted | TemplateRefutedBefore | None:
+        """What an empty node of the group has against a pod of this shape, or had when there was one; None: one accepts it."""
         key = (group.position, shape)
         if key not in self._known:
             self._known[key] = self._refuted(group, shape)
         return self._known[key]
 
-    def _refuted(self, group: GroupDraft, shape: int) -> TemplateRefuted | None:
+    def _refuted(self, group: GroupDraft, shape: int) -> TemplateRefuted | TemplateRefutedBefore | None:
+        if group.order is not None and shape in self._draft.zone_minded:
+            # Nodes of another zone than the next one's say nothing about it.
+            return None
         said = ""
         for node in (nodes := self._empty_nodes(group)):
             objection = self._objection(node, shape)
             if not objection:
+                self._draft.refuted[group.position, shape] = None
                 return None
             said = said or objection
         if not nodes:
-            return None
+            return _before(self._draft, group, shape)
         return TemplateRefuted(group=group.group.name, node=self._draft.state.name(nodes[0]), why=said)
 
     def _objection(self, node: int, shape: int) -> str:
@@ -76,20 +86,62 @@ class Refutations:
     def _is_witness(self, group: GroupDraft, index: int) -> bool:
         node = self._draft.world.nodes[index]
         return (
-            index not in self._busy
+            index not in self._draft.busy
             and node.ready
             and self._draft.states[index] is NodeState.IN_USE
             and node.name in group.group.made_of_template
             and _is_usable(self._draft.world.node_shapes[node.shape])
         )
 
-    @cached_property
-    def _busy(self) -> frozenset[int]:
-        """Nodes with a pod that does not go with its node."""
-        pods, staying = self._draft.world.pods, self._draft.staying_shapes()
-        nodes, shapes = pods.node, pods.shape
-        return frozenset(nodes[row] for row in pods.running() if shapes[row] not in staying)
-
 
 def _is_usable(shape: NodeShape) -> bool:
     return not shape.unschedulable and not any(transient(taint) for taint in shape.taints)
+
+
+# What is remembered of it, for the time when the node is gone: the demand that it was bought for is still there then.
+
+REMEMBERED_SECONDS = 86_400
+"""What made the node is not all in the policy and the target (images, services): once a day is worth a try."""
+MOST_REMEMBERED, _MOST_CHARACTERS = 100, 300
+"""About 40 KiB of text."""
+
+
+def _key(group: GroupDraft, draft: Draft, shape: int) -> str:
+    return f"{group.group.target} {kind_of(draft.state.pod_shape(shape))}"
+
+
+def _made_of(draft: Draft, group: GroupDraft) -> str:
+    facts = group.group.facts
+    text = msgspec.json.encode((draft.policy_digest, facts.template if facts is not None else None))
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+def _before(draft: Draft, group: GroupDraft, shape: int) -> TemplateRefutedBefore | None:
+    entry = draft.memory.refuted.get(_key(group, draft, shape)) if draft.memory.refuted else None
+    if entry is None or not _holds(draft, entry, _made_of(draft, group)):
+        return None
+    until = instant_text(entry.seen_seconds + REMEMBERED_SECONDS)
+    return TemplateRefutedBefore(group=group.group.name, node=entry.node, why=entry.why, until=until)
+
+
+def _holds(draft: Draft, entry: Refuted, template: str) -> bool:
+    return entry.template == template and draft.now_seconds - entry.seen_seconds < REMEMBERED_SECONDS
+
+
+def remembered(draft: Draft) -> Mapping[str, Refuted]:
+    """What to remember: what is seen now, and of what was seen before all that may still hold. The oldest give way."""
+    before = draft.memory.refuted
+    if not before and not draft.refuted:
+        return before
+    made_of = {str(group.group.target): _made_of(draft, group) for group in draft.groups}
+    found = {key: entry for key, entry in before.items() if _holds(draft, entry, made_of.get(key.rpartition(" ")[0], ""))}
+    for (position, shape), seen in draft.refuted.items():
+        group = draft.groups[position]
+        key = _key(group, draft, shape)
+        found.pop(key, None)
+        if seen is not None:
+            why = seen.why[:_MOST_CHARACTERS]
+            template = made_of[str(group.group.target)]
+            found[key] = Refuted(node=seen.node, why=why, template=template, seen_seconds=draft.now_seconds)
+    newest = sorted(found.items(), key=lambda item: (-item[1].seen_seconds, item[0]))[:MOST_REMEMBERED]
+    return dict(sorted(newest))

@@ -12,7 +12,7 @@ from reconciler.decisions.groups.effective_values import Resolved, Sources, Valu
 from reconciler.decisions.groups.group import EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
 from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
-from reconciler.decisions.groups.template_labels import LabelEvidence
+from reconciler.decisions.groups.template_labels import LabelEvidence, in_zones
 from reconciler.decisions.platform_rules import doubles, strangers
 from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
@@ -142,6 +142,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         max_size=bounds.highest,
         balance_with=values.text("balanceWith"),
         template=template,
+        in_zones=() if facts is None else in_zones(template, facts.template, claim.evidence),
         stated=new_node.shape,
         made_of_template=frozenset(node.name for node in seen.present),
         untried=new_node.shape is not None and untried(world, new_node.shape, seen),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL, Node
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL, Node, NodeShape
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.world import World
 from reconciler.policy.documents import GroupFields
@@ -90,14 +90,26 @@ def labels_of(
     written = merged_labels(levels)
     merged.update(written)
     merged.setdefault(ARCH_LABEL, "amd64")
-    if ZONE_LABEL in merged:
-        for key in evidence.same_as_zone:
-            if key not in written:
-                merged[key] = merged[ZONE_LABEL]
-    for new, old in evidence.renamed:
-        if new in merged and old not in merged:
-            merged[old] = merged[new]
-    return tuple(sorted(merged.items()))
+    return _with_zone(merged, evidence, frozenset(written))
+
+
+def _with_zone(labels: dict[str, str], evidence: LabelEvidence, written: frozenset[str]) -> Labels:
+    """The labels with those that say the same as the zone; what is `written` of them stays."""
+    if ZONE_LABEL in labels:
+        labels |= {key: labels[ZONE_LABEL] for key in evidence.same_as_zone if key not in written}
+    labels |= {old: labels[new] for new, old in evidence.renamed if new in labels and old not in labels}
+    return tuple(sorted(labels.items()))
+
+
+def in_zones(template: NodeShape | None, target: TargetTemplate, evidence: LabelEvidence) -> tuple[tuple[str, NodeShape], ...]:
+    """What a new node is in each of the zones that the platform fills; empty where they are not several."""
+    if template is None or not target.fills_zones or len(target.zones) < 2 or template.label(ZONE_LABEL) is not None:
+        return ()
+    said = frozenset(key for key, _ in template.labels)
+    return tuple(
+        (zone, msgspec.structs.replace(template, labels=_with_zone({**dict(template.labels), ZONE_LABEL: zone}, evidence, said)))
+        for zone in target.zones
+    )
 
 
 def _shared(target: TargetTemplate, evidence: LabelEvidence, world: World, members: Sequence[Node]) -> dict[str, str]:

@@ -8,6 +8,7 @@ import msgspec
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.growth.zones import open_zones
 from reconciler.scheduling.new_nodes import NO_SPREAD, Entries, Filled, HostSpread
 
 # Topology domains that this plan could open: zones of groups that may grow but have no node there yet.
@@ -21,7 +22,7 @@ def open_domains(draft: Draft, groups: list[GroupDraft], shapes: list[int]) -> N
     (reference: one node a loop, or all in one zone). Counting the zones that groups could open gives every zone its
     share in one plan.
     """
-    keys = {c.topology_key for shape in shapes for c in draft.state.pod_shape(shape).spread} - {HOSTNAME_LABEL}
+    keys = frozenset(c.topology_key for shape in shapes for c in draft.state.pod_shape(shape).spread) - {HOSTNAME_LABEL}
     if not keys:
         return
     # Labels of nodes are looked up among the keys, not the other way round: pods name as many keys as they like.
@@ -36,6 +37,7 @@ def open_domains(draft: Draft, groups: list[GroupDraft], shapes: list[int]) -> N
         known |= own
         empty = msgspec.structs.replace(template, allocatable=Resources(), capacity=Resources())
         draft.state.close(draft.state.add_node(f"{group.group.name}-domain", empty))
+    open_zones(draft, groups, keys, known)
 
 
 Waiting = list[tuple[int, int]]

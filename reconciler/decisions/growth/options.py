@@ -11,6 +11,8 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.expanders import Option, ranked
 from reconciler.decisions.growth.filling import Filling, Waiting
+from reconciler.decisions.growth.zones import place, rejection
+from reconciler.decisions.reasons.pods import GroupRejects
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.new_nodes import Filled
 from reconciler.scheduling.packing import TemplateClass, template_class
@@ -45,11 +47,13 @@ def options_of(
             continue
         vain = refuted.get(group.position, _NONE)
         mine = [pair for pair in waiting if pair[0] not in vain] if vain else waiting
-        alike = (template_class(template, keys), template.allocatable, group.daemons, group.group.whole and room, vain)
+        own = group.position if group.order is not None else None
+        alike = (template_class(template, keys), template.allocatable, group.daemons, group.group.whole and room, vain, own)
         if alike not in known or not _holds_for(*known[alike], room):
             if draft.work.exhausted:
                 break
-            filled = _filled(draft, group, template, alike, mine, room, filling) if covered else None
+            at_once = covered and (own is None or not any(shape in draft.zone_minded for shape, _ in mine))
+            filled = _filled(draft, group, template, alike, mine, room, filling) if at_once else None
             option = _option(draft, group, mine, room) if filled is None else _option_of(draft, group, template, filled)
             known[alike] = (option, room)
         option = known[alike][0]
@@ -89,29 +93,35 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
         return None
     state, mark = draft.state, draft.state.mark()
     nodes: dict[int, int] = {}
+    coming = draft.coming(group)
     bindings: list[tuple[int, int, int]] = []
     for shape, count in waiting:
         if not draft.shares.spend(shape, draft.namespace(shape), len(nodes) + 1):
             continue
         left = count
-        for node, many in state.place(shape, count, list(nodes)) if nodes else ():
+        for node, many in place(draft, shape, count, list(nodes), draft.elsewhere(group, nodes)) if nodes else ():
             bindings.append((shape, nodes[node], many))
             left -= many
         while left and len(nodes) < room:
             before = state.mark()
-            node = state.add_node(f"{group.group.name}-try-{len(nodes)}", template, group.daemons)
-            many = sum(bound for _, bound in state.place(shape, left, [node]))
+            (node,) = draft.open(group, [f"{group.group.name}-try-{len(nodes)}"], template, coming + len(nodes))
+            many = sum(bound for _, bound in place(draft, shape, left, [node], draft.elsewhere(group, [*nodes, node])))
             if not many:
                 state.undo(before)
                 break
             nodes[node] = len(nodes)
             bindings.append((shape, nodes[node], many))
             left -= many
-            more = min(room - len(nodes), -(-left // many))
+            if left and group.order is not None and shape in draft.zone_minded:
+                # A pod more in one zone frees a place in the others.
+                for older, many in place(draft, shape, left, list(nodes), draft.elsewhere(group, nodes)):
+                    bindings.append((shape, nodes[older], many))
+                    left -= many
+            more = 0 if shape in draft.zone_minded else min(room - len(nodes), -(-left // many))
             if more > 0 and state.node_local(shape):
                 # Every further node would take as many: they are opened and filled at once.
                 names = [f"{group.group.name}-try-{len(nodes) + number}" for number in range(more)]
-                opened = state.add_nodes(names, template, group.daemons)
+                opened = draft.open(group, names, template, coming + len(nodes))
                 nodes.update(zip(opened, range(len(nodes), len(nodes) + more), strict=True))
                 for node, many in state.place(shape, left, array("i", opened)):
                     bindings.append((shape, nodes[node], many))
@@ -235,10 +245,10 @@ def _why(draft: Draft, group: GroupDraft, rank: int, shape: int) -> str:
         return "TemplateUnknown"
     if group.group.tier_rank > rank:
         return "LowerTier"
-    mark = draft.state.mark()
-    verdict = draft.state.verdict(shape, draft.state.add_node(f"{group.group.name}-try", template, group.daemons))
-    draft.state.undo(mark)
-    if verdict:
-        return ", ".join(sorted({rejection.plugin for rejection in verdict}))
+    rejected = rejection(draft, group, template, shape)
+    if isinstance(rejected, GroupRejects):
+        return ", ".join(sorted(set(rejected.plugins)))
+    if rejected is not None:
+        return rejected.code
     refusal = draft.room(group, template)[1]
     return refusal.code if refusal is not None else "NotShortlisted"

@@ -12,6 +12,7 @@ from reconciler.decisions.growth.cost.rearrange import LEAST_COST, GrownNode, Gr
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
 from reconciler.decisions.growth.filling import Filling, open_domains
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
+from reconciler.decisions.growth.zones import place, rejection
 from reconciler.decisions.reasons.pods import (
     GroupRejects,
     GroupsExhausted,
@@ -21,15 +22,14 @@ from reconciler.decisions.reasons.pods import (
     RoomOnNode,
     RoomOnUpcoming,
     ShareUsed,
+    TemplateRefuted,
 )
 from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
 from reconciler.decisions.reasons.sizes import GrownWhole, MinNotReached, PendingPods
 from reconciler.plan.plan import PodOutcome
-from reconciler.plan.reason import Reason
+from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.packing import label_keys
-
-_MOST_CHARACTERS = 2_000
 
 
 def heal_minimums(draft: Draft) -> None:
@@ -61,7 +61,7 @@ def fill_existing(draft: Draft, queue: Queue) -> None:
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue
-        for node, placed in draft.state.place(shape, count):
+        for node, placed in place(draft, shape, count):
             name = draft.state.name(node)
             group = owner.get(node)
             if group is None:
@@ -89,11 +89,20 @@ def grow_for(draft: Draft, queue: Queue) -> None:
         trusted = expanders[:1] == (Expander.LEAST_COST,) and not any(
             refutations.of(one, shape) for one in tier for shape in asked
         )
-        if trusted and not draft.work.exhausted:
+        if trusted and not draft.work.exhausted and not _in_zones(draft, growth):
             found = rearrange(draft, tier, growth)
             if found is not None:
                 _serve_again(draft, queue, found, *before)
                 _grow_tier(draft, queue, tier, growth, expanders, refutations)
+
+
+def _in_zones(draft: Draft, growth: Growth) -> bool:
+    """Whether pods that mind the zone are on new nodes whose zones follow from their order, which no other mix keeps."""
+    return bool(draft.zone_minded) and any(
+        draft.groups[node.position].order is not None and shape in draft.zone_minded
+        for node in growth.nodes()
+        for shape, _ in node.load
+    )
 
 
 def _is_refuted(draft: Draft, refutations: Refutations, group: GroupDraft, shape: int) -> bool:
@@ -134,6 +143,8 @@ def _grow_tier(
         choice = choose(options, expanders, near)
         group = draft.groups[choice.option.position]
         vain = frozenset(shape for shape, _ in choice.option.bindings.served if refutations.of(group, shape) is not None)
+        for shape in vain:
+            _note(draft, group, shape, refutations)
         if vain:
             refuted[group.position] = refuted.get(group.position, frozenset()) | vain
             continue
@@ -202,7 +213,7 @@ def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
         pod = draft.state.pod_shape(shape)
         if not (pod.spread or pod.affinity) or not draft.shares.spend(shape, pod.namespace, draft.state.node_count):
             continue
-        for node, placed in draft.state.place(shape, count):
+        for node, placed in place(draft, shape, count):
             growth.note(shape, node, placed)
             owner = owner or {node: group for group in draft.groups for node in group.new_nodes}
             group = owner.get(node)
@@ -219,7 +230,10 @@ def _commit(draft: Draft, queue: Queue, choice: Choice, others: tuple[str, ...])
     option = choice.option
     group = draft.groups[option.position]
     together, apart = siblings(draft, group)
-    shares = _share(draft, queue, choice, together) if len(together) > 1 else _keep(draft, queue, choice)
+    fixed = any(one.order is not None for one in together) and any(
+        shape in draft.zone_minded for shape, _ in option.bindings.served
+    )
+    shares = _share(draft, queue, choice, together) if len(together) > 1 and not fixed else _keep(draft, queue, choice)
     for position, (nodes, pods) in shares.items():
         pending = PendingPods(
             pods=pods, nodes=nodes, expander=choice.expander, compared=choice.compared, others=others, apart=apart
@@ -310,10 +324,23 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
         queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *details)))
 
 
-def _readable(text: str) -> str:
-    """Without what nobody reads: a rejection repeats what is written in a pod, for each group."""
-    more = len(text) - _MOST_CHARACTERS
-    return text if more <= 0 else f"{text[:_MOST_CHARACTERS]}… ({more} characters more)"
+def _note(draft: Draft, group: GroupDraft, shape: int, refutations: Refutations) -> None:
+    seen = refutations.of(group, shape)
+    if isinstance(seen, TemplateRefuted):
+        draft.refuted[group.position, shape] = seen
+
+
+def _note_smaller(draft: Draft, group: GroupDraft, shape: int, rejected: Because) -> None:
+    """A node that has less than the template promises, so that the pod would be accepted again once the node is gone."""
+    stated = group.group.stated
+    if stated is None or stated == group.group.template or not isinstance(rejected, GroupRejects):
+        return
+    mark = draft.state.mark()
+    fits = draft.state.fits(shape, draft.state.add_node(f"{group.group.name}-try", stated, group.daemons))
+    draft.state.undo(mark)
+    if fits and group.group.made_of_template:
+        node = min(group.group.made_of_template)
+        draft.refuted[group.position, shape] = TemplateRefuted(group=group.group.name, node=node, why=rejected.why)
 
 
 def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
@@ -326,17 +353,14 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
             if stop is not None:
                 details.append(stop.reason())
             continue
-        mark = draft.state.mark()
-        node = draft.state.add_node(f"{group.group.name}-try", template, group.daemons)
-        verdict = draft.state.verdict(shape, node)
-        draft.state.undo(mark)
-        if verdict:
-            why = _readable("; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict))
-            plugins = tuple(rejection.plugin for rejection in verdict)
-            details.append(GroupRejects(group=group.group.name, plugins=plugins, why=why).reason())
+        rejected = rejection(draft, group, template, shape)
+        if rejected is not None:
+            _note_smaller(draft, group, shape, rejected)
+            details.append(rejected.reason())
             continue
         refuted = refutations.of(group, shape)
         if refuted is not None:
+            _note(draft, group, shape, refutations)
             details.append(refuted.reason())
             continue
         able.append(group.group.name)

@@ -30,6 +30,21 @@ class RoomAfterOthers(Because, frozen=True, kw_only=True):
         return f"{self.node}, which kube-scheduler has nominated, has room once {others} of lower priority {are} gone, {due}"
 
 
+class RoomBesideOthers(Because, frozen=True, kw_only=True):
+    """Pods that end for another pod, which kube-scheduler nominated for their node, leave room for this one as well."""
+
+    code = "RoomBesideOthers"
+    node: str
+    ending: int
+    until: str
+
+    def sentence(self) -> str:
+        """Where, how many end, and when they should be gone."""
+        are = "is" if self.ending == 1 else "are"
+        gone = f"once {count_text(self.ending, 'pod')} of lower priority {are} gone, due at {self.until}"
+        return f"{self.node} has room for it beside the pod that kube-scheduler has nominated, {gone}"
+
+
 class RoomOnUpcoming(Because, frozen=True, kw_only=True):
     """A node that is already on its way will have room."""
 
@@ -92,6 +107,22 @@ class GroupRejects(Because, frozen=True, kw_only=True):
     template = "{group}: {why}"
 
 
+class ZoneNotCertain(Because, frozen=True, kw_only=True):
+    """The pod would run on new nodes of one zone of a group and not of another, and the platform chooses the zone."""
+
+    code = "ZoneNotCertain"
+    group: str
+    zones: tuple[str, ...]
+    zone: str
+    why: str
+
+    def sentence(self) -> str:
+        """Where the next node may come, and what speaks against the pod there."""
+        where = self.zones[0] if len(self.zones) == 1 else f"any of {', '.join(self.zones)}"
+        refused = f"in {self.zone} it would not run the pod: {self.why}"
+        return f"{self.group}: the platform puts its next node in {where}, and {refused}"
+
+
 class TemplateRefuted(Because, frozen=True, kw_only=True):
     """The template of a group accepts the pod, and an empty node that came of it does not: another one would not help."""
 
@@ -101,6 +132,21 @@ class TemplateRefuted(Because, frozen=True, kw_only=True):
     why: str
 
     template = "{group} would not help, though its template accepts the pod: its node {node} is empty and rejects it: {why}"
+
+
+class TemplateRefutedBefore(Because, frozen=True, kw_only=True):
+    """A node that came of the group's template did not help such a pod, and is gone by now."""
+
+    code = "TemplateRefutedBefore"
+    group: str
+    node: str
+    why: str
+    until: str
+
+    template = (
+        "{group} did not help such a pod: its node {node} came and rejected it: {why}; it is tried again from {until}, or when "
+        "the policy or the target changes"
+    )
 
 
 class Expendable(Because, frozen=True, kw_only=True):

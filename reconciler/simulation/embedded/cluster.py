@@ -75,6 +75,7 @@ class SimulatedCluster:
         )
         self._versions = 0
         self.machines.templates = {group.target: group.template for group in groups if group.template is not None}
+        self.machines.in_zones = {group.target: dict(group.in_zones) for group in groups if group.in_zones}
         self._go_on(tuple(group.target for group in groups))
 
     def _go_on(self, targets: tuple[TargetRef, ...]) -> None:
@@ -248,6 +249,7 @@ class SimulatedCluster:
         """The policy changed: new nodes follow its templates from now on."""
         groups, _ = effective_view(self.world(), policy, self.now_seconds)
         self.machines.templates.update({group.target: group.template for group in groups if group.template is not None})
+        self.machines.in_zones.update({group.target: dict(group.in_zones) for group in groups if group.in_zones})
 
 
 def _plain_text(ref: TargetRef) -> str:

@@ -1,10 +1,12 @@
 """The machine controller: makes the machines of a target as many as its replicas, and nodes of them."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import repeat
 
 import msgspec
 
-from reconciler.cluster.nodes.node import Node, NodeShape, Taint
+from reconciler.cluster.nodes.node import ZONE_LABEL, Node, NodeShape, Taint
 from reconciler.cluster.pods.pod import Owner, PodTraits
 from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.values.resources import Resources
@@ -57,6 +59,7 @@ class Machines:
         self._made: dict[TargetRef, int] = {}
         self._dirty: dict[TargetRef, None] = {}
         self.templates: dict[TargetRef, NodeShape] = {}
+        self.in_zones: dict[TargetRef, dict[str, NodeShape]] = {}
 
     def behaviour(self, target: TargetRef) -> MachineBehaviour:
         """How machines of a target behave."""
@@ -88,8 +91,8 @@ class Machines:
             if facts is None or facts.replicas is None:
                 continue
             difference = facts.replicas - self._count(target)
-            for _ in range(difference):
-                self._make(target)
+            for zone in self._next_zones(target, difference):
+                self._make(target, zone)
             if difference < 0:
                 self._shrink(target, -difference)
             moved = moved or difference != 0
@@ -111,7 +114,22 @@ class Machines:
             if machine.target == target and not machine.node and not machine.deleting
         ]
 
-    def _make(self, target: TargetRef) -> None:
+    def _next_zones(self, target: TargetRef, count: int) -> Iterator[str]:
+        """The zones of the next machines: each comes in the one with the fewest, empty where the template says where."""
+        zones = self.in_zones.get(target)
+        if not zones:
+            yield from repeat("", count)
+            return
+        mine = [machine for machine in self._objects.machines.values() if machine.target == target and not machine.deleting]
+        nodes = [node for node in self._objects.nodes.values() if node.target == target and not node.value.deleting]
+        there = Counter(machine.zone for machine in mine if not machine.node)
+        there.update(self._objects.shape_of(node).label(ZONE_LABEL) or "" for node in nodes)
+        for _ in range(count):
+            zone = min(zones, key=lambda one: (there[one], one))
+            there[zone] += 1
+            yield zone
+
+    def _make(self, target: TargetRef, zone: str) -> None:
         now = self._agenda.now_seconds
         namespace = target.namespace or target.region
         taken = self._objects.machines
@@ -121,7 +139,7 @@ class Machines:
             if (namespace, name) not in taken and name not in self._objects.nodes:
                 break
         key = (namespace, name)
-        taken[key] = Machine(namespace=namespace, name=name, target=target, created_seconds=now, phase="Provisioning")
+        taken[key] = Machine(namespace=namespace, name=name, target=target, created_seconds=now, phase="Provisioning", zone=zone)
         self._objects.touch()
         self._made[target] = self._made.get(target, 0) + 1
         self._expect(key, target, now)
@@ -154,7 +172,7 @@ class Machines:
         if machine is None or machine.deleting or machine.node or machine.target is None:
             return
         now, target = self._agenda.now_seconds, machine.target
-        template = self.templates[target]
+        template = self.in_zones.get(target, {}).get(machine.zone, self.templates[target])
         behaviour = self.behaviour(target)
         shape = _without_devices(template) if behaviour.device_seconds else template
         if behaviour.taint_seconds:

@@ -23,6 +23,7 @@ _INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 _ARCH_LABEL, _REGION_LABEL = "kubernetes.io/arch", "topology.kubernetes.io/region"
 _NODE_GROUP_TAG, _NODE_GROUP_LABEL = "eks:nodegroup-name", "eks.amazonaws.com/nodegroup"
 _CAPACITY_LABEL = "eks.amazonaws.com/capacityType"
+_OS_LABEL = "kubernetes.io/os"
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 _EFFECT_NAMES = tuple(_EFFECTS.values())
 _TAG_ORIGIN = "node-template tags"
@@ -157,6 +158,8 @@ def _marks(
         **({_ARCH_LABEL: min(architectures)} if len(architectures) == 1 else {}),
         **({_NODE_GROUP_LABEL: tags[_NODE_GROUP_TAG]} if tags.get(_NODE_GROUP_TAG) else {}),
         **({_CAPACITY_LABEL: managed.capacity_type} if managed and managed.capacity_type else {}),
+        # SOURCE: EKS API reference, Nodegroup.amiType: WINDOWS_CORE_2022_x86_64, WINDOWS_FULL_2025_x86_64 and so on.
+        **({_OS_LABEL: "windows"} if managed and managed.ami_type.startswith("WINDOWS_") else {}),
         **{name: text for name, text in _labels(tags) if _usable(name, text)},
         **((managed.labels if managed else None) or {}),
     }

@@ -109,6 +109,7 @@ class ManagedNodeGroup(msgspec.Struct, rename="camel"):
     nodegroup_arn: str = ""
     status: str = ""
     capacity_type: str = ""
+    ami_type: str = ""
     instance_types: list[str] | None = None
     labels: dict[str, str] | None = None
     taints: list[ManagedTaint] | None = None

@@ -1,0 +1,116 @@
+"""Pods that mind the zone, on nodes of which nobody can say yet in which zone they will come."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.reasons.pods import GroupRejects, ZoneNotCertain
+from reconciler.plan.reason import Because
+from reconciler.scheduling.verdict import Rejection
+
+
+def place(
+    draft: Draft,
+    shape: int,
+    count: int,
+    nodes: Sequence[int] | None = None,
+    elsewhere: Mapping[int, tuple[NodeShape, ...]] | None = None,
+) -> Sequence[tuple[int, int]]:
+    """As `SchedulingState.place`; a pod that minds the zone goes on a node whose zone is open only if every zone would do.
+
+    `elsewhere` are such nodes with what they are in the other zones (None: those of the draft).
+    """
+    state = draft.state
+    if shape not in draft.zone_minded:
+        return state.place(shape, count, nodes)
+    elsewhere = draft.elsewhere() if elsewhere is None else elsewhere
+    if not elsewhere:
+        return state.place(shape, count, nodes)
+    every = range(state.node_count) if nodes is None else nodes
+    found = list(state.place(shape, count, [node for node in every if node not in elsewhere]))
+    left = count - sum(many for _, many in found)
+    for node in every:
+        if left and node in elsewhere and (many := _wherever(draft, shape, left, node, elsewhere[node])):
+            found.append((node, many))
+            left -= many
+    return found
+
+
+def _wherever(draft: Draft, shape: int, count: int, node: int, others: tuple[NodeShape, ...]) -> int:
+    """How many of the pods go on the node in whichever zone it comes; they are bound."""
+    state, many = draft.state, count
+    load = state.bound(node)
+    for other in others:
+        mark = state.mark()
+        state.leave(node)
+        for one, times in load:
+            state.unbind(one, node, times)
+        trial = state.add_node(f"{state.name(node)}-elsewhere", other, [one for one, times in load for _ in range(times)])
+        many = sum(bound for _, bound in state.place(shape, many, [trial]))
+        state.undo(mark)
+        if not many:
+            return 0
+    return sum(bound for _, bound in state.place(shape, many, [node]))
+
+
+def open_zones(draft: Draft, groups: Sequence[GroupDraft], keys: frozenset[str], known: set[tuple[str, str]]) -> None:
+    """Make the zones that the platform fills known to the scheduling state, by a closed node without room in each new one."""
+    for group in groups:
+        if group.order is None or group.group.template is None or draft.room(group, group.group.template)[0] <= 0:
+            continue
+        for zone, shape in group.group.in_zones:
+            own = {pair for pair in shape.labels if pair[0] in keys}
+            if not own <= known:
+                known |= own
+                empty = msgspec.structs.replace(shape, allocatable=Resources(), capacity=Resources())
+                draft.state.close(draft.state.add_node(f"{group.group.name}-{zone}-domain", empty))
+
+
+def rejection(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) -> Because | None:
+    """What the next node of the group has against the pod, in some zone that it may come in; None when it would run there."""
+    landing = draft.next_landing(group) if shape in draft.zone_minded else None
+    said = []
+    for zone, node_shape in zip(("",) if landing is None else landing.zones, _shapes(draft, group, template, shape), strict=True):
+        mark = draft.state.mark()
+        said.append((zone, draft.state.verdict(shape, draft.state.add_node(_trial(group), node_shape, group.daemons))))
+        draft.state.undo(mark)
+    refused = [(zone, verdict) for zone, verdict in said if verdict]
+    if not refused:
+        return None
+    zone, verdict = refused[0]
+    if landing is None or (len(refused) == len(said) and _nowhere(draft, group, shape)):
+        return GroupRejects(group=group.group.name, plugins=tuple(one.plugin for one in verdict), why=_text(verdict))
+    return ZoneNotCertain(group=group.group.name, zones=landing.zones, zone=zone, why=_text(verdict))
+
+
+def _shapes(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) -> tuple[NodeShape, ...]:
+    landing = draft.next_landing(group) if shape in draft.zone_minded else None
+    return (template,) if landing is None else (landing.shape, *landing.others)
+
+
+def _nowhere(draft: Draft, group: GroupDraft, shape: int) -> bool:
+    """Whether the pod would run in none of the zones of the group."""
+    for _, node_shape in group.group.in_zones:
+        mark = draft.state.mark()
+        fits = draft.state.fits(shape, draft.state.add_node(_trial(group), node_shape, group.daemons))
+        draft.state.undo(mark)
+        if fits:
+            return False
+    return True
+
+
+def _trial(group: GroupDraft) -> str:
+    return f"{group.group.name}-try"
+
+
+_MOST_CHARACTERS = 2_000
+
+
+def _text(verdict: Sequence[Rejection]) -> str:
+    """Without what nobody reads: a rejection repeats what is written in a pod, for each group."""
+    text = "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
+    more = len(text) - _MOST_CHARACTERS
+    return text if more <= 0 else f"{text[:_MOST_CHARACTERS]}… ({more} characters more)"

@@ -1,0 +1,84 @@
+"""In which zones the next nodes of a group will come, where the platform chooses them: what is certain, and what is possible.
+
+SOURCE: Amazon EC2 Auto Scaling launches in the zone with the fewest instances of the group. Which of several with equally few
+it takes, it does not say.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
+from reconciler.cluster.target import Machine
+from reconciler.cluster.world import World
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.situation.group_situation import GroupSituation
+
+_NEVER = 1 << 40
+
+
+class Landing(msgspec.Struct, frozen=True):
+    """One node that is to come: the `zones` that it may come in, as far as those before it are where they are taken to be.
+    `shape` is the node in the first of them, `others` in the rest. `last` is the number of the node with which each of these
+    zones has got one."""
+
+    zones: tuple[str, ...]
+    shape: NodeShape
+    others: tuple[NodeShape, ...] = ()
+    last: int = -1
+
+
+class ZoneOrder:
+    """The nodes of one group that are still to come, in their order. `on_the_way` are zones of those that the platform has made
+    already, which come first; `counts` are all instances by zone, those among them; None: nobody knows where they are."""
+
+    def __init__(self, group: EffectiveGroup, counts: Counter[str] | None, on_the_way: Sequence[str]) -> None:
+        self._shapes = dict(group.in_zones)
+        self._counts = None if counts is None else Counter({zone: counts[zone] for zone in self._shapes})
+        self._landings = [Landing((zone,), self._shapes[zone]) if zone in self._shapes else self._any() for zone in on_the_way]
+
+    def landing(self, number: int) -> Landing:
+        """Of the node with this number, from 0."""
+        while len(self._landings) <= number:
+            self._landings.append(self._next())
+        return self._landings[number]
+
+    def _any(self) -> Landing:
+        zones = tuple(self._shapes)
+        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]), _NEVER)
+
+    def _next(self) -> Landing:
+        if self._counts is None:
+            return self._any()
+        fewest = min(self._counts[zone] for zone in self._shapes)
+        zones = tuple(zone for zone in self._shapes if self._counts[zone] == fewest)
+        self._counts[zones[0]] += 1
+        last = len(self._landings) + len(zones) - 1
+        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]), last)
+
+
+def zone_order(
+    world: World, group: EffectiveGroup, situation: GroupSituation, members: Membership, machines: Sequence[Machine]
+) -> ZoneOrder | None:
+    """The order of a group whose zones the platform fills; None for any other."""
+    if not group.in_zones:
+        return None
+    there = [(index, members.machine_of.get(index), _zone_label(world, index)) for index in situation.nodes]
+    failed = {name for name, _ in situation.failed}
+    waiting = [machine for machine in machines if not machine.node and not machine.deleting]
+    zones = [(machine.zone if machine is not None else "") or label for _, machine, label in there if not _gone(machine)]
+    zones += [machine.zone for machine in waiting]
+    starting = frozenset(situation.starting)
+    on_the_way = [label for index, _, label in there if index in starting]
+    on_the_way += [machine.zone for machine in waiting if machine.name not in failed]
+    return ZoneOrder(group, Counter(zones) if all(zones) else None, on_the_way[: situation.upcoming + len(starting)])
+
+
+def _gone(machine: Machine | None) -> bool:
+    return machine is not None and machine.deleting
+
+
+def _zone_label(world: World, index: int) -> str:
+    return world.node_shapes[world.nodes[index].shape].label(ZONE_LABEL) or ""

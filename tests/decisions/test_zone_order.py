@@ -1,0 +1,145 @@
+"""New nodes of a group over several zones, which the platform chooses: each comes in the zone with the fewest."""
+
+import random
+import secrets
+from collections import Counter
+
+import pytest
+
+from reconciler.cluster.pods.pod import SpreadConstraint
+from reconciler.cluster.target import TargetTemplate
+from reconciler.decisions.memory import Memory
+from reconciler.plan.plan import Plan, PodOutcome
+from reconciler.scheduling.state import SchedulingState
+from reconciler.simulation.settled import settled
+from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
+from tests.decisions.deciding import codes, group, plan_of, pod
+
+ZONE = "topology.kubernetes.io/zone"
+SIZE = amounts("4", "16Gi", 110)
+ABC = TargetTemplate(capacity=SIZE, allocatable=SIZE, zones=("a", "b", "c"), fills_zones=True, origins=("tags",))
+RULES = policy(node_group("g", max=30))
+SPREAD = {"spread": (SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="w")),)}
+
+
+def _nodes(zones: str, *, replicas: int | None = None, apps: str | None = None) -> ClusterBuilder:
+    """A group with one node in each of these zones, full with a pod of `w` where `apps` has the zone, else of another."""
+    cluster = ClusterBuilder()
+    ref = cluster.target("g", len(zones) if replicas is None else replicas, template=ABC)
+    for number, zone in enumerate(zones):
+        name = cluster.node(f"g-{number}", "4", "16Gi", labels={ZONE: zone})
+        cluster.machine(name, ref, node=name)
+        app = "w" if apps is None or zone in apps else "other"
+        cluster.pods(f"{app}-{number}", cpu="3", on=name, labels={"app": app})
+    return cluster
+
+
+def _bound(cluster: ClusterBuilder, zone: str, count: int = 1) -> Plan:
+    cluster.pods("bound", count, cpu="3", node_selector={ZONE: zone})
+    return plan_of(cluster.world(), RULES)
+
+
+@pytest.mark.parametrize(("zones", "pods", "size"), [("abc", 3, 6), ("abc", 1, 4), ("", 6, 6), ("ab", 1, 3), ("abcabc", 4, 10)])
+def test_a_hard_zone_spread_is_served(zones: str, pods: int, size: int) -> None:
+    cluster = _nodes(zones)
+    cluster.pods("w", pods, cpu="3", shape=SPREAD)
+    assert group(plan_of(cluster.world(), RULES), "g").desired == size
+
+
+@pytest.mark.parametrize(
+    ("zones", "zone", "size"), [("ac", "b", 3), ("aabbc", "c", 6), ("", "a", 0), ("a", "a", 1), ("a", "b", 1)]
+)
+def test_a_pod_of_one_zone_is_promised_only_what_is_certain(zones: str, zone: str, size: int) -> None:
+    assert group(_bound(_nodes(zones), zone), "g").desired == size
+
+
+@pytest.mark.parametrize(("zones", "pods", "size"), [("", 24, 3), ("abc", 24, 6), ("", 25, 4)])
+def test_nodes_are_filled_before_the_next_comes(zones: str, pods: int, size: int) -> None:
+    """Eight pods of half a core a node, in three zones."""
+    cluster = _nodes(zones)
+    cluster.pods("w", pods, cpu="500m", shape=SPREAD | {"labels": (("app", "w"),)})
+    cluster.pods("fill", len(zones), cpu="1", on=[f"g-{number}" for number in range(len(zones))])
+    assert group(plan_of(cluster.world(), RULES), "g").desired == size
+
+
+def test_why_a_pod_of_one_zone_gets_no_node() -> None:
+    line = pod(_bound(_nodes("a"), "b"), "shop/bound-1")
+    assert codes(line) == ["NoGroupFits", "ZoneNotCertain"]
+    said = line.reasons[1].message
+    assert said.startswith("g: the platform puts its next node in any of b, c, and in c it would not run the pod: NodeAffinity")
+
+
+def test_a_spread_that_only_one_zone_would_meet_is_not_bought_for_by_chance() -> None:
+    """The pods are in a and b, the nodes in all three: the next one comes anywhere."""
+    cluster = _nodes("abc", apps="ab")
+    cluster.pods("w", 1, cpu="3", shape=SPREAD)
+    plan = plan_of(cluster.world(), RULES)
+    assert group(plan, "g").desired == 3
+    assert codes(pod(plan, "shop/w-1")) == ["NoGroupFits", "ZoneNotCertain"]
+
+
+def test_a_node_on_its_way_is_one_of_those_that_are_needed() -> None:
+    cluster = _nodes("abc", replicas=4)
+    cluster.pods("w", 3, cpu="3", shape=SPREAD)
+    assert group(plan_of(cluster.world(), RULES), "g").desired == 6
+
+
+@pytest.mark.parametrize(("zones", "outcome"), [("a", PodOutcome.UNPLACEABLE), ("ac", PodOutcome.FITS_UPCOMING)])
+def test_a_node_on_its_way_is_promised_where_its_zone_is_certain(zones: str, outcome: PodOutcome) -> None:
+    plan = _bound(_nodes(zones, replicas=len(zones) + 1), "b")
+    assert pod(plan, "shop/bound-1").outcome is outcome
+    assert group(plan, "g").desired == len(zones) + 1
+
+
+def test_a_machine_that_is_made_has_its_zone() -> None:
+    """Of two on their way one is known to be in b, so that the other comes in c."""
+    cluster = _nodes("a", replicas=3)
+    cluster.machine("g-new", cluster.target("g", 3, template=ABC), created=NOW - 60, zone="b")
+    for zone in "bc":
+        cluster.pods(f"bound-{zone}", cpu="3", node_selector={ZONE: zone})
+    plan = plan_of(cluster.world(), RULES)
+    assert {line.outcome for line in plan.pods} == {PodOutcome.FITS_UPCOMING}
+
+
+def test_what_is_bought_is_bought_once() -> None:
+    cluster = _nodes("abc")
+    cluster.pods("w", 3, cpu="3", shape=SPREAD)
+    world = cluster.world()
+    plan = settled(world, RULES, Memory(), NOW, plan_of(world, RULES))
+    assert group(plan, "g").settled == 6
+
+
+def _seats(zones: str, rng: random.Random, new: int, pods: int, cpu: str, shape: dict[str, object], selected: str) -> int:
+    """How many of the pods run once the platform has put `new` nodes where it likes among the zones with the fewest."""
+    for _ in range(new):
+        counts = Counter({zone: zones.count(zone) for zone in "abc"})
+        zones += rng.choice([zone for zone in "abc" if counts[zone] == min(counts.values())])
+    after = ClusterBuilder()
+    ref = after.target("g", len(zones), template=ABC)
+    for number, zone in enumerate(zones):
+        name = after.node(f"g-{number}", "4", "16Gi", labels={ZONE: zone})
+        after.machine(name, ref, node=name)
+        if number < len(zones) - new:
+            after.pods(f"old-{number}", cpu="3", on=name, labels={"app": "w"})
+    after.pods("w", pods, cpu=cpu, shape=shape, node_selector={ZONE: selected} if selected else None)
+    world = after.world()
+    waiting = next(world.pods.shape[index] for index in world.pods.pending())
+    state = SchedulingState(world)
+    return sum(many for _ in range(pods) for _, many in state.place(waiting, 1))
+
+
+@pytest.mark.parametrize("_", range(20))
+def test_promised_pods_run_wherever_the_platform_puts_the_nodes(_: int) -> None:
+    seed = secrets.randbits(32)
+    rng = random.Random(seed)
+    zones = "".join(rng.choices("abc", k=rng.randrange(1, 7)))
+    pods, skew, cpu = rng.randrange(1, 20), rng.choice((1, 2)), rng.choice(("3", "1500m", "500m"))
+    spread = SpreadConstraint(topology_key=ZONE, max_skew=skew, selector=selector(app="w"))
+    shape, selected = ({"spread": (spread,)}, "") if rng.random() < 0.7 else ({}, rng.choice("abc"))
+    cluster = _nodes(zones)
+    cluster.pods("w", pods, cpu=cpu, shape=shape, node_selector={ZONE: selected} if selected else None)
+    plan = plan_of(cluster.world(), RULES)
+    promised = sum(line.outcome is not PodOutcome.UNPLACEABLE for line in plan.pods)
+    new = group(plan, "g").desired - len(zones)
+    for _turn in range(5):
+        assert _seats(zones, rng, new, pods, cpu, shape, selected) >= promised, f"seed {seed}"
