@@ -5,20 +5,26 @@ import pytest
 
 from reconciler.plan.plan import Plan
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures
+from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures, ReplaySeries, TargetNodes
 from reconciler.rendering.html.preview import preview_html
 from tests.rendering.test_html import HOSTILE, Elements
 
 
 def figures(policy: str, wait: int, cost: str, target: str = "MachineDeployment capi/general") -> ReplayFigures:
     group = GroupFigures(target=target, node_seconds=7200, peak_nodes=2, grown_nodes=1, removed_nodes=0, cost=cost)
+    series = ReplaySeries(
+        step_seconds=15, demand_cpu_milli=(1_500,) * 240, demand_memory_bytes=(2 << 30,) * 240,
+        capacity_cpu_milli=(2_000,) * 100 + (4_000,) * 140, capacity_memory_bytes=(8 << 30,) * 240,
+        pending_pods=(0,) * 98 + (3, 2) + (0,) * 140, nodes=(1,) * 100 + (2,) * 140,
+        targets=(TargetNodes(target, (1,) * 100 + (2,) * 140),), evictions=(0,) * 239 + (2,), cost=("0.10",) * 239 + (cost,),
+    )  # fmt: skip
     return ReplayFigures(
         policy=policy, source="", pods_placed=4, pods_never_placed=0, wait_p50_seconds=wait, wait_p95_seconds=wait,
         wait_p99_seconds=wait, wait_max_seconds=wait, pods_pending=0, unplaced_pod_seconds=wait * 4, served_ppm=990_000,
         node_seconds=7200, start_nodes=1, peak_nodes=2, cost=cost,
         lost_pod_seconds=0, lost_cost="0", lead_grown_nodes=0, grown_nodes=1, removed_nodes=0, evictions=0,
         machines_failed=0, writes_refused=0, zone_spread_permille=None, decisions=3,
-        could_grow=True, held_groups=(), groups_without_template=(), unpriced=(), targets=(group,),
+        could_grow=True, held_groups=(), groups_without_template=(), unpriced=(), targets=(group,), series=series,
     )  # fmt: skip
 
 
