@@ -7,6 +7,7 @@ from reconciler.plan.plan import Plan
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures, ReplaySeries, TargetNodes
 from reconciler.rendering.html.preview import preview_html
+from reconciler.rendering.html.replay import replay_html
 from tests.rendering.test_html import HOSTILE, Elements
 
 
@@ -53,6 +54,19 @@ def test_figures_of_both_policies(preview: Preview):
     for cell in ("before", "after", "change", "90s", "30s", "-60s", "+100.0%", "2.0", "MachineDeployment capi/general"):
         assert any(cell in part for part in found.text), cell
     assert "#replay" in found.values("href")
+
+
+def test_charts_of_a_page_of_their_own_are_there_too(preview: Preview):
+    """The same drawings as `simulate -o html` has: CPU of either policy and cost at once, nodes and memory folded."""
+    sides = figures("before", 90, "0.38"), figures("after", 30, "0.77")
+    own = Elements(replay_html(replay(*sides)))
+    drawings = [
+        sorted(str(attributes["d"]) for tag, attributes in found.tags if tag == "path" and "d" in attributes)
+        for found in (own, page(preview, *sides))
+    ]
+    assert len(drawings[0]) > 20
+    assert [one for one in drawings[0] if one not in drawings[1]] == []
+    assert "Nodes by group and memory over time" in page(preview, *sides).text
 
 
 def test_one_policy_has_no_differences(preview: Preview):
