@@ -12,7 +12,7 @@ _LEFT, _RIGHT = 4, 636
 _TOP, _BOTTOM = 30, 200
 _STRIP_TOP, _STRIP_BOTTOM = 206, 232
 _MARKS = 240
-_FOOT, _FOOT_BELOW_STRIP, _BELOW_FOOT = 226, 262, 6
+_FOOT, _FOOT_BELOW_STRIP, _BELOW_FOOT = 226, 268, 6
 _LABEL_HEIGHT = 26
 """An area gets its number where it is at least so high."""
 _LETTER = 12
