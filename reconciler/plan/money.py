@@ -23,3 +23,9 @@ def money_text(amount: Decimal, currency: str, *, signed: bool = False) -> str:
 def difference(before: str | None, after: str | None) -> Decimal | None:
     """How much more `after` is than `before`; None when either is unknown."""
     return None if before is None or after is None else Decimal(after) - Decimal(before)
+
+
+def money(micro_seconds: int) -> str:
+    """Millionths times seconds at an hourly price -> `12.34`, rounded to the nearest hundredth, halves up."""
+    cents = (micro_seconds + 18_000_000) // 36_000_000
+    return f"{cents // 100}.{cents % 100:02d}"

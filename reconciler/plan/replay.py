@@ -35,6 +35,36 @@ class GroupFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     cost: str | None
 
 
+class TargetNodes(msgspec.Struct, frozen=True, rename="camel"):
+    """Nodes of one target over time; those that nobody sizes have an empty name."""
+
+    target: str
+    nodes: tuple[int, ...]
+
+
+class ReplaySeries(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The same policy over time, in columns: entry i tells of the `step_seconds` from `start` + i * `step_seconds` on, or of what
+    is left of the replay.
+
+    There are at most 240 entries. Demand, capacity and pending pods are the most in that time. Demand is what the pods request
+    that run or wait, those of DaemonSets excepted; capacity is the allocatable of all nodes. `nodes` and `targets` are of the
+    instant with the most nodes, so the largest is `peak_nodes`. `targets` are the ones with most node hours; other nodes are the
+    rest of `nodes`. `evictions` happened in that time, preemptions included, and add up to those of the figures. `cost` runs up
+    from `start` to the end of that time; the last one is the cost of the figures, and None without any price.
+    """
+
+    step_seconds: int
+    demand_cpu_milli: tuple[int, ...]
+    demand_memory_bytes: tuple[int, ...]
+    capacity_cpu_milli: tuple[int, ...]
+    capacity_memory_bytes: tuple[int, ...]
+    pending_pods: tuple[int, ...]
+    nodes: tuple[int, ...]
+    targets: tuple[TargetNodes, ...]
+    evictions: tuple[int, ...]
+    cost: tuple[str, ...] | None
+
+
 class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One policy over the whole trace: availability and cost, both, since the one is bought with the other.
 
@@ -81,6 +111,7 @@ class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     groups_without_template: tuple[str, ...]
     unpriced: tuple[str, ...]
     targets: tuple[GroupFigures, ...]
+    series: ReplaySeries
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -74,6 +74,17 @@ def test_same_bytes_twice(run: Run):
     assert run(*words) == run(*words)
 
 
+def test_page_of_charts(run: Run, tmp_path: Path):
+    """Both policies: CPU, nodes and memory of each and the cost of both; the same bytes twice."""
+    demand = curve(tmp_path / "c.csv", "0,3", "3600,9", "7200,2")
+    words = ("simulate", "--trace", demand, "--policy", PACKED, "--against", SPARE, "-o", "html")
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert out.startswith("<!doctype html>\n")
+    assert (out.count("<figure"), out.count('role="img"')) == (7, 7)
+    assert run(*words) == (code, out, err)
+
+
 def test_markdown_has_the_figures_as_a_table(run: Run, tmp_path: Path):
     """A row a figure, with a column a policy and the change."""
     demand = curve(tmp_path / "c.csv", "0,3", "3600,9", "7200,2")

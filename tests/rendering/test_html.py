@@ -18,7 +18,7 @@ from reconciler.plan.plan import NodeState, Plan, PodOutcome
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.html.element import MOST_CHARACTERS, escaped, tag
+from reconciler.rendering.html.element import MOST_CHARACTERS, escaped, path, tag
 from reconciler.rendering.html.plan import plan_html
 from reconciler.rendering.html.preview import preview_html, refused_html
 from tests.rendering.hostile import hostile_pictures, hostile_plan
@@ -128,6 +128,19 @@ def test_texts_of_others_are_never_markup():
 def test_invisible_characters_are_visible():
     """A direction override and an escape cannot change what a reader sees."""
     assert escaped("a\u202eb\x1b[0m") == "a\\u202eb\\x1b[0m"
+
+
+def test_a_drawing_is_never_cut():
+    """A node of 250 pods: every block of it is drawn, and a path holds no text of anybody."""
+    pods = tuple(PicturePod(f"shop/a-{number}", 4) for number in range(250))
+    node = PictureNode(node="n", group="general-a", resource="cpu", used_permille=1_000, pods=pods)
+    plan = Plan(now="2026-11-21T18:00:00Z", mode="Observe", summary="No changes.")
+    drawn = [value for value in Elements(plan_html(plan, Pictures(now=Picture(nodes=(node,))))).values("d") if len(value) > 60]
+    assert len(drawn) == 1
+    assert len(drawn[0]) > MOST_CHARACTERS
+    assert re.fullmatch(r"(M\d+ \d+h\d+v\d+h-\d+z)+", drawn[0])
+    with pytest.raises(ValueError, match="commands and whole numbers"):
+        path("p", 'M0 0"><script>')
 
 
 def test_one_text_is_bounded():

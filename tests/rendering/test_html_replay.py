@@ -5,20 +5,27 @@ import pytest
 
 from reconciler.plan.plan import Plan
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures
+from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures, ReplaySeries, TargetNodes
 from reconciler.rendering.html.preview import preview_html
+from reconciler.rendering.html.replay import replay_html
 from tests.rendering.test_html import HOSTILE, Elements
 
 
 def figures(policy: str, wait: int, cost: str, target: str = "MachineDeployment capi/general") -> ReplayFigures:
     group = GroupFigures(target=target, node_seconds=7200, peak_nodes=2, grown_nodes=1, removed_nodes=0, cost=cost)
+    series = ReplaySeries(
+        step_seconds=15, demand_cpu_milli=(1_500,) * 240, demand_memory_bytes=(2 << 30,) * 240,
+        capacity_cpu_milli=(2_000,) * 100 + (4_000,) * 140, capacity_memory_bytes=(8 << 30,) * 240,
+        pending_pods=(0,) * 98 + (3, 2) + (0,) * 140, nodes=(1,) * 100 + (2,) * 140,
+        targets=(TargetNodes(target, (1,) * 100 + (2,) * 140),), evictions=(0,) * 239 + (2,), cost=("0.10",) * 239 + (cost,),
+    )  # fmt: skip
     return ReplayFigures(
         policy=policy, source="", pods_placed=4, pods_never_placed=0, wait_p50_seconds=wait, wait_p95_seconds=wait,
         wait_p99_seconds=wait, wait_max_seconds=wait, pods_pending=0, unplaced_pod_seconds=wait * 4, served_ppm=990_000,
         node_seconds=7200, start_nodes=1, peak_nodes=2, cost=cost,
         lost_pod_seconds=0, lost_cost="0", lead_grown_nodes=0, grown_nodes=1, removed_nodes=0, evictions=0,
         machines_failed=0, writes_refused=0, zone_spread_permille=None, decisions=3,
-        could_grow=True, held_groups=(), groups_without_template=(), unpriced=(), targets=(group,),
+        could_grow=True, held_groups=(), groups_without_template=(), unpriced=(), targets=(group,), series=series,
     )  # fmt: skip
 
 
@@ -47,6 +54,19 @@ def test_figures_of_both_policies(preview: Preview):
     for cell in ("before", "after", "change", "90s", "30s", "-60s", "+100.0%", "2.0", "MachineDeployment capi/general"):
         assert any(cell in part for part in found.text), cell
     assert "#replay" in found.values("href")
+
+
+def test_charts_of_a_page_of_their_own_are_there_too(preview: Preview):
+    """The same drawings as `simulate -o html` has: CPU of either policy and cost at once, nodes and memory folded."""
+    sides = figures("before", 90, "0.38"), figures("after", 30, "0.77")
+    own = Elements(replay_html(replay(*sides)))
+    drawings = [
+        sorted(str(attributes["d"]) for tag, attributes in found.tags if tag == "path" and "d" in attributes)
+        for found in (own, page(preview, *sides))
+    ]
+    assert len(drawings[0]) > 20
+    assert [one for one in drawings[0] if one not in drawings[1]] == []
+    assert "Nodes by group and memory over time" in page(preview, *sides).text
 
 
 def test_one_policy_has_no_differences(preview: Preview):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--join-after", metavar="DURATION", default="90s", show_default=True, help="From asking for a node to having it.")
 @click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help="Steps that one decision may take.")
 @click.option(
-    "-o", "--output", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True, help="Format."
+    "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
 )
 @click.option("--wide", is_flag=True, help="Text: shorten nothing.")
 @click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
@@ -66,6 +66,7 @@ def command(
       reconciler simulate --trace examples/traces/pool-28.csv --policy examples/traces/packed --against examples/traces/spare
       reconciler simulate --trace captures/ --policy policies/ --against changed/ -o markdown
       reconciler simulate --trace curve.csv --cluster snapshot/ --alone --until 24h -o json
+      reconciler simulate --trace curve.csv --against changed/ -o html > replay.html
     """
     from reconciler.cli.inputs.trace_files import read_replay_inputs
     from reconciler.cli.outputs.replay_bar import replay_bar
@@ -131,6 +132,10 @@ def _rendered(found: "Replay", output: str, *, wide: bool) -> str:
 
     if output == "json":
         return replay_json(found)
+    if output == "html":
+        from reconciler.rendering.html.replay import replay_html
+
+        return replay_html(found)
     if output == "markdown":
         return replay_markdown(found)
     return replay_text(found, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))

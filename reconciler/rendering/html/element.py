@@ -1,5 +1,6 @@
 """HTML that is safe by construction: only `Html` goes in as it is, every text of anybody is escaped."""
 
+import re
 from collections.abc import Iterable
 from html import escape
 
@@ -7,6 +8,7 @@ import msgspec
 
 from reconciler.rendering.plain import plain, shortened
 
+_DRAWN = re.compile(r"[MLHVhlvz0-9 -]*")
 _VOID = frozenset({"meta", "input", "link"})
 
 
@@ -33,6 +35,13 @@ def tag(element: str, /, *content: Content, **attributes: str | int | bool | Non
     opened = element + "".join(_attribute(key, value) for key, value in attributes.items())
     inner = "".join(_markup(part) for part in content)
     return Html(f"<{opened}>" if element in _VOID else f"<{opened}>{inner}</{element}>")
+
+
+def path(kind: str, drawn: str) -> Html:
+    """A path of SVG. It is as long as it has to be, so it holds nothing but commands and whole numbers."""
+    if _DRAWN.fullmatch(drawn) is None:
+        raise ValueError("a path is made of commands and whole numbers")
+    return Html(f'<path{_attribute("class", kind)} d="{drawn}"></path>')
 
 
 def joined(parts: Iterable[Content]) -> Html:

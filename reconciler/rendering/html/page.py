@@ -131,6 +131,14 @@ svg{display:block}
 .axis{stroke:var(--line);stroke-width:2;stroke-linecap:round}.reach{stroke:var(--soft);stroke-width:2;stroke-linecap:round}
 .was{fill:var(--sheet);stroke:var(--soft);stroke-width:1.5}.will{fill:var(--accent)}.rest{fill:none;stroke:var(--accent);
 stroke-width:1.5}
+.chart{margin:0;padding:.7rem .9rem .8rem;min-width:0}.chart figcaption{margin:0 0 .3rem;font-size:.92rem;font-weight:620;
+overflow-wrap:anywhere}
+.chart>svg{width:100%;height:auto}.chart text{font-size:22px;fill:var(--soft)}
+.chart .key{margin:.4rem 0 0;gap:.1rem 1rem}.chart .key li{min-width:0;overflow-wrap:anywhere}.chart .key svg{flex:none}
+.chart text.number{fill:var(--ink);font-weight:700}.chart .grid{stroke:var(--edge);stroke-width:1.5;fill:none}
+.layer{stroke:var(--sheet);stroke-width:1}
+.line-a,.line-b{fill:none;stroke:var(--ink);stroke-width:3}.line-b{stroke:var(--accent);stroke-dasharray:12 7}
+.shade{fill:var(--holds);opacity:.22}.waits{fill:var(--holds)}.evicts{fill:var(--shrinks)}
 tr:target,li:target{background:var(--holds-fill)}
 .gone{display:none!important}
 pre{margin:0;padding:.7rem .95rem;font:.84rem/1.5 ui-monospace,"Cascadia Mono","DejaVu Sans Mono",monospace}
@@ -259,12 +267,16 @@ class Following(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def document(
-    head: Head, sections: Sequence[Section], groups: Sequence[str], foot: Sequence[str], following: Following | None = None
+    head: Head,
+    sections: Sequence[Section],
+    groups: Sequence[str] | None,
+    foot: Sequence[str],
+    following: Following | None = None,
 ) -> str:
     """The whole file; ends with a newline. It runs only the scripts whose hashes it names, opens no form, and loads nothing, but
-    for itself where it is `following`."""
-    scripts = (SCRIPT, FOLLOWING) if following is not None else (SCRIPT,)
-    sources = " ".join(f"'{_hash(script)}'" for script in scripts)
+    for itself where it is `following`. Without `groups` (None) there is nothing to search in, and no script."""
+    scripts = (*((SCRIPT,) if groups is not None else ()), *((FOLLOWING,) if following is not None else ()))
+    sources = " ".join(f"'{_hash(script)}'" for script in scripts) or "'none'"
     itself = "connect-src 'self'; " if following is not None else ""
     policy = f"default-src 'none'; style-src '{_hash(STYLE)}'; script-src {sources}; {itself}base-uri 'none'; form-action 'none'"
     top = tag(
@@ -355,8 +367,11 @@ def _header(head: Head, following: Following | None) -> Html:
     )
 
 
-def _tools(sections: Sequence[Section], groups: Sequence[str]) -> Html:
+def _tools(sections: Sequence[Section], groups: Sequence[str] | None) -> Html:
     links = joined(tag("a", section.heading, href=f"#{section.anchor}") for section in sections)
+    nav = tag("nav", links, aria_label="Sections")
+    if groups is None:
+        return tag("div", tag("div", nav), class_="tools")
     options = joined(tag("option", name, value=slot) for name, slot in list(slots(groups).items())[:_MOST_GROUPS])
     form = tag(
         "form",
@@ -370,7 +385,7 @@ def _tools(sections: Sequence[Section], groups: Sequence[str]) -> Html:
         role="search",
         hidden=True,
     )
-    return tag("div", tag("div", tag("nav", links, aria_label="Sections"), form), class_="tools")
+    return tag("div", tag("div", nav, form), class_="tools")
 
 
 def _search() -> Html:

@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.picture import Picture, PictureNode, Pictures
-from reconciler.rendering.html.element import NOTHING, Content, Html, joined, tag
+from reconciler.rendering.html.element import NOTHING, Content, Html, joined, path, tag
 from reconciler.rendering.html.nodes import FEW_NODES
 from reconciler.rendering.html.page import Section, counted, fold
 
@@ -245,5 +245,5 @@ def _drawing(node: PictureNode, was: frozenset[str] | None) -> Html:
             shapes.append(tag("rect", title, class_=kind, x=x, y=y, width=width, height=height))
         else:
             paths.setdefault(kind, []).append(f"M{x} {y}h{width}v{height}h-{width}z")
-    shapes += [tag("path", class_=kind, d="".join(parts)) for kind, parts in sorted(paths.items())]
+    shapes += [path(kind, "".join(parts)) for kind, parts in sorted(paths.items())]
     return joined(shapes)

@@ -14,12 +14,17 @@ from reconciler.rendering.markdown_code import code, folded
 from reconciler.rendering.markdown_code import table as markdown_table
 from reconciler.rendering.plain import listed, plain, shortened
 from reconciler.rendering.text.layout import Column, Row, Style, Tone, paragraph, table
+from reconciler.rendering.text.over_time import over_time_lines
 from reconciler.values.duration import duration_text
 
 # The figures of a replay in words, the same on a terminal and in a pull request.
 
 _UNKNOWN = "unknown"
 COULD_NOT_GROW = "no group could grow, so the figures say nothing about this policy"
+
+
+FIRST_OF_WHAT_WAS_DONE = "nodes grown before the figures begin"
+"""Lines before it tell of availability and cost."""
 
 
 class FigureLine(msgspec.Struct, frozen=True):
@@ -65,7 +70,7 @@ def figure_lines(replay: Replay) -> tuple[FigureLine, ...]:
         _money(sides, "cost", lambda side: side.cost, currency),
         _tenths(sides, "pod minutes lost by evictions", lambda side: side.lost_pod_seconds, 60),
         _money(sides, "cost of what was lost", lambda side: side.lost_cost, currency),
-        _counts(sides, "nodes grown before the figures begin", lambda side: side.lead_grown_nodes),
+        _counts(sides, FIRST_OF_WHAT_WAS_DONE, lambda side: side.lead_grown_nodes),
         _counts(sides, "nodes when the figures begin", lambda side: side.start_nodes),
         _counts(sides, "peak nodes", lambda side: side.peak_nodes),
         _counts(sides, "nodes grown", lambda side: side.grown_nodes),
@@ -206,10 +211,11 @@ def replay_json(replay: Replay) -> str:
 
 
 def replay_text(replay: Replay, *, width: int, colour: bool = False) -> str:
-    """A table with a column a policy, and the difference of two."""
+    """A table with a column a policy, and the difference of two; then bars over time, and node hours by target."""
     style = Style(colour=colour)
     lines = [*paragraph(heading_words(replay), width, 0), ""]
     lines += _table(replay, "", figure_lines(replay), width, style)
+    lines += over_time_lines(replay, side_names(replay), width)
     lines += ["", *_table(replay, _TITLE, target_lines(replay), width, style)]
     for note in note_words(replay):
         lines += ["", *paragraph(note, width, 0)]

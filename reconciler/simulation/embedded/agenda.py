@@ -120,8 +120,8 @@ class Happened(StrEnum):
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """One event. `object` is a pod (`namespace/name`), a node or a target as text; `by` is who did it (a field manager);
-    `before` and `after` are replicas of a write; `target` is the target behind a node. Of an evicted pod `before` is the
-    index of its shape; of a created one `detail` is the pod whose place it takes; of a node that joined `before` is when it
+    `before` and `after` are replicas of a write; `target` is the target behind a node. Of an evicted or created pod `before` is
+    the index of its shape; of a created one `detail` is the pod whose place it takes; of a node that joined `before` is when it
     was asked for."""
 
     at_seconds: int

@@ -35,7 +35,7 @@ class PodLifecycle:
     def created(self, pod: PodObject) -> None:
         """A controller made the pod."""
         self._disruption.changed(pod)
-        self._journal.add(self._agenda.now_seconds, Happened.POD_CREATED, pod.key, detail=pod.replaces)
+        self._journal.add(self._agenda.now_seconds, Happened.POD_CREATED, pod.key, detail=pod.replaces, before=pod.shape)
 
     def bound(self, pod: PodObject) -> None:
         """The pod got a node: it runs and is Ready a moment later."""

@@ -8,11 +8,13 @@ from zlib import crc32
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.pods.pod import Owner, PodShape
 from reconciler.cluster.target import TargetRef
+from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.workloads.workload import Controller
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.groups.effective_groups import closes_at, effective_groups
 from reconciler.decisions.memory import Memory, Outcome
+from reconciler.plan.money import money
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.replay import Replay, ReplayFigures, waited_seconds
 from reconciler.policy.documents import GroupFields, PolicySet
@@ -25,7 +27,7 @@ from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.workloads import Workload
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
-from reconciler.simulation.replays.replay_figures import Ledger, money, share_permille
+from reconciler.simulation.replays.replay_figures import Ledger, share_permille
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace, policy_world
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.values.instant import instant_text
@@ -363,7 +365,7 @@ class ReplayRun:
             cluster.advance_to(latest if due is None else min(due, latest))
             if any(events[position].kind in _CALLS_FOR_A_LOOK for position in range(seen, len(events))):
                 latest = min(latest, self._on_grid(cluster.now_seconds))
-        self._take_events()
+            self._take_events()  # at once, while nodes and pods of the events are still there
 
     def _count_from(self, now_seconds: int) -> None:
         """Figures begin here."""
@@ -377,7 +379,9 @@ class ReplayRun:
             if pod.node is not None
         }
         waiting = {pod.key: pod.created for pod in objects.pending()}
-        self._ledger = Ledger(now_seconds, nodes, placed, waiting, self._prices)
+        sizes = {node.name: objects.shape_of(node).allocatable for node in objects.nodes.values()}
+        sizes |= {pod.key: objects.pod_shapes[pod.shape].requests for pod in counted}
+        self._ledger = Ledger(now_seconds, self._trace.end_seconds, nodes, placed, waiting, sizes, self._prices)
         self._spread.forget()
         self._decisions = 0
 
@@ -389,7 +393,7 @@ class ReplayRun:
             if event.object in self._of_nodes:
                 continue
             if self._ledger is not None:
-                self._ledger.read(event, self._share(event))
+                self._ledger.read(event, self._share(event), self._size(event))
             elif event.kind is Happened.NODE_JOINED:
                 self._lead_grown += 1
             elif event.kind is Happened.POD_BOUND:
@@ -399,6 +403,14 @@ class ReplayRun:
         namespace, _, name = key.partition("/")
         pod = self.cluster.objects.pods.get((namespace, name))
         return pod is not None and self.cluster.objects.goes_with_node(pod)
+
+    def _size(self, event: Event) -> Resources | None:
+        """What a created pod requests or a node that joined offers; None of any other event."""
+        objects = self.cluster.objects
+        if event.kind is Happened.POD_CREATED:
+            return objects.pod_shapes[event.before].requests
+        node = objects.nodes.get(event.object) if event.kind is Happened.NODE_JOINED else None
+        return objects.shape_of(node).allocatable if node is not None else None
 
     def _share(self, event: Event) -> int:
         """How much of its node an evicted pod takes, in permille; 0 of any other event and where node or pod are gone."""
@@ -454,6 +466,7 @@ class ReplayRun:
             groups_without_template=tuple(sorted(self._without_template)),
             unpriced=tuple(line.target for line in totals.targets if line.target and line.cost is None and line.node_seconds),
             targets=totals.targets,
+            series=totals.series,
         )
 
 

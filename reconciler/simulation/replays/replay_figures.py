@@ -6,8 +6,13 @@ import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
-from reconciler.plan.replay import GroupFigures
+from reconciler.cluster.values.resources import Resources
+from reconciler.plan.money import money
+from reconciler.plan.replay import GroupFigures, ReplaySeries
 from reconciler.simulation.embedded.agenda import Event, Happened
+from reconciler.simulation.replays.sampled_series import SeriesSampler
+
+_NOTHING = Resources()
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,18 +29,21 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     peak_nodes: int
     targets: tuple[GroupFigures, ...]
     cost_micros: int
+    series: ReplaySeries
 
 
 class Ledger:
     """Reads events in order from an instant on. `nodes` maps those that are there then to their target (empty: nobody's),
-    `placed` and `waiting` the pods to since when they run or wait."""
+    `placed` and `waiting` the pods to since when they run or wait, `sizes` either to what a node offers or a pod requests."""
 
     def __init__(
         self,
         start_seconds: int,
+        end_seconds: int,
         nodes: Mapping[str, str],
         placed: Mapping[str, tuple[int, str]],
         waiting: Mapping[str, int],
+        sizes: Mapping[str, Resources],
         prices_micros: Mapping[str, int],
     ) -> None:
         """`placed`: pod -> (bound since, node); `prices_micros`: an hour of a node, by target."""
@@ -56,19 +64,38 @@ class Ledger:
             self._target(target)[0] += 1
         for numbers in self._per_target.values():
             numbers[1] = numbers[0]
+        self._sizes = dict(sizes)
+        self._series = SeriesSampler(start_seconds, end_seconds, prices_micros)
+        for node, target in nodes.items():
+            self._series.node_joined(start_seconds, target, self._size(node))
+        for pod in placed:
+            self._series.pod_came(start_seconds, self._size(pod), waits=False)
+        for pod in waiting:
+            self._series.pod_came(start_seconds, self._size(pod), waits=True)
+
+    def _size(self, subject: str) -> Resources:
+        return self._sizes.get(subject, _NOTHING)
 
     def _target(self, target: str) -> list[int]:
         """Nodes now, most nodes, grown, removed."""
         return self._per_target.setdefault(target, [0, 0, 0, 0])
 
-    def read(self, event: Event, share_permille: int) -> None:
-        """One event; `share_permille` is how much of its node an evicted pod takes."""
+    def read(self, event: Event, share_permille: int, size: Resources | None = None) -> None:
+        """One event; `share_permille` is how much of its node an evicted pod takes, `size` what a node that joined offers or a
+        created pod requests."""
         at, subject = event.at_seconds, event.object
+        if size is not None:
+            self._sizes[subject] = size
         self._counts[event.kind] = self._counts.get(event.kind, 0) + 1
         match event.kind:
             case Happened.POD_CREATED:
                 self._waiting[subject] = at
+                self._series.pod_came(at, self._size(subject), waits=True)
             case Happened.POD_BOUND:
+                if subject in self._waiting:
+                    self._series.pod_bound(at)
+                else:
+                    self._series.pod_came(at, self._size(subject), waits=False)
                 since = self._waiting.pop(subject, at)
                 self._waits.append(at - since)
                 self._unplaced += at - since
@@ -76,9 +103,12 @@ class Ledger:
             case Happened.POD_EVICTED | Happened.POD_PREEMPTED:
                 since, node = self._running.get(subject, (at, ""))
                 self._lost += at - since
+                self._series.pod_evicted(at)
                 price = self._prices.get(self._target_of.get(node, ""), 0)
                 self._lost_micros += (at - since) * price * share_permille // 1000
             case Happened.POD_GONE:
+                if subject in self._waiting or subject in self._running:
+                    self._series.pod_went(at, self._size(subject), waited=subject in self._waiting)
                 if subject in self._waiting:
                     self._unplaced += at - self._waiting.pop(subject)
                     self._never += 1
@@ -92,12 +122,14 @@ class Ledger:
                 numbers[0] += 1
                 numbers[1] = max(numbers[:2])
                 numbers[2] += 1
+                self._series.node_joined(at, event.target, self._size(subject))
             case Happened.NODE_GONE if subject in self._alive:
                 target = self._target_of[subject]
                 self._seconds[target] = self._seconds.get(target, 0) + at - self._alive.pop(subject)
                 numbers = self._target(target)
                 numbers[0] -= 1
                 numbers[3] += 1
+                self._series.node_went(at, target, self._size(subject))
             case _:
                 pass
 
@@ -131,6 +163,7 @@ class Ledger:
                 for target, numbers in sorted(self._per_target.items())
             ),
             cost_micros=sum(amount * self._prices.get(target, 0) for target, amount in seconds.items()),
+            series=self._series.close(end_seconds, seconds),
         )
 
 
@@ -141,9 +174,3 @@ def share_permille(pod: PodShape, node: NodeShape) -> int:
         (pod.requests.memory_bytes, node.allocatable.memory_bytes),
     )
     return min(1000, max((1000 * wanted // offered for wanted, offered in pairs if offered), default=0))
-
-
-def money(micro_seconds: int) -> str:
-    """Millionths times seconds at an hourly price -> `12.34`, rounded to the nearest hundredth, halves up."""
-    cents = (micro_seconds + 18_000_000) // 36_000_000
-    return f"{cents // 100}.{cents % 100:02d}"
