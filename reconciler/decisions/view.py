@@ -101,7 +101,7 @@ def _terms(policy: PolicySet, memory: Memory, now_seconds: int, target: str) -> 
         adopt_from=policy.policy.adopt_from,
         human_hold_seconds=policy.policy.human_hold_time_seconds,
         now_seconds=now_seconds,
-        first_seen_seconds=memory.foreign_since.get(target, now_seconds),
+        first_seen_seconds=memory.foreign_since.get(target),
         policy=policy.policy.name,
     )
 
