@@ -91,7 +91,7 @@ class View(msgspec.Struct, frozen=True):
 def _judge(group: EffectiveGroup, world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> Judgement:
     terms = msgspec.structs.replace(
         _terms(policy, memory, now_seconds, str(group.target)), rivals=world.rivals, undone=undone_write(memory, group),
-        ended=world.ended_policies,
+        ended=world.ended_policies, human_hold_seconds=group.human_hold_time_seconds,
     )  # fmt: skip
     return judge(group.facts, terms, conflict_sentence(memory, group))
 

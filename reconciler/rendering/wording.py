@@ -92,7 +92,7 @@ def next_step(line: GroupLine) -> str:
     if held_for_a_person(line.owner):
         return (
             f"nothing: after that it is decided here again. To keep the size, `reconciler hold {line.name}`; "
-            "spec.humanHoldTime of the policy says how long a person's write holds"
+            "spec.humanHoldTime of the NodeGroup, else of the policy, says how long a person's write holds"
         )
     if declared_by(line.owner):
         return (
