@@ -266,6 +266,13 @@ class Draft:
             return BackedOff(group=group.name, failures=backoff.failures, until=until)
         return None
 
+    def growth_stops(self, draft: GroupDraft) -> tuple[Because, ...]:
+        """All that keeps a group without a template from growing, so that none comes to light after another was mended."""
+        group, first = draft.group, self.growth_stop(draft)
+        unknown = TemplateUnknown(group=group.name, why=group.template_problem)
+        full = AtMaxSize(group=group.name, max=group.max_size) if draft.desired >= group.max_size else None
+        return tuple(one for one in (first, unknown if draft.held_why else None, full) if one is not None)
+
     def room(self, draft: GroupDraft, shape: NodeShape) -> tuple[int, Because | None]:
         """How many nodes the group may still gain, and what refuses the next one. A group that only grows whole may gain all
         of them, or none."""

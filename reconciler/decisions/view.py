@@ -92,7 +92,7 @@ class View(msgspec.Struct, frozen=True):
 def _judge(group: EffectiveGroup, world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> Judgement:
     terms = msgspec.structs.replace(
         _terms(policy, memory, now_seconds, str(group.target)), rivals=world.rivals, undone=undone_write(memory, group),
-        ended=world.ended_policies,
+        ended=world.ended_policies, human_hold_seconds=group.human_hold_time_seconds,
     )  # fmt: skip
     return judge(group.facts, terms, conflict_sentence(memory, group))
 
@@ -102,7 +102,7 @@ def _terms(policy: PolicySet, memory: Memory, now_seconds: int, target: str) -> 
         adopt_from=policy.policy.adopt_from,
         human_hold_seconds=policy.policy.human_hold_time_seconds,
         now_seconds=now_seconds,
-        first_seen_seconds=memory.foreign_since.get(target, now_seconds),
+        first_seen_seconds=memory.foreign_since.get(target),
         policy=policy.policy.name,
     )
 

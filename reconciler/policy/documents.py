@@ -205,6 +205,7 @@ class GroupFields(msgspec.Struct, frozen=True, kw_only=True):
     scale_up: ScaleUp[None] = ScaleUp()
     windows: tuple[Window, ...] = ()
     hold: Hold | None = None
+    human_hold_time_seconds: int | None = None
 
 
 class TargetSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):

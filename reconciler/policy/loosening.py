@@ -26,7 +26,7 @@ from reconciler.policy.levels import (
     tier_rank,
 )
 from reconciler.policy.yaml_nodes import Place
-from reconciler.values.duration import DurationError, exact_seconds
+from reconciler.values.duration import DurationError, duration_text, exact_seconds
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.quantity import QuantityFormError, parse_quantity
 
@@ -151,6 +151,7 @@ def _group_values(policy: NodeGroupPolicy, group: NodeGroup | str | None, now_se
         values["hold"] = _hold_text(hold[1])
     written_mode = next((level.mode for level in levels if level.mode is not None), None)
     values["mode"] = str(effective_mode(written_mode, policy.mode))
+    values.setdefault("humanHoldTime", duration_text(policy.human_hold_time_seconds))
     for path, value in _scalars().items():
         if value.built_in is not None:
             values.setdefault(path, value.text(value.built_in).removesuffix("%"))

@@ -91,8 +91,8 @@ def next_step(line: GroupLine) -> str:
         return "what the evidence names must be readable and must agree; until then nothing is written"
     if held_for_a_person(line.owner):
         return (
-            f"nothing: at that instant it is decided here again. To keep the size, `reconciler hold {line.name}`; "
-            "spec.humanHoldTime of the policy says how long a person's write holds"
+            f"nothing: after that it is decided here again. To keep the size, `reconciler hold {line.name}`; "
+            "spec.humanHoldTime of the NodeGroup, else of the policy, says how long a person's write holds"
         )
     if declared_by(line.owner):
         return (

@@ -60,7 +60,10 @@ def test_an_action_is_a_line_unless_the_plan_has_said_it(result: ActionResult, t
 @pytest.mark.parametrize(
     ("removal", "told"),
     [
-        (_removal("n1", RemovalState.FINISHED), (LogLevel.INFO, "RemovalFinished", f"n1 is gone from {TARGET}")),
+        (
+            _removal("n1", RemovalState.FINISHED),
+            (LogLevel.INFO, "RemovalFinished", f"the machine of n1 is being deleted, and {TARGET} does not count it any more"),
+        ),
         (_removal("n1", RemovalState.FAILED, "a pod came", "Blocked"), (LogLevel.WARNING, "RemovalFailed", "a pod came")),
         (_removal("n1", RemovalState.DRAINING, "waits"), None),
     ],

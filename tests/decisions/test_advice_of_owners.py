@@ -74,7 +74,7 @@ def test_a_persons_write_is_waited_for() -> None:
     evidence = OwnerEvidence(owners=(FieldOwner(manager="kubectl-edit", operation="Update", time_seconds=NOW - 60),))
     rules = policy(node_group("general"))
     held = _line(evidence, rules)
-    assert next_step(held).startswith("nothing: at that instant")
+    assert next_step(held).startswith("nothing: after that it is decided here again")
     until = parse_instant(re.search(r"until (\S+Z)", held.owner.evidence[-1])[1])
     assert _line(evidence, rules, until - 1).held
     assert not _line(evidence, rules, until).held

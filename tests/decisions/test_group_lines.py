@@ -359,6 +359,7 @@ def test_a_group_without_target_is_told_of_and_nothing_is_done() -> None:
     line = group(plan, "general")
     assert (line.current, line.desired, line.held, plan.actions) == (0, 0, True, ())
     assert [one.code for one in line.reasons] == ["GroupHeld", "TargetMissing"]
+    assert line.reasons[1].message.endswith(" is not there; if it was deleted for good, remove the NodeGroup from git")
     assert node(plan, "general-1").group == "general"
 
 

@@ -1,5 +1,7 @@
 """Pending pods and minimums -> new nodes."""
 
+import msgspec
+
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import BackoffState, Memory
@@ -291,6 +293,21 @@ def test_a_group_without_template_cannot_grow_and_says_so() -> None:
     cluster.pods("web", 1, cpu="1")
     line = pod(plan_of(cluster.world(), policy(node_group("general"))), "shop/web-1")
     assert codes(line) == ["NoGroupFits", "TemplateUnknown"]
+
+
+def test_all_that_keeps_a_group_from_growing_is_said_at_once() -> None:
+    """A hold, no template, and a range that ends where it is; with a template, the hold and the range."""
+    cluster = ClusterBuilder()
+    cluster.target("general", 0)
+    cluster.pods("web", 1, cpu="1")
+    held = node_group("general", min=0, max=0, hold=Hold(reason="looking at it"))
+    plan = plan_of(cluster.world(), policy(held))
+    assert codes(pod(plan, "shop/web-1")) == ["NoGroupFits", "GroupHeld", "TemplateUnknown", "AtMaxSize"]
+    assert [reason.code for reason in group(plan, "general").reasons] == ["GroupHeld", "TemplateUnknown"]
+    known = msgspec.structs.replace(held, template=Template(capacity=(("cpu", 4000), ("memory", 8 << 30))))
+    plan = plan_of(cluster.world(), policy(known))
+    assert codes(pod(plan, "shop/web-1")) == ["GroupsExhausted", "GroupHeld", "AtMaxSize"]
+    assert [reason.code for reason in group(plan, "general").reasons] == ["GroupHeld"]
 
 
 def test_unmodelled_pods_are_never_guessed() -> None:

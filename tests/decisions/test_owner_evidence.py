@@ -18,6 +18,7 @@ APPLIED = FieldOwner(manager="kubectl", operation="Apply", time_seconds=NOW - 60
 CLIENT = FieldOwner(manager="kubectl-client-side-apply", operation="Update", time_seconds=NOW - 60)
 EDITED = FieldOwner(manager="kubectl-edit", operation="Update", time_seconds=NOW - 60)
 SCALED = FieldOwner(manager="kubectl", operation="Update", subresource="scale")
+CREATED = FieldOwner(manager="kubectl-create", operation="Update", time_seconds=NOW - 60)
 SCRIPT = FieldOwner(manager="nightly", operation="Update", time_seconds=NOW - 60)
 ARGO = FieldOwner(manager="argocd-controller", operation="Apply")
 TOPOLOGY = FieldOwner(manager="capi-topology", operation="Apply")
@@ -25,6 +26,7 @@ TERMS = Terms(now_seconds=NOW, first_seen_seconds=NOW)
 SINCE = "since 2027-01-15T07:59:00Z"
 UNTIL = "a person's write holds for 1h, until 2027-01-15T08:59:00Z"
 EDIT = f"managedFields: kubectl-edit (Update) owns spec.replicas {SINCE}"
+CREATE = f"managedFields: kubectl-create (Update) owns spec.replicas {SINCE}"
 NO_FIELDS = "managedFields are missing"
 CAPTURE = " (a capture has them with `kubectl get --show-managed-fields`, or from `reconciler snapshot`)"
 LABEL = "label topology.cluster.x-k8s.io/owned is set"
@@ -147,6 +149,35 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
         _facts(3, SCALED), TERMS,
         (HELD, "kubectl", ("managedFields: kubectl (Update, subresource scale) owns spec.replicas",
                            "a person's write holds for 1h, until 2027-01-15T09:00:00Z")),
+    ),
+    "a person scaled it, never seen before": (
+        _facts(3, SCALED), _terms(first_seen_seconds=None),
+        (HELD, "kubectl", ("managedFields: kubectl (Update, subresource scale) owns spec.replicas",
+                           "a person's write holds for 1h, from when the loop first sees it, for it carries no time")),
+    ),
+    "a person scaled it, never seen before, and the policy names kubectl for its manifests": (
+        _facts(3, SCALED), _terms(first_seen_seconds=None, adopt_from=("kubectl",)),
+        (HELD, "kubectl", ("managedFields: kubectl (Update, subresource scale) owns spec.replicas",
+                           "a person's write holds for 1h, from when the loop first sees it, for it carries no time")),
+    ),
+    "a person edited it, never seen before": (
+        _facts(3, EDITED), _terms(first_seen_seconds=None), (HELD, "kubectl-edit", (EDIT, UNTIL)),
+    ),
+    "a person scaled it, and no write holds": (
+        _facts(3, SCALED), _terms(first_seen_seconds=None, human_hold_seconds=0),
+        (ADOPTABLE, "kubectl", ("managedFields: kubectl (Update, subresource scale) owns spec.replicas",
+                                "a one-off write, not a declaration")),
+    ),
+    "a person created it a minute ago, and the policy names the tool": (
+        _facts(3, CREATED), _terms(adopt_from=("kubectl-create",)),
+        (ADOPTABLE, "kubectl-create", (CREATE, "the policy's adoptFrom allows it")),
+    ),
+    "a person created it a minute ago, and the policy names another tool": (
+        _facts(3, CREATED), _terms(adopt_from=("kubectl-edit",)), (HELD, "kubectl-create", (CREATE, UNTIL)),
+    ),
+    "a person created it, another edited it, and the policy names the first tool": (
+        _facts(3, CREATED, EDITED), _terms(adopt_from=("kubectl-create",)),
+        (HELD, "kubectl-create, kubectl-edit", (CREATE, EDIT, UNTIL)),
     ),
     "a program wrote it": (
         _facts(3, SCRIPT), _terms(now_seconds=NOW + 99_999),

@@ -66,6 +66,7 @@ VALUES: dict[str, Draw] = {
     "template.taints": _one_of((_TAINT[0],), (_TAINT[1], _TAINT[2])),
     "template.startup_taints": _one_of((_TAINT[0],), (_TAINT[1],), (_TAINT[0], _TAINT[2])),
     "price_per_hour": _one_of("0.10", "0.20", "0.30"),
+    "human_hold_time_seconds": _one_of(0, 60, 7200),
     "headroom": _one_of(Headroom(nodes=1), Headroom(nodes=2), Headroom(nodes_per_zone=1)),
     "scale_down.mode": _one_of(*Toggle),
     "scale_down.utilization_threshold_percent": _PERCENT,

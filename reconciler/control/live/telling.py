@@ -126,8 +126,13 @@ def _removal(removals: Sequence[RemovalProgress]) -> LogLine:
         "nodes": nodes,
         "resultCode": first.code,
     }
-    message = _one([one.message or f"{one.node} is gone from {one.target}" for one in removals], nodes)
+    message = _one([one.message or _finished(one) for one in removals], nodes)
     return LogLine(level=level, code=f"Removal{first.state}", message=message, fields=fields)
+
+
+def _finished(removal: RemovalProgress) -> str:
+    """What is known then: finalizers may keep the Machine, and the Node with it, for minutes more."""
+    return f"the machine of {removal.node} is being deleted, and {removal.target} does not count it any more"
 
 
 def _one(messages: Sequence[str], nodes: Sequence[str]) -> str:

@@ -12,7 +12,9 @@ DEFAULT_MAX_PODS = 110
 """As kubelet has it where nothing is configured."""
 _OF_ANY_MACHINE = (EPHEMERAL_STORAGE, PODS)
 """What the configuration of a node says, whatever machine it is."""
-_UNKNOWN = "no template.capacity, no capacity annotation or tag, no infrastructure template, and no ready node"
+_UNKNOWN = (
+    "no template.capacity, no capacity annotation or tag, no infrastructure template that gives capacity, and no ready node"
+)
 
 
 class Offered(msgspec.Struct, frozen=True):

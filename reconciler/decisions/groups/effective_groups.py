@@ -20,6 +20,7 @@ from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Discovery, Headroom, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Tier, Window
 from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text, effective_mode
 from reconciler.policy.values.schedule import last_opening
+from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 from reconciler.values.money import parse_money
 
@@ -155,6 +156,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         scale_up=scale_up,
         hold=hold,
         hold_until_seconds=hold_until,
+        human_hold_time_seconds=_human_hold(values),
         reasons=(*bounds.reasons, *(one.reason() for one in (mixed, smaller) if one is not None)),
         chains=values.chains,
     )
@@ -165,6 +167,12 @@ def _mode(values: Values) -> Mode:
     policy = values.sources.policy
     mode = values.choice("mode", Mode, policy.mode, values.sources.of_policy("mode"))
     return effective_mode(mode, policy.mode)
+
+
+def _human_hold(values: Values) -> int:
+    policy = values.sources.policy
+    seconds = policy.human_hold_time_seconds
+    return values.count("humanHoldTime", None, seconds, duration_text(seconds), values.sources.of_policy("humanHoldTime"))
 
 
 def _bounds(values: Values, claim: Claim, now_seconds: int) -> _Bounds:

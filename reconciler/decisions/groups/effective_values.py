@@ -160,9 +160,9 @@ class Values:
                 decided[field.attribute] = self._found(below, self._option(below))
         return kind(**decided)
 
-    def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str) -> int:
-        """A number that the target itself may say, and where; `nothing` when nobody does, told as `nothing_text`."""
-        found = self._found(path, target, (nothing, nothing_text))
+    def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str, where: str = "built-in") -> int:
+        """A number that the target itself may say, and where; `nothing`, from `where`, when nobody does, told as that text."""
+        found = self._found(path, target, (nothing, nothing_text), where)
         if not isinstance(found, int):
             raise TypeError(f"{path} is no number")
         return found

@@ -58,6 +58,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     scale_up: ScaleUp[Never]
     hold: str = ""
     hold_until_seconds: int | None = None
+    human_hold_time_seconds: int = 3600
     reasons: tuple[Reason, ...] = ()
     chains: Mapping[str, tuple[Origin, ...]] = {}
 

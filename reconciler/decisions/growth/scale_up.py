@@ -350,8 +350,7 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
         stop = draft.growth_stop(group)
         template = group.group.template
         if template is None:
-            if stop is not None:
-                details.append(stop.reason())
+            details.extend(one.reason() for one in draft.growth_stops(group))
             continue
         rejected = rejection(draft, group, template, shape)
         if rejected is not None:
@@ -364,9 +363,6 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
             details.append(refuted.reason())
             continue
         able.append(group.group.name)
-        if stop is None:
-            room, refusal = draft.room(group, template)
-            stop = refusal if room <= 0 else None
-        if stop is not None:
-            details.append(stop.reason())
+        room, refusal = draft.room(group, template)
+        details.extend(one.reason() for one in (stop, refusal if room <= 0 else None) if one is not None)
     return tuple(able), tuple(details)

@@ -15,7 +15,7 @@ from reconciler.decisions.ownership.handover import from_topology
 from reconciler.decisions.ownership.owner import NO_OWNER
 from reconciler.decisions.ownership.second_writer import SAID_FROM, UNDONE_TIMES
 from reconciler.decisions.platform_rules import PlatformRules, platform_rules
-from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress
+from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress, TemplateUnknown
 from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
 from reconciler.decisions.reasons.owners import Conflict, GroupHeld, ResizeNextTime
 from reconciler.decisions.reasons.sizes import AboveMax
@@ -107,6 +107,8 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
         found.insert(0, GroupHeld(group=group.name, why=draft.held_why).reason())
     if draft.not_ours is not None:
         found.append(draft.not_ours.reason())
+    if draft.held_why and group.template is None and group.facts is not None:
+        found.append(TemplateUnknown(group=group.name, why=group.template_problem).reason())
     stop = plan.growth_stop(draft)
     if isinstance(stop, GroupUnhealthy):
         found.append(stop.reason())

@@ -78,16 +78,16 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy says about taking over, and the instant. `first_seen_seconds` is when a write that carries no
-    time (as `/scale` leaves it) was first seen; it counts as that write's time. `rivals` is evidence of another autoscaler at
-    work on the cluster: it writes again whatever is written, and by `/scale` it leaves no trace on the target.
-    `undone` is what somebody made of our last write, and when, where that left no trace either. `policy` is the one that judges
-    (empty: any, so that no mark of another one holds), `ended` are others that nobody runs any more."""
+    """What the policy says about taking over, and the instant. `first_seen_seconds` is when a write that carries no time (as
+    `/scale` leaves it) was first seen; it counts as that write's time (None: it was not seen before). `rivals` is evidence of
+    another autoscaler at work on the cluster: it writes again whatever is written, and by `/scale` it leaves no trace on the
+    target. `undone` is what somebody made of our last write, and when, where that left no trace either. `policy` is the one that
+    judges (empty: any, so that no mark of another one holds), `ended` are others that nobody runs any more."""
 
     adopt_from: tuple[str, ...] = ()
     human_hold_seconds: int = 3600
     now_seconds: int
-    first_seen_seconds: int
+    first_seen_seconds: int | None
     rivals: tuple[str, ...] = ()
     undone: "UndoneWrite | None" = None
     policy: str = ""
@@ -231,14 +231,36 @@ def _claimed(others: tuple[FieldOwner, ...], evidence: OwnerEvidence, terms: Ter
     tracking = tuple(f"{_KEPT}{mark}" for mark in evidence.tracking)
     if any(owner not in persons for owner in foreign):
         return OwnerState.HELD, told[0], (*told[1], *tracking)
-    until = max((owner.time_seconds or terms.first_seen_seconds for owner in persons), default=0) + terms.human_hold_seconds
-    if persons and until > terms.now_seconds:
-        wait = f"{_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
+    wait = _wait(tuple(owner for owner in persons if not _named_as_tool(owner, terms.adopt_from)), terms)
+    if wait:
         return OwnerState.HELD, _named(others), (*(_sentence(owner, evidence) for owner in others), *tracking, wait)
     if foreign:
         return OwnerState.HELD, told[0], (*told[1], *tracking)
-    allowed = "the policy's adoptFrom allows it" if declared else "a one-off write, not a declaration"
+    named = declared or any(_named_as_tool(owner, terms.adopt_from) for owner in persons)
+    allowed = "the policy's adoptFrom allows it" if named else "a one-off write, not a declaration"
     return OwnerState.ADOPTABLE, told[0], (*told[1], *tracking, allowed)
+
+
+def _wait(persons: tuple[FieldOwner, ...], terms: Terms) -> str:
+    """How long the last of these writes holds; empty when none does any more. The end of one that carries no time is known from
+    the second look on: until then it would move with every plan."""
+    first_seen = terms.now_seconds if terms.first_seen_seconds is None else terms.first_seen_seconds
+    since = max((owner.time_seconds or first_seen for owner in persons), default=0)
+    if not persons or since + terms.human_hold_seconds <= terms.now_seconds:
+        return ""
+    timeless = terms.first_seen_seconds is None and not all(owner.time_seconds for owner in persons)
+    end = "from when the loop first sees it, for it carries no time" if timeless else _until(since, terms)
+    return f"{_PERSON} for {duration_text(terms.human_hold_seconds)}, {end}"
+
+
+def _until(since_seconds: int, terms: Terms) -> str:
+    return f"until {instant_text(since_seconds + terms.human_hold_seconds)}"
+
+
+def _named_as_tool(owner: FieldOwner, adopt_from: tuple[str, ...]) -> bool:
+    """Whether the policy names this person's tool, so that its writes hold no longer. `kubectl` and `oc` are named for manifests
+    that were applied with them: what a person scales by them holds all the same."""
+    return owner.manager in adopt_from and owner.manager in PERSON_TOOLS
 
 
 def _named(owners: tuple[FieldOwner, ...]) -> str:

@@ -53,7 +53,7 @@ class TargetMissing(Because, frozen=True, kw_only=True):
     code = "TargetMissing"
     target: str
 
-    template = "{target} is not there"
+    template = "{target} is not there; if it was deleted for good, remove the NodeGroup from git"
 
 
 class ReplicasUnknown(Because, frozen=True, kw_only=True):

@@ -358,6 +358,17 @@ _PRICE = Field(
     attribute="price_per_hour",
 )
 
+_HUMAN_HOLD_TIME = Field(
+    yaml_key="humanHoldTime",
+    loosens=Loosens.DOWN,
+    kind=Kind.DURATION,
+    description="How long this group is left alone after a person changed its replicas; else as the policy says. 0s ends it.",
+    unit="seconds",
+    examples=("0s", "4h"),
+    minimum=0,
+    attribute="human_hold_time_seconds",
+)
+
 
 def _threshold(yaml_key: str, attribute: str, what: str, flag: str, openshift: str, option: str) -> Field:
     return Field(
@@ -611,4 +622,5 @@ GROUP_FIELDS: tuple[Field, ...] = (
     _SCALE_UP,
     WINDOWS,
     HOLD,
+    _HUMAN_HOLD_TIME,
 )

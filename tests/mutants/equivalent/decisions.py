@@ -267,10 +267,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
     },
     "reconciler/decisions/ownership/owner.py": {
-        (
-            "0 -> 1 in: until = max((owner.time_seconds or terms.first_seen_seconds for owner in persons), default=0) "
-            "+ terms.human_hold_seconds"
-        ): "where no person wrote it is not looked at",
+        "0 -> 1 in: since = max((owner.time_seconds or first_seen for owner in persons), default=0)": (
+            "where no person wrote it is not looked at"
+        ),
         "ownership.state is OwnerState.HELD and any((one.startswith((_PERSON, _AS_PERSON)) for one in ownership.evidence)) -> "
         "any((one.startswith((_PERSON, _AS_PERSON)) for one in ownership.evidence))": "no other state carries that sentence",
     },
