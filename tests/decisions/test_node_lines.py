@@ -336,11 +336,7 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
         (
             NodeState.UNDERUTILIZED,
             250,
-            [
-                ("NotEnoughPdb", "PodDisruptionBudget shop/web allows 1 eviction, 2 are needed"),
-                ("NotEnoughPdb", "PodDisruptionBudget shop/x allows 1 eviction, 2 are needed"),
-                ("SeveralPdbs", "several PodDisruptionBudgets cover it (web, x), which the eviction API refuses"),
-            ],
+            [("SeveralPdbs", "several PodDisruptionBudgets cover it (web, x), which the eviction API refuses")],
         ),
     ),
     "that headroom stands on": (keeping_headroom, (NodeState.EMPTY, 0, [("Headroom", "headroom of general stands on it")])),

@@ -72,7 +72,7 @@ def test_disruption_budgets_over_a_pod(requirements: tuple[tuple[str, str, tuple
 
 
 def test_what_is_left_of_a_budget() -> None:
-    """Two disruptions: two pods take them, a third is one too many until one is given back."""
+    """Two disruptions: three pods go one after the other; beside a pod of another node, no more than what is left may."""
     cluster = ClusterBuilder()
     cluster.pods("web", 1, labels=LABELS)
     cluster.pods("free", 1)
@@ -82,7 +82,10 @@ def test_what_is_left_of_a_budget() -> None:
     web, free = (
         next(n for n, shape in enumerate(world.pod_shapes) if dict(shape.labels)["app"] == app) for app in ("web", "free")
     )
-    assert (ledger.short({web: 2, free: 9}), ledger.short({web: 3})) == ((), (0,))
+    assert (ledger.short({web: 2, free: 9}), ledger.short({web: 3})) == ((), ())
+    ledger.take({web: 1})
+    assert (ledger.short({web: 1}), ledger.short({web: 2})) == ((), (0,))
+    ledger.take({web: 1}, -1)
     ledger.take({web: 2, free: 9})
     assert (ledger.left, ledger.short({web: 1}), ledger.short({free: 1})) == ([0], (0,), ())
     ledger.take({web: 1}, -1)

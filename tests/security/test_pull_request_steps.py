@@ -102,13 +102,15 @@ def test_the_action_previews_without_the_checkout(place: Path, checkout: Checkou
 
 def test_the_gitlab_job_runs_without_the_checkout(place: Path, checkout: Checkout, installed: Path):
     """Its script, line by line, with the Python of the image."""
-    work = yaml.safe_load((ROOT / "examples" / "ci" / "gitlab.yml").read_text())["node-groups"]
+    jobs = yaml.safe_load((ROOT / "examples" / "ci" / "gitlab.yml").read_text())
+    work = jobs["node-groups"]
+    shared = jobs[work["extends"]]["variables"]
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=checkout.work, env=git_environment(), capture_output=True, text=True, check=True
     ).stdout.strip()
     with gitlab_host() as host:
         environment = {
-            **work["variables"], "RECONCILER_PYTHON": str(installed), "GITLAB_CI": "true", "CI_PROJECT_ID": "42",
+            **shared, **work["variables"], "RECONCILER_PYTHON": str(installed), "GITLAB_CI": "true", "CI_PROJECT_ID": "42",
             "CI_MERGE_REQUEST_IID": "7", "CI_PIPELINE_ID": "5", "CI_SERVER_URL": host.url, "GITLAB_TOKEN": TOKEN,
             "CI_PROJECT_DIR": str(checkout.work), "CI_COMMIT_SHA": commit, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
         }  # fmt: skip

@@ -203,7 +203,7 @@ def test_what_the_documents_show_is_pinned():
         text = (ROOT / path).read_text()
         for used in re.findall(r"uses: (\S+)", text):
             assert re.search("@([0-9a-f]{40}|COMMIT)$", used), (path, used)
-        assert text.count("actions/checkout@") == text.count("persist-credentials: false") == 1
+        assert text.count("actions/checkout@") == text.count("persist-credentials: false") > 0
 
 
 def test_a_tag_of_another_version_builds_nothing():

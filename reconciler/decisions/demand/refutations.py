@@ -5,7 +5,7 @@ again. So what an empty, ready node of the group says counts more than the templ
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -90,12 +90,14 @@ class Refutations:
             and node.ready
             and self._draft.states[index] is NodeState.IN_USE
             and node.name in group.group.made_of_template
-            and _is_usable(self._draft.world.node_shapes[node.shape])
+            and _is_usable(self._draft.world.node_shapes[node.shape], group.group.startup_taints)
         )
 
 
-def _is_usable(shape: NodeShape) -> bool:
-    return not shape.unschedulable and not any(transient(taint) for taint in shape.taints)
+def _is_usable(shape: NodeShape, startup_taints: Sequence[str]) -> bool:
+    """A node that keeps a taint of its start is broken itself: the next one may start well."""
+    passing = any(transient(taint) or taint.key in startup_taints for taint in shape.taints)
+    return not shape.unschedulable and not passing
 
 
 # What is remembered of it, for the time when the node is gone: the demand that it was bought for is still there then.
