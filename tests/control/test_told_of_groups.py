@@ -100,7 +100,7 @@ def test_what_could_not_be_written_is_written_by_the_next_turn() -> None:
 def test_next_step() -> None:
     """By what holds: a declaration is left out or taken over, a person's write ends by itself, a hold is released."""
     assert next_step(HELD).startswith("the policy takes it over first, spec.adoptFrom: [kubectl]; only then kubectl leaves")
-    assert next_step(msgspec.structs.replace(HELD, owner=BY_A_PERSON)).startswith("nothing: at that instant")
+    assert next_step(msgspec.structs.replace(HELD, owner=BY_A_PERSON)).startswith("nothing: after that it is decided here again")
     assert next_step(OURS) == ""
     held_by_us = msgspec.structs.replace(OURS, held=True)
     assert next_step(held_by_us).startswith("`reconciler hold general --release`")

@@ -84,6 +84,25 @@ def told(cluster_api: ClusterApi, tmp_path_factory: pytest.TempPathFactory) -> I
     cluster.delete()
 
 
+SAID = {"Look": ("2 adopted", "mode Observe (nothing is written)")}
+"""Heading -> what the page says that its commands print, word for word."""
+
+
+def test_what_the_page_says_of_outputs_is_in_the_table() -> None:
+    """Each `The plan says` or `It also says` quotes something, and that is looked for in the output."""
+    page = PAGE.read_text(encoding="utf-8")
+    for title, body in _PART.findall(page):
+        assert re.findall(r"says\s+`([^`]+)`", body) == list(SAID.get(title, ())), title
+    assert not re.search(r"plan says\s+[^`\s]", page)
+
+
+@pytest.mark.parametrize("title", SAID)
+def test_the_commands_print_what_the_page_says(told: dict[str, str], title: str) -> None:
+    """Each quoted output stands in what the commands of its part printed."""
+    for words in SAID[title]:
+        assert words in told[title]
+
+
 def replicas(text: str) -> dict[str, int]:
     """Name -> the column of desired replicas, in what `kubectl get machinedeployments` printed last."""
     head, *lines = text[text.rindex("NAME ") :].splitlines()
@@ -112,6 +131,7 @@ def test_a_hold_holds(told: dict[str, str]) -> None:
     """The plan says who asked for it; then both groups come down to their smallest size."""
     assert "looking at it" in told["Hold"]
     assert "condition met" in told["Hold"]
+    assert re.search(r"^size: now (\d+), desired \1\b", told["Hold"], re.M), "the machines are empty and stay"
 
 
 def test_it_ends_with_nothing_of_ours(told: dict[str, str], cluster_api: ClusterApi) -> None:

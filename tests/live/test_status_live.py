@@ -33,5 +33,5 @@ def test_a_person_who_scales_is_told_of_the_hold(new_cluster: NewCluster, contro
     assert (told["held"], told["owner"]["state"], told["owner"]["by"]) == (True, "Held", "kubectl")
     assert told["owner"]["evidence"] == line["owner"]["evidence"]
     assert told["heldSince"] != ""
-    assert told["next"].startswith("nothing: at that instant")
+    assert told["next"].startswith("nothing: after that it is decided here again")
     assert document["plan"]["summary"] == plan["summary"]
