@@ -86,7 +86,7 @@ def test_a_pull_request_that_goes_into_another_branch_now(repo: GitRepo, preview
     repo.commit({"policies/quiet.yaml": "# words\n" + group("quiet")})
     assert "comment written" in preview("--base", "forged", "--comment").err
     assert "today `forged at" in job.comments[0]["body"]
-    assert "The decision does not differ." in job.comments[0]["body"]
+    assert "## No effect: neither the policy nor the decision differs" in job.comments[0]["body"]
     assert "comment updated" in preview("--base", "main", "--comment").err
     assert "today `main at" in job.comments[0]["body"]
     assert "1 group up (+2 nodes)" in job.comments[0]["body"]

@@ -30,6 +30,14 @@ def _pending_pod(cluster: WorkCluster) -> None:
     )
 
 
+def _labelled(cluster: WorkCluster) -> None:
+    """The first node bears the label that the policy's template promises: one that lacks it would refute the template."""
+    for node in cluster.until_nodes(1):
+        labels = {"test": cluster.namespace}
+        item = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node["metadata"]["name"], "labels": labels}}
+        cluster.api.apply(item, "testbed")
+
+
 def _policed(cluster: WorkCluster, target: Object, *, least: int = 0) -> NodeGroup:
     """The group `g` on a MachineDeployment, whose nodes carry the label that the pods want."""
     made = group("g", cluster.namespace, least=least, most=9, target=target["metadata"]["name"])
@@ -41,7 +49,7 @@ def test_200_turns_ask_for_nothing_where_a_topology_holds_replicas(new_cluster: 
     request of ours on targets, machines, clusters, nodes or evictions, not even one that was refused."""
     cluster = new_cluster(topology=[Group("fixed", replicas=1)])
     before = cluster.topology_deployment("fixed")
-    cluster.until_nodes(1)
+    _labelled(cluster)
     with OwnLoop(control_plane, cluster.namespace, _policed(cluster, before)) as loop:
         for turn in range(TURNS):
             if turn % 20 == 0:
@@ -67,7 +75,7 @@ def test_unset_replicas_are_ours_until_the_topology_sets_them(new_cluster: NewCl
     """Unset with both sizes: the group grows by our apply. Set in the topology: held at once, and nobody writes again."""
     cluster = new_cluster(topology=[Group("auto", min_size=1, max_size=9)])
     item = cluster.topology_deployment("auto")
-    cluster.until_nodes(1)
+    _labelled(cluster)
     with OwnLoop(control_plane, cluster.namespace, _policed(cluster, item, least=1)) as loop:
         assert loop.line("g").owner.state is OwnerState.OURS
         for _ in range(2):

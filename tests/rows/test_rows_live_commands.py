@@ -149,7 +149,7 @@ def test_s124_templates_that_cannot_be_read_are_named(
 ) -> None:
     """Who may read everything but the infrastructure templates is told of them by name, and what they are for."""
     everything = ("", "apps", "batch", "policy", "scheduling.k8s.io", "storage.k8s.io", "coordination.k8s.io", "cluster.x-k8s.io")
-    everything += ("resource.k8s.io",)
+    everything += ("resource.k8s.io", "node.k8s.io")
     result = CommandLine(reader(control_plane, "s124", *everything)).run("doctor", *where, "--mode", "ReadOnly", "-o", "json")
     document = json.loads(result.stdout)
     found = check(document, "Rights")

@@ -44,6 +44,11 @@ def path(kind: str, drawn: str) -> Html:
     return Html(f'<path{_attribute("class", kind)} d="{drawn}"></path>')
 
 
+def text_lines(lines: Iterable[str]) -> Html:
+    """Lines below each other in a `pre`: a line end is a character that texts of others may not bring."""
+    return joined(part for line in lines for part in (line, Html("\n")))
+
+
 def joined(parts: Iterable[Content]) -> Html:
     """Parts one after the other."""
     return Html("".join(_markup(part) for part in parts))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.group_notes import GroupWhy, further_reasons, group_whys, removal_words
-from reconciler.rendering.html.element import DASH, NOTHING, Content, Html, joined, tag
+from reconciler.rendering.html.element import DASH, NOTHING, Content, Html, joined, tag, text_lines
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, scrolling, slots
 from reconciler.rendering.wording import (
     NO_GROUPS,
@@ -153,5 +153,5 @@ def _why(group: GroupLine, actions: Sequence[Action], why: GroupWhy | None) -> H
     if left > 1:
         told = [*told[:_MOST_REASONS], f"and {counted(left, 'reason')} more"]
     block = next_block(group)
-    shown = tag("pre", "\n".join(block)) if block else NOTHING
+    shown = tag("pre", text_lines(block)) if block else NOTHING
     return joined((tag("ul", joined(tag("li", sentence) for sentence in told)), shown)) if told else shown

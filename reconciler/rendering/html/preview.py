@@ -11,7 +11,7 @@ from reconciler.rendering.differences import POLICY, preview_sections
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.foreign_text import plain_sentence
 from reconciler.rendering.headline import headline, told_consequences
-from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
+from reconciler.rendering.html.element import Content, Html, arrows, joined, tag, text_lines
 from reconciler.rendering.html.page import Head, Section, counted, document, fold, mark
 from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.html.replay import replay_section
@@ -161,8 +161,4 @@ def _problems(heading: str, problems: Sequence[Problem]) -> Section:
 
 
 def _lines(problem: Problem) -> Html:
-    """Line by line, since a line end is a character that texts of others may not bring."""
-    rows: list[Content] = []
-    for line in render_problem(problem).rstrip("\n").split("\n"):
-        rows += [line, Html("\n")]
-    return joined(rows)
+    return text_lines(render_problem(problem).rstrip("\n").split("\n"))
