@@ -24,6 +24,7 @@ ARGO = FieldOwner(manager="argocd-controller", operation="Apply")
 TOPOLOGY = FieldOwner(manager="capi-topology", operation="Apply")
 TERMS = Terms(now_seconds=NOW, first_seen_seconds=NOW)
 SINCE = "since 2027-01-15T07:59:00Z"
+COUNTED = "a person's write holds for 1h, until 2027-01-15T09:00:00Z, counted from this look, for it carries no time"
 UNTIL = "a person's write holds for 1h, until 2027-01-15T08:59:00Z"
 EDIT = f"managedFields: kubectl-edit (Update) owns spec.replicas {SINCE}"
 CREATE = f"managedFields: kubectl-create (Update) owns spec.replicas {SINCE}"
@@ -153,12 +154,12 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
     "a person scaled it, never seen before": (
         _facts(3, SCALED), _terms(first_seen_seconds=None),
         (HELD, "kubectl", ("managedFields: kubectl (Update, subresource scale) owns spec.replicas",
-                           "a person's write holds for 1h, from when the loop first sees it, for it carries no time")),
+                           COUNTED)),
     ),
     "a person scaled it, never seen before, and the policy names kubectl for its manifests": (
         _facts(3, SCALED), _terms(first_seen_seconds=None, adopt_from=("kubectl",)),
         (HELD, "kubectl", ("managedFields: kubectl (Update, subresource scale) owns spec.replicas",
-                           "a person's write holds for 1h, from when the loop first sees it, for it carries no time")),
+                           COUNTED)),
     ),
     "a person edited it, never seen before": (
         _facts(3, EDITED), _terms(first_seen_seconds=None), (HELD, "kubectl-edit", (EDIT, UNTIL)),

@@ -26,7 +26,8 @@ def test_a_person_who_scales_is_told_of_the_hold(new_cluster: NewCluster, contro
         assert 'reconciler_group_held{group="general",owner="Held"} 1.0' in process.page("/metrics")[1]
         events = f"/apis/events.k8s.io/v1/namespaces/{cluster.namespace}/events"
         held = cluster.api.wait(events, lambda items: any(one["reason"] == "Held" for one in items), "the Event of the hold")
-        assert any("a person's write holds for 1h, until" in one["note"] for one in held if one["reason"] == "Held")
+        notes = [one["note"] for one in held if one["reason"] == "Held"]
+        assert any("a person's write holds for 1h, until" in note for note in notes), notes
         line = plan["groups"][0]
     document = CommandLine(control_plane.kubeconfig).json("status", f"--namespace={cluster.namespace}")
     told = document["groups"][0]

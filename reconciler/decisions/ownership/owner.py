@@ -242,15 +242,15 @@ def _claimed(others: tuple[FieldOwner, ...], evidence: OwnerEvidence, terms: Ter
 
 
 def _wait(persons: tuple[FieldOwner, ...], terms: Terms) -> str:
-    """How long the last of these writes holds; empty when none does any more. The end of one that carries no time is known from
-    the second look on: until then it would move with every plan."""
+    """How long the last of these writes holds; empty when none does any more. That of one that carries no time is counted from
+    the first look that remembers it; where none does, from this one, and the sentence says so."""
     first_seen = terms.now_seconds if terms.first_seen_seconds is None else terms.first_seen_seconds
     since = max((owner.time_seconds or first_seen for owner in persons), default=0)
     if not persons or since + terms.human_hold_seconds <= terms.now_seconds:
         return ""
     timeless = terms.first_seen_seconds is None and not all(owner.time_seconds for owner in persons)
-    end = "from when the loop first sees it, for it carries no time" if timeless else _until(since, terms)
-    return f"{_PERSON} for {duration_text(terms.human_hold_seconds)}, {end}"
+    counted = ", counted from this look, for it carries no time" if timeless else ""
+    return f"{_PERSON} for {duration_text(terms.human_hold_seconds)}, {_until(since, terms)}{counted}"
 
 
 def _until(since_seconds: int, terms: Terms) -> str:
