@@ -156,9 +156,11 @@ def run(pair: Pair, policy: PolicySet) -> Told:
     store.save(Memory(known_groups=known.known_groups))
     loop = ControlLoop(SimulatedPort(cluster), _InForce(policy), store, waits_for_bursts=False)
     first: tuple[str, ...] | None = None
-    quiet = 0
+    quiet, last = 0, -1
     for _ in range(_MOST_TURNS):
         revision = cluster.objects.revision
+        # What came or went since the last turn is looked at again soon, as the loop does, whatever the next timer is.
+        moved, last = revision != last, revision
         report = loop.turn()
         assert report.plan is not None
         done = tuple(result.action for result in report.results if result.state is ResultState.DONE)
@@ -169,7 +171,7 @@ def run(pair: Pair, policy: PolicySet) -> Told:
                 tuple(one.action for one in report.results if one.state is ResultState.DONE or one.action.target in ours)
             )
         timer = next_timer_seconds(report.plan, store.load(), policy.policy, cluster.now_seconds)
-        if done or timer is None:
+        if done or moved or timer is None:
             cluster.advance_to(cluster.now_seconds + _STEP_SECONDS)
         else:
             cluster.advance_to(timer)
