@@ -13,7 +13,7 @@ MOST_BYTES = 256 << 20
 
 
 class SavedPlanError(Exception):
-    """The file is no plan that may be carried out; the text says why and what to do."""
+    """The saved plan cannot be applied; the message says why and what to do."""
 
 
 def read_saved(data: bytes) -> Plan:

@@ -30,7 +30,7 @@ _MOST = (2**63 - 1) * 10**18
 
 
 class DurationError(ValueError):
-    """A text that is no usable duration; `hint` says what to write."""
+    """An invalid duration; `hint` says what to write."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -36,7 +36,7 @@ class InstantFault(Enum):
 
 
 class InstantError(ValueError):
-    """A text that is no instant; `reason` says why without repeating it, `hint` says what to write."""
+    """An invalid instant; `reason` says why without repeating it, `hint` says what to write."""
 
     def __init__(self, fault: InstantFault, message: str, reason: str, hint: str = _EXAMPLE) -> None:
         super().__init__(message)

@@ -15,7 +15,7 @@ _MONEY = re.compile(r"(0|[1-9][0-9]{0,11})(?:\.([0-9]{1,6}))?")
 
 
 class MoneyError(ValueError):
-    """A text that is no amount of money; `hint` says what to write."""
+    """An invalid amount of money; `hint` says what to write."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -21,7 +21,7 @@ _PRINTED = tuple((suffix, 1 << _BINARY[suffix]) for suffix in ("Pi", "Ti", "Gi",
 
 
 class QuantityFormError(ValueError):
-    """A text that is no quantity."""
+    """An invalid quantity."""
 
 
 class Quantity(msgspec.Struct, frozen=True):

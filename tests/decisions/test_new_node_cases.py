@@ -65,6 +65,7 @@ RIGHT: dict[str, Callable[[Plan], None]] = {
     "readiness-two": _nothing_changes,
     "taint-gke": _comes_to("gen", 2),
 }
+_WHY = "storage of new nodes is not modelled: attach limits, and drivers whose volumes stay on a node"
 NOT_YET = frozenset(RIGHT) - {
     "ca7082-windows-mng",
     "k134428-preempt",
@@ -105,7 +106,7 @@ def _plan(name: str) -> Plan:
 @pytest.mark.parametrize("name", sorted(RIGHT))
 def test_right_answer(name: str, request: pytest.FixtureRequest) -> None:
     if name in NOT_YET:
-        request.applymarker(pytest.mark.xfail(strict=True, raises=AssertionError))
+        request.applymarker(pytest.mark.xfail(strict=True, raises=AssertionError, reason=_WHY))
     RIGHT[name](_plan(name))
 
 

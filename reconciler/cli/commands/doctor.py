@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     type=click.Choice(["ReadOnly", "Observe", "Enforce"]),
     help="Check the rights of this way of running [default: the policy's mode].",
 )
-@click.option("--require-cluster", is_flag=True, help="Fail when there is no live cluster to check.")
+@click.option("--require-cluster", is_flag=True, help="Exit with an error when no live cluster was checked.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @click.option("--wide", is_flag=True, help="Text: every finding by itself, every node by name.")
 @live_options

@@ -90,10 +90,10 @@ def command(
     """Show what a policy change does: the difference of two policies in words, and of the decisions that follow from them.
 
     Both policies meet the same cluster at the same instant, a snapshot or the live one of the current context: now, and where
-    sizes come to rest with unchanged demand. Of two revisions the base is compared with what merging the head into it gives;
-    where that is a conflict its files are told, and the exit code is 3. Revisions
-    are read from the repository as they were committed: nothing is checked out, fetched or executed. With --comment a snapshot
-    in the checkout is refused, since the change under review may have written it: --cluster-in-base reads the base's.
+    sizes come to rest with unchanged demand. Of two revisions, the base is compared with the result of merging the head into it.
+    A conflict is reported with its files, and the exit code is 3. Revisions are read from the repository as they were
+    committed: nothing is checked out, fetched or executed. With --comment a snapshot in the checkout is refused, since the
+    change under review may have written it: --cluster-in-base reads the base's.
 
     A replay decides again whenever something has changed, some 300 times a day of demand under each policy. On a free processor
     one day takes about 10 s with a dozen nodes and a minute with 1,500; --until takes less of the trace.

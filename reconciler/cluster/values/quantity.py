@@ -17,7 +17,7 @@ NANO = 10**9
 
 
 class QuantityError(UnreadableError):
-    """A text that is no quantity."""
+    """An invalid quantity."""
 
 
 class QuantityRangeError(QuantityError):

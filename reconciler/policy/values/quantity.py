@@ -14,7 +14,7 @@ _WRONG_SUFFIX |= {"GI": "Gi", "TB": "T", "TIB": "Ti", "TI": "Ti", "PB": "P", "PI
 
 
 class QuantityError(ValueError):
-    """A text that is no usable quantity; `code` is the problem's code, `hint` says what to write."""
+    """An invalid quantity; `code` is the problem's code, `hint` says what to write."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -83,7 +83,7 @@ _MAX_YEAR = 9000  # `datetime` ends at 9999 and the search looks up to 50 years 
 
 
 class ScheduleError(ValueError):
-    """A text that is no schedule; `hint` says what to write."""
+    """An invalid schedule; `hint` says what to write."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -1,0 +1,108 @@
+"""The fields of `template`: what one new node offers."""
+
+from reconciler.policy.field import Equivalents, Field, Kind, Loosens
+
+ARCHITECTURES = ("amd64", "arm64", "ppc64le", "s390x")
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
+_NODE_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
+
+
+def _taints(yaml_key: str, description: str, equivalents: Equivalents) -> Field:
+    return Field(
+        yaml_key=yaml_key,
+        kind=Kind.TAINT_LIST,
+        description=description,
+        equivalents=equivalents,
+        attribute="taints" if yaml_key == "taints" else "startup_taints",
+        item=Field(
+            yaml_key="",
+            kind=Kind.OBJECT,
+            description="One taint.",
+            children=(
+                Field(
+                    yaml_key="key",
+                    kind=Kind.LABEL_KEY,
+                    description="The key of the taint.",
+                    examples=("node.cilium.io/agent-not-ready",),
+                    required=True,
+                    attribute="key",
+                ),
+                Field(
+                    yaml_key="value",
+                    kind=Kind.STRING,
+                    description="The value of the taint.",
+                    default="",
+                    examples=("spot",),
+                    attribute="value",
+                ),
+                Field(
+                    yaml_key="effect",
+                    kind=Kind.ENUM,
+                    description="What the taint does to pods that do not tolerate it.",
+                    enum=TAINT_EFFECTS,
+                    examples=("NoSchedule",),
+                    required=True,
+                    attribute="effect",
+                ),
+            ),
+        ),
+    )
+
+
+TEMPLATE = Field(
+    yaml_key="template",
+    loosens=Loosens.SAFE,
+    kind=Kind.OBJECT,
+    description="What one new node offers; the rest is read from annotations, tags, the infrastructure template or a live node.",
+    attribute="template",
+    children=(
+        Field(
+            yaml_key="capacity",
+            kind=Kind.RESOURCE_MAP,
+            description="The capacity of one node by resource; what is not written here is read as above.",
+            examples=("cpu: 16", "memory: 64Gi", "pods: 110"),
+            resources=("cpu", "memory", "ephemeral-storage", "pods"),
+            equivalents=Equivalents(
+                cluster_api=_CAPACITY + "{cpu,memory,ephemeral-disk,maxPods,gpu-count}",
+                auto_scaling_group=_NODE_TEMPLATE + "resources/NAME",
+            ),
+            attribute="capacity",
+        ),
+        Field(
+            yaml_key="reserved",
+            kind=Kind.RESOURCE_MAP,
+            description="What the node keeps for itself: allocatable is capacity less this.",
+            examples=("cpu: 500m", "memory: 4Gi"),
+            resources=("cpu", "memory", "ephemeral-storage", "pods"),
+            attribute="reserved",
+        ),
+        Field(
+            yaml_key="architecture",
+            kind=Kind.ENUM,
+            description="The processor architecture: short for the label kubernetes.io/arch.",
+            enum=ARCHITECTURES,
+            examples=("arm64",),
+            equivalents=Equivalents(cluster_autoscaler="CAPI_SCALE_ZERO_DEFAULT_ARCH (environment)"),
+            attribute="architecture",
+        ),
+        Field(
+            yaml_key="labels",
+            kind=Kind.LABEL_MAP,
+            description="The labels of one node; kubernetes.io/hostname is implied.",
+            examples=("topology.kubernetes.io/zone: a",),
+            equivalents=Equivalents(cluster_api=_CAPACITY + "labels", auto_scaling_group=_NODE_TEMPLATE + "label/KEY"),
+            attribute="labels",
+        ),
+        _taints(
+            "taints",
+            "The taints of one node; an empty list says that it has none.",
+            Equivalents(cluster_api=_CAPACITY + "taints", auto_scaling_group=_NODE_TEMPLATE + "taint/KEY"),
+        ),
+        _taints(
+            "startupTaints",
+            "Taints that a new node carries until it is set up; scheduling looks past them.",
+            Equivalents(cluster_autoscaler="--startup-taint", openshift="spec.startupTaints"),
+        ),
+    ),
+)
