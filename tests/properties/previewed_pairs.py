@@ -26,6 +26,7 @@ from reconciler.policy.documents import (
     Size,
     Toggle,
 )
+from reconciler.providers.contract import RemovalProgress
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
@@ -146,6 +147,21 @@ class _InForce:
         return self._policy
 
 
+class _AtOnce(SimulatedPort):
+    """What a drained node leaves behind takes no time either: the machine is gone before the turn looks again. A node that is
+    still there counts against the limits of the policy, and the growth beside it comes a turn later, or elsewhere."""
+
+    def __init__(self, cluster: SimulatedCluster) -> None:
+        super().__init__(cluster)
+        self._at_once = cluster
+
+    def continue_removals(self) -> tuple[RemovalProgress, ...]:
+        ended = super().continue_removals()
+        if ended:
+            self._at_once.advance_to(self._at_once.now_seconds)
+        return ended
+
+
 def run(pair: Pair, policy: PolicySet) -> Told:
     """The loop under one policy until it rests: nothing takes time, and time goes on to the next timer. It remembers, as a loop
     that runs does, which groups the policy of today has."""
@@ -154,7 +170,7 @@ def run(pair: Pair, policy: PolicySet) -> Told:
     store = InMemoryStore()
     _, known = decide(pair.world, pair.before, Memory(), now)
     store.save(Memory(known_groups=known.known_groups))
-    loop = ControlLoop(SimulatedPort(cluster), _InForce(policy), store, waits_for_bursts=False)
+    loop = ControlLoop(_AtOnce(cluster), _InForce(policy), store, waits_for_bursts=False)
     first: tuple[str, ...] | None = None
     quiet, last = 0, -1
     for _ in range(_MOST_TURNS):
