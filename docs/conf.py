@@ -24,9 +24,23 @@ _OUTWARD = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+[^)#\s]+)\)")
 _SOURCE_URL = os.environ.get("SOURCE_URL", "").rstrip("/")
 
 
+_CHAPTER = re.compile(r"^## (?P<caption>.+)\n\n(?P<pages>(?:- .*\n)+)", re.M)
+_PAGE = re.compile(r"\]\(([^)]+)\.md\)")
+
+
 def setup(app: Sphinx) -> None:
     """Links out of this folder are for readers of the repository; in the site they become an address there, or the name."""
     app.connect("source-read", _inward)
+    app.connect("source-read", _contents)
+
+
+def _contents(app: Sphinx, name: str, source: list[str]) -> None:
+    """The navigation of the site is the list of pages on the first one, which reads the same on a forge."""
+    if name == "index":
+        chapters = [(found["caption"], _PAGE.findall(found["pages"])) for found in _CHAPTER.finditer(source[0])]
+        source[0] += "".join(
+            f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n" for caption, pages in chapters
+        )
 
 
 def _inward(app: Sphinx, name: str, source: list[str]) -> None:

@@ -101,7 +101,7 @@ def test_a_field_that_changes_a_threshold(copy: Path) -> None:
     edit(copy, A_FIELD)
     generated = run(copy, "-m", "docs.generator")
     assert generated.returncode == 0, generated.stderr
-    for name in ("schemas/policy.schema.json", "schemas/REFERENCE.md", "schemas/crds/nodegroups.reconciler.dev.yaml"):
+    for name in ("schemas/policy.schema.json", "docs/reference/policy.md", "schemas/crds/nodegroups.reconciler.dev.yaml"):
         assert "amd64UtilizationThresholdPercent" in (copy / name).read_text(encoding="utf-8"), name
     assert underutilized(copy), "the built-in value is that of the general threshold"
     path = copy / PROD

@@ -17,12 +17,11 @@ _FILES = {
     "doctor": "doctor.schema.json",
     "status": "status.schema.json",
     "hold": "hold.schema.json",
-    "reference": "REFERENCE.md",
 }
 
 
 @click.command("schema")
-@click.argument("what", type=click.Choice([*_FILES, "crds"]), default="policy", metavar="[WHAT]")
+@click.argument("what", type=click.Choice([*_FILES, "crds", "reference"]), default="policy", metavar="[WHAT]")
 def command(what: str) -> None:
     """Print a schema: policy (the default), plan, preview, apply, explain, simulate, run, fit, drain-report,
     validate, doctor, status, hold, crds or reference.
@@ -36,8 +35,13 @@ def command(what: str) -> None:
       head -1 policies/prod.yaml    # yaml-language-server: $schema=../policy.schema.json
       reconciler schema crds | kubectl apply --server-side -f -
       reconciler schema plan > plan.schema.json
-      reconciler schema reference > REFERENCE.md
+      reconciler schema reference > policy.md
     """
+    if what == "reference":
+        from reconciler.rendering.schemas.reference import reference_text
+
+        click.echo(reference_text(), nl=False)
+        return
     from reconciler.rendering.schemas.generated import generated_files
 
     files = generated_files()

@@ -1,0 +1,138 @@
+"""Checks the prose of the project against the style page: `python -m docs.prose [FILE ...]`, exit code 1 on any hit.
+
+Rules: a sentence has at most 25 words. It uses no word that the glossary rejects, and none of a few constructions that are not English.
+The glossary is the table of `docs/contributing/style.md`, so that a rule is written once. Code blocks, console sessions and link
+targets are not prose. A code span counts as one word.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+STYLE_PAGE = ROOT / "docs" / "contributing" / "style.md"
+MAX_WORDS = 25
+
+_CODE_BLOCK = re.compile(r"(?ms)^[ ]*(```|~~~).*?^[ ]*\1[^\n]*$")
+_COMMENT = re.compile(r"(?s)<!--.*?-->")
+_ITEM = re.compile(r"^(?:[-*+]|\d+\.)\s+")
+_RULE_LINE = re.compile(r"^[|:\- ]+$")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_CODE_SPAN = re.compile(r"(`+)(?!`).*?\1", re.S)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\)?\s+(?=[A-Z\"(\[])")
+_WORD = re.compile(r"[\w'/.,:%$+-]*[A-Za-z0-9][\w'/.,:%$+-]*")
+_GLOSSARY_ROW = re.compile(r"^\| (?P<term>[^|]+) \| (?P<meaning>[^|]+) \| (?P<rejected>[^|]+) \|$", re.M)
+
+_CONSTRUCTIONS = (
+    (re.compile(r"\b(?:is|are|was|were) no (?!longer\b|more\b|less\b|different\b)"), "write 'is not a ...' or 'invalid ...'"),
+    (re.compile(r"\b\d[\d.,]* ?(?:s|ms|MiB|%) an? (?:loop|turn|node|pod|group|plan|day|hour)\b"), "write 'per'"),
+    (re.compile(r"\bone (\w+) a \w+\b"), "write 'one ... per ...'"),
+    (re.compile(r"\b(?:told|said) of\b"), "write 'reported'"),
+)
+
+
+class Hit(NamedTuple):
+    """One broken rule: where, which, and the sentence."""
+
+    line: int
+    rule: str
+    sentence: str
+
+
+class Block(NamedTuple):
+    """A paragraph, list item, heading or table cell, and the line where it begins, from 1."""
+
+    line: int
+    text: str
+
+
+@cache
+def glossary() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Each rejected word as a pattern, with the term to write instead."""
+    page = STYLE_PAGE.read_text(encoding="utf-8")
+    rows = _GLOSSARY_ROW.finditer(page[page.index("## Glossary") :])
+    return tuple(
+        (re.compile(rf"\b{re.escape(word.strip())}\b", re.I), row["term"].strip())
+        for row in rows
+        if row["term"].strip() != "term" and not _RULE_LINE.match(row["term"])
+        for word in row["rejected"].split(",")
+    )
+
+
+def markdown_blocks(text: str) -> Iterator[Block]:
+    """The prose of a page, without code."""
+    blank = _CODE_BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)
+    blank = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), blank)
+    lines: list[str] = []
+    first = 0
+    for number, raw in enumerate((*blank.split("\n"), ""), start=1):
+        line = raw.strip().lstrip("> ")
+        begins = bool(_ITEM.match(line))
+        if lines and (not line or begins or line.startswith(("#", "|", ":::"))):
+            yield Block(first, " ".join(lines))
+            lines = []
+        if not line or _RULE_LINE.match(line):
+            continue
+        if line.startswith("|"):
+            for cell in re.split(r"(?<!\\)\|", line.strip("|")):
+                yield Block(number, cell.strip())
+        elif line.startswith("#"):
+            yield Block(number, line.lstrip("# "))
+        else:
+            first = first if lines else number
+            lines.append(_ITEM.sub("", line))
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a block of markdown, each code span as one word."""
+    plain = _LINK.sub(r"\1", _CODE_SPAN.sub("CODE", text))
+    plain = re.sub(r"\*{1,2}", "", plain)
+    for sentence in _SENTENCE_END.split(plain):
+        if sentence.strip():
+            yield sentence.strip()
+
+
+def faults(sentence: str) -> Iterator[str]:
+    """The rules that one sentence breaks, each as what to do."""
+    words = len(_WORD.findall(sentence))
+    if words > MAX_WORDS:
+        yield f"{words} words; write {MAX_WORDS} at most"
+    for pattern, term in glossary():
+        if (found := pattern.search(sentence)) is not None:
+            yield f"'{found[0]}': write '{term}'"
+    for pattern, advice in _CONSTRUCTIONS:
+        if (found := pattern.search(sentence)) is not None:
+            yield f"'{found[0].strip()}': {advice}"
+
+
+def check(text: str) -> Iterator[Hit]:
+    """Every broken rule of one page."""
+    for block in markdown_blocks(text):
+        for sentence in sentences(block.text):
+            for rule in faults(sentence):
+                yield Hit(block.line, rule, sentence)
+
+
+def pages() -> list[Path]:
+    """Every page that people read, but the style page, which quotes what it rejects."""
+    found = {*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("schemas/*.md")}
+    return sorted(found - {STYLE_PAGE, ROOT / "CHANGELOG.md"})
+
+
+def main(arguments: list[str]) -> int:
+    """Print each hit as `file:line: rule: sentence`."""
+    hits = 0
+    for path in [Path(name).resolve() for name in arguments] or pages():
+        for hit in check(path.read_text(encoding="utf-8")):
+            hits += 1
+            print(f"{path.relative_to(ROOT)}:{hit.line}: {hit.rule}: {hit.sentence}")
+    if hits:
+        print(f"{hits} hits. docs/contributing/style.md says how to write it.", file=sys.stderr)
+    return 1 if hits else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

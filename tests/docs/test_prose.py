@@ -1,0 +1,42 @@
+"""The lint of prose finds what the style page rejects, and says where."""
+
+import pytest
+
+from docs.prose import MAX_WORDS, check, faults, glossary
+
+WORD = "word "
+
+
+def test_a_sentence_may_have_25_words() -> None:
+    """The boundary, from both sides; code and links count as one word."""
+    assert list(faults((WORD * 25).strip() + ".")) == []
+    assert list(faults((WORD * 26).strip() + ".")) == [f"26 words; write {MAX_WORDS} at most"]
+    text = WORD * 23 + "`spec.scaleDown.unneededTime is one` [word](https://example.com/a b c)."
+    assert list(check(text)) == []
+
+
+def test_the_glossary_is_read_from_the_style_page() -> None:
+    """Each rejected word names what to write; no term rejects itself."""
+    assert len(glossary()) > 30
+    assert list(faults("The loop buys two nodes.")) == ["'buys': write 'scale up, add'"]
+    assert [term for _, term in glossary() if any(pattern.search(term) for pattern, _ in glossary())] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("'10min' is no duration.", "is no"),
+        ("It takes 7.2 s a loop.", "7.2 s a loop"),
+        ("Write one file a command.", "one file a command"),
+    ],
+)
+def test_constructions_that_are_not_english(sentence: str, found: str) -> None:
+    """The examples of the style page."""
+    assert any(fault.startswith(f"'{found}") for fault in faults(sentence))
+    assert list(faults("The group is no longer held.")) == []
+
+
+def test_where_a_fault_is() -> None:
+    """Blocks of code are not prose; items and cells are sentences of their own; the line is that of the block."""
+    page = "# A page\n\n```sh\nbuy anew\n```\n\n- fine\n- We\n  mend it.\n\n| what | why |\n| --- | --- |\n| a | buy it |\n"
+    assert [(hit.line, hit.rule.split("'")[1]) for hit in check(page)] == [(8, "mend"), (13, "buy")]
