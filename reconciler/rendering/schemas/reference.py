@@ -16,8 +16,8 @@ These are all keys of `NodeGroupPolicy` and `NodeGroup`. The last columns name t
 - CAPI: annotations on Cluster API objects
 - ASG: tags and properties of Auto Scaling groups
 
-The first level that sets a value wins: the NodeGroup, the target's own annotation or tag, the defaults of its tier, those of the policy,
-the default below. Fields that other software adds to `metadata` are accepted and ignored, and so is `status`.
+The first level that sets a value wins: the NodeGroup, the target's own annotation or tag, the defaults of its tier, those of the
+policy, the default below. Fields that other software adds to `metadata` are accepted and ignored, and so is `status`.
 """
 _COLUMNS = ("key", "type", "unit", "default", "meaning", "CA", "OpenShift", "CAPI", "ASG")
 _SHARED = ("spec.defaults", "spec.tiers[].defaults")
