@@ -1,8 +1,8 @@
 """Checks the prose of the project against the style page: `python -m docs.prose [FILE ...]`, exit code 1 on any hit.
 
 Rules: a sentence has at most 25 words. It uses no word that the glossary rejects, and none of a few constructions that are
-not English. The glossary is the table of `docs/contributing/style.md`, so that a rule is written once. Code blocks, console sessions and link
-targets are not prose. A code span counts as one word.
+not English. The glossary is the table of `docs/contributing/style.md`, so that a rule is written once. Code blocks, console
+sessions and link targets are not prose. A code span counts as one word.
 """
 
 import re
