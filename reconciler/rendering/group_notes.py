@@ -32,7 +32,7 @@ _REFUSED_BY = {
     "RoomTaken": "no room at the platform",
 }
 """What refuses a group one more node, by the code of the reason that a pod stays pending for."""
-_BY_COST = "LeastCost"
+_BY_MIX = frozenset(("LeastCost", "LeastWaste"))
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -93,12 +93,12 @@ def _waiting(plan: Plan, later: Collection[str]) -> dict[str, tuple[str, ...]]:
 def further_reasons(group: GroupLine, actions: Sequence[Action]) -> tuple[Reason, ...]:
     """What is said of a group besides the reasons of its actions: a mix by cost stands in those of the purchases that it made."""
     told = {(action.reason.code, action.reason.message) for action in actions}
-    bought = any(action.reason.data.get("expander") == _BY_COST for action in actions)
+    bought = any(action.reason.data.get("expander") in _BY_MIX for action in actions)
     return tuple(
         reason
         for reason in group.reasons
         if (reason.code, reason.message) not in told
-        and not (bought and reason.code == "LeastCostMix" and reason.data.get("solver"))
+        and not (bought and (reason.code == "LeastWasteMix" or (reason.code == "LeastCostMix" and reason.data.get("solver"))))
     )
 
 

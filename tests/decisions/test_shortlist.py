@@ -39,8 +39,8 @@ def test_every_pod_is_served_and_zones_are_even(groups: int) -> None:
 
 
 def test_groups_that_the_short_rounds_leave_out_serve_when_the_others_are_full() -> None:
-    """Ninety groups of one node at most: the best of them do not suffice for all pods, so that the rest is asked again."""
-    plan = _plan(90, most=1, pods=600)
+    """Ninety groups of one node at most, of 2 to 31 cores in each zone. The eight largest have 220 cores for 240 pods."""
+    plan = _plan(90, most=1, pods=720)
     assert {line.outcome for line in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP}
     assert sum(line.desired > 0 for line in plan.groups) > 3 * 8
 

@@ -103,30 +103,44 @@ def _keys(expander: Expander, options: list[Option], near_tie_percent: int) -> l
     scores = [_RULES[expander].score(option) for option in options]
     if expander is not Expander.LEAST_WASTE or not near_tie_percent:
         return [(False, score, Fraction(0)) for score in scores]
-    # A score is the sum of two shares, of cpu and of memory.
-    most = min(scores) + Fraction(2 * near_tie_percent, 100)
+    most = min(scores) + near_tie(near_tie_percent)
     return [
         (True, score, Fraction(0)) if score > most else (False, _machines_for_value(option), score)
         for option, score in zip(options, scores, strict=True)
     ]
 
 
+def bought_capacity(shape: NodeShape) -> Resources:
+    """What is paid for: the capacity of the machine, or where nothing states it what pods can use."""
+    offered = shape.capacity
+    return offered if offered.cpu_milli or offered.memory_bytes else shape.allocatable
+
+
 def waste(option: Option) -> Fraction:
-    """Share of cpu plus share of memory that no pod of this demand would use, of the capacity bought (0..2): what is reserved on
-    every machine and what its DaemonSets take is paid for and lost too.
+    """What of the capacity of the option's nodes no pod of this demand would use."""
+    offered = bought_capacity(option.shape)
+    many = Resources(cpu_milli=offered.cpu_milli * option.nodes, memory_bytes=offered.memory_bytes * option.nodes)
+    return wasted(many, option.requested)
+
+
+def wasted(bought: Resources, requested: Resources) -> Fraction:
+    """Share of cpu plus share of memory that is not requested, of the capacity bought (0..2): what is reserved on every machine
+    and what its DaemonSets take is paid for and lost too.
 
     Source: Cluster Autoscaler least-waste.
     """
-    offered, requested = option.shape.capacity, option.requested
-    if not offered.cpu_milli and not offered.memory_bytes:
-        offered = option.shape.allocatable
-    cpu, memory = offered.cpu_milli * option.nodes, offered.memory_bytes * option.nodes
+    cpu, memory = bought.cpu_milli, bought.memory_bytes
     if cpu > 0 and memory > 0:
         # The sum of both shares, as one fraction: it is asked for every option of every choice.
         return Fraction((cpu - requested.cpu_milli) * memory + (memory - requested.memory_bytes) * cpu, cpu * memory)
     if cpu > 0:
         return Fraction(cpu - requested.cpu_milli, cpu)
     return Fraction(memory - requested.memory_bytes, memory) if memory > 0 else Fraction(0)
+
+
+def near_tie(percent: int) -> Fraction:
+    """So much more may be wasted for fewer machines: `nearTiePercent` of cpu and of memory, of which waste is the sum."""
+    return Fraction(2 * percent, 100)
 
 
 def _worth(option: Option) -> int:

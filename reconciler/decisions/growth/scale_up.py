@@ -8,7 +8,7 @@ import msgspec
 from reconciler.decisions.demand.pending import Queue, Served, rejections
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.cost.rearrange import LEAST_COST, GrownNode, Growth, Rearranged, rearrange
+from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, rearrange
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
 from reconciler.decisions.growth.filling import Filling, open_domains
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
@@ -85,12 +85,12 @@ def grow_for(draft: Draft, queue: Queue) -> None:
         expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
         asked = [shape for shape, _ in queue.waiting()]
         _grow_tier(draft, queue, tier, growth, expanders, refutations)
-        # Who looks for the cheapest mix asks templates alone.
-        trusted = expanders[:1] == (Expander.LEAST_COST,) and not any(
+        # The search for a better mix asks templates alone.
+        trusted = expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and not any(
             refutations.of(one, shape) for one in tier for shape in asked
         )
         if trusted and not draft.work.exhausted and not _in_zones(draft, growth):
-            found = rearrange(draft, tier, growth)
+            found = rearrange(draft, tier, growth, expanders[0])
             if found is not None:
                 _serve_again(draft, queue, found, *before)
                 _grow_tier(draft, queue, tier, growth, expanders, refutations)
@@ -175,11 +175,11 @@ def _serve_again(draft: Draft, queue: Queue, found: Rearranged, taken_before: di
     for group, count in zip(draft.groups, reasons_before, strict=True):
         if group.group.name in left:
             del group.reasons[count:]
-            _tell_growth(group, [node for node in found.stay if node.position == group.position], LEAST_COST, ())
+            _tell_growth(group, [node for node in found.stay if node.position == group.position], found.expander, ())
     for position in sorted({node.position for node in found.bought}):
         group = draft.groups[position]
         mine = [node for node in found.bought if node.position == position]
-        served = _served_by_new(group, LEAST_COST)
+        served = _served_by_new(group, found.expander)
         load = Counter[int]()
         for node in mine:
             for shape, many in node.load:
@@ -187,7 +187,7 @@ def _serve_again(draft: Draft, queue: Queue, found: Rearranged, taken_before: di
         for shape, many in load.items():
             queue.served.update(dict.fromkeys(moving[shape][:many], served))
             del moving[shape][:many]
-        _tell_growth(group, mine, LEAST_COST, found.compared)
+        _tell_growth(group, mine, found.expander, found.compared)
         group.reasons.append(found.because.reason())
 
 

@@ -260,6 +260,36 @@ class LeastCostMix(Because, frozen=True, kw_only=True):
         return text if self.solver else f"{text}; highspy is not installed, so no better mix was looked for"
 
 
+class LeastWasteMix(Because, frozen=True, kw_only=True):
+    """Several groups together waste less than what one choice after the other gave, or as much with fewer nodes. Capacities are
+    those of all new nodes."""
+
+    code = "LeastWasteMix"
+    mix: str
+    cpu_milli: int
+    memory_bytes: int
+    new_nodes: int
+    one_by_one: str
+    one_by_one_cpu_milli: int
+    one_by_one_memory_bytes: int
+    one_by_one_nodes: int
+
+    @property
+    def alternatives(self) -> tuple[str, str]:
+        """The mix and what it was compared with, each with its capacity."""
+        ours = _capacity_text(self.cpu_milli, self.memory_bytes, self.new_nodes)
+        others = _capacity_text(self.one_by_one_cpu_milli, self.one_by_one_memory_bytes, self.one_by_one_nodes)
+        return f"{self.mix}: {ours}", f"{self.one_by_one}: {others}"
+
+    def sentence(self) -> str:
+        """The mix and its capacity, and what it was compared with."""
+        return f"LeastWaste: {'; '.join(self.alternatives)}"
+
+
+def _capacity_text(cpu_milli: int, memory_bytes: int, nodes: int) -> str:
+    return f"{amount_text('cpu', cpu_milli)} cpu and {amount_text('memory', memory_bytes)} memory on {count_text(nodes, 'node')}"
+
+
 class SolverMissing(Because, frozen=True, kw_only=True):
     """A cheaper mix may exist, but the solver is not installed."""
 

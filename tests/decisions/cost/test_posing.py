@@ -173,9 +173,7 @@ def test_what_grew_before_counts() -> None:
 
 
 def test_what_cannot_be_posed() -> None:
-    """A price that nobody knows; nodes of a group that may grow no more. A group that may not grow needs no price."""
-    unpriced = policy(node_group("small", price_per_hour="0.40"), node_group("large"))
-    assert posed(draft_of(unpriced)) is None
+    """Nodes of a group that may not grow. A group that may not grow needs no price."""
     assert posed(draft_of(rules(small=0))) is None
     draft = draft_of(rules(large=0))
     assert pose(draft, draft.groups, [*grown(draft), GrownNode(LARGE, ((web(draft), 1),))], {web(draft): frozenset()}) is None
@@ -183,6 +181,16 @@ def test_what_cannot_be_posed() -> None:
     found = posed(draft_of(shut))
     assert found is not None
     assert found.positions == (SMALL,)
+
+
+def test_without_a_price_a_node_counts_the_waste_that_it_adds() -> None:
+    """Five small nodes are given: 20 cores and 320 GiB, of which 14 and 14 are requested. A core adds 14/20² of a share, a GiB
+    14/320²; in millionths of five nodes that is 175,000 per core and 683.6 per GiB.
+    Each node counts a tenth of a small one more."""
+    found = posed(draft_of(policy(node_group("small", price_per_hour="0.40"), node_group("large"))))
+    assert found is not None
+    small = 700_000 + 43_750
+    assert [offer.price_micros for offer in found.problem.offers] == [1_750_000 + 43_750 + small // 10, small + small // 10]
 
 
 def test_a_group_without_template_takes_no_part() -> None:

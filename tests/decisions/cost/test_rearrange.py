@@ -6,13 +6,14 @@ import msgspec
 import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm
+from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.growth.cost import rearrange as module
 from reconciler.decisions.growth.cost.mixes import work
-from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, _answer, pose, rearrange
+from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, Weighing, _answer, pose, rearrange
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.reasons.sizes import LeastCostMix, SolverMissing
+from reconciler.decisions.reasons.sizes import LeastCostMix, LeastWasteMix, SolverMissing
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy import documents
@@ -191,13 +192,42 @@ def test_a_sibling_that_does_not_take_the_load_leaves_it_to_the_group(
     assert [group.desired for group in draft.groups] == sizes
 
 
-def test_no_price_no_mix() -> None:
-    """What the large group costs is not known."""
+def test_without_a_price_the_mix_is_the_one_that_wastes_less() -> None:
+    """Fourteen cores: four small nodes have 16 and 256 GiB, a large and a small one exactly 14, and 128 GiB."""
     draft = draft_of(policy(node_group("large"), node_group("small", price_per_hour="0.40")))
-    nodes = small_ones(draft, 4, 4, 4, 2)
-    growth = grown(draft, nodes)
-    assert rearrange(draft, draft.groups, growth) is None
-    assert growth.nodes() == nodes
+    web, _ = shapes(draft)
+    found = rearrange(draft, draft.groups, grown(draft, small_ones(draft, 4, 4, 4, 2)))
+    because = LeastWasteMix(
+        mix="1 x large + 1 x small", cpu_milli=14_000, memory_bytes=128 << 30, new_nodes=2, one_by_one="one group alone",
+        one_by_one_cpu_milli=16_000, one_by_one_memory_bytes=256 << 30, one_by_one_nodes=4,
+    )  # fmt: skip
+    assert found == Rearranged([], [GrownNode(LARGE, ((web, 10),)), GrownNode(SMALL, ((web, 4),))], because)
+    assert found.expander == "LeastWaste"
+    assert found.compared == (
+        "1 x large + 1 x small: 14 cpu and 128Gi memory on 2 nodes",
+        "one group alone: 16 cpu and 256Gi memory on 4 nodes",
+    )
+
+
+@pytest.mark.parametrize(
+    ("percent", "ours", "others", "better"),
+    [
+        (0, (2, 0), (1, 1), False),  # 20 cores, 128 GiB on 2 nodes; 14 cores, 128 GiB on 2 nodes
+        (0, (1, 1), (2, 0), True),
+        (10, (1, 0), (0, 3), True),  # 0.2 + 0.875 on 1 node; 1/3 + 0.958 on 3
+        (0, (1, 0), (0, 2), False),  # 0.2 + 0.875 on 1 node; 0 + 0.9375 on 2: 0.1375 more
+        (6, (1, 0), (0, 2), False),  # a near tie is 0.12
+        (7, (1, 0), (0, 2), True),  # a near tie is 0.14
+        (7, (0, 2), (1, 0), False),
+        (6, (0, 2), (1, 0), True),
+    ],
+)
+def test_near_ties_in_waste_go_to_fewer_nodes(percent: int, ours: tuple[int, int], others: tuple[int, int], better: bool) -> None:
+    """Eight cores and 8 GiB are requested; a large node has 10 cores and 64 GiB, a small one 4 and 64."""
+    draft = draft_of(policy(node_group("large"), node_group("small"), near_tie_percent=percent))
+    requested = Resources(cpu_milli=8_000, memory_bytes=8 << 30)
+    pair = [[GrownNode(LARGE, ())] * large + [GrownNode(SMALL, ())] * small for large, small in (ours, others)]
+    assert Weighing(Expander.LEAST_WASTE, requested).better(draft, *pair) is better
 
 
 def _whole(group: EffectiveGroup) -> EffectiveGroup:

@@ -1,5 +1,5 @@
-"""LeastCost over mixes: what a tier has grown by, one choice after the other, is bought again for less where that is possible,
-or for as much on fewer nodes.
+"""LeastCost and LeastWaste over mixes: the growth of a tier, made by one choice after the other, is chosen again where a mix of
+groups costs less or wastes less, or does the same with fewer nodes.
 
 Only nodes take part whose pods are all under rules of their own node, or under rules about domains of several nodes (spread or
 affinity over zones); those with rules about the host, ports or volumes stay as they are. The same pods are placed, so nothing
@@ -18,8 +18,8 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.mixes import Answer, least_cost, work
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
-from reconciler.decisions.growth.expanders import next_group, siblings
-from reconciler.decisions.reasons.sizes import LeastCostMix, SolverMissing
+from reconciler.decisions.growth.expanders import bought_capacity, near_tie, next_group, siblings, wasted
+from reconciler.decisions.reasons.sizes import LeastCostMix, LeastWasteMix, SolverMissing
 from reconciler.policy.documents import Expander
 from reconciler.values.money import price_text
 
@@ -104,8 +104,64 @@ class Growth:
 # Pods under rules about zones (or other domains) take part, too: of every shape as many go to each domain as before, so that
 # whatever counts them there counts the same.
 
+_MILLION = 1_000_000
 Domain = tuple[str | None, ...]
 """Values of the topology keys that concern a shape, in order of the keys."""
+
+
+class Weighing(msgspec.Struct, frozen=True):
+    """What a node counts: its price for LeastCost. For LeastWaste how much waste it adds beside the growth that is `given`, with
+    `a_node` more, since each machine has to be booted, patched and watched.
+
+    Waste is a share, (bought - requested) / bought, so that one more core adds requested / bought², at the capacity
+    that is given: a resource of which there is plenty counts little. In millionths of an average node.
+    """
+
+    by: Expander
+    requested: Resources = Resources()
+    given: Resources = Resources()
+    nodes: int = 1
+    a_node: int = 0
+
+    def of(self, group: GroupDraft) -> int | None:
+        """None where nothing says what a node of the group counts."""
+        if self.by is Expander.LEAST_COST:
+            return group.group.price_micros
+        template = group.group.template
+        if template is None:
+            return None
+        bought = bought_capacity(template)
+        cpu = bought.cpu_milli, self.requested.cpu_milli, self.given.cpu_milli
+        memory = bought.memory_bytes, self.requested.memory_bytes, self.given.memory_bytes
+        scale = _MILLION * self.nodes
+        return sum(scale * have * asked // given**2 for have, asked, given in (cpu, memory) if given) + self.a_node
+
+    def sum(self, draft: Draft, nodes: Sequence[GrownNode]) -> int:
+        """What all the nodes count."""
+        return sum(self.of(draft.groups[node.position]) or 0 for node in nodes)
+
+    def better(self, draft: Draft, ours: Sequence[GrownNode], others: Sequence[GrownNode]) -> bool:
+        """Whether the first cost less, or as much with fewer nodes. For LeastWaste: waste less, near ties to fewer nodes."""
+        if self.by is Expander.LEAST_COST:
+            return (self.sum(draft, ours), len(ours)) < (self.sum(draft, others), len(others))
+        less, more = (wasted(_capacity(draft, nodes), self.requested) for nodes in (ours, others))
+        if len(ours) < len(others):
+            return less <= more + near_tie(draft.policy.near_tie_percent)
+        return less < more and (len(ours) == len(others) or less + near_tie(draft.policy.near_tie_percent) < more)
+
+
+def weighing(draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNode], by: Expander) -> Weighing:
+    """LeastCost where it is asked for and every group has a price, else LeastWaste beside `nodes`. There a machine less counts
+    `nearTiePercent` of the smallest machine: near ties go to fewer machines, as in a single choice."""
+    if by is Expander.LEAST_COST and all(group.group.price_micros is not None for group in groups):
+        return Weighing(by)
+    requested = Resources()
+    for node, times in Counter(nodes).items():
+        for shape, pods in node.load:
+            requested = requested.plus(draft.state.pod_shape(shape).requests, pods * times)
+    plain = Weighing(Expander.LEAST_WASTE, requested, _capacity(draft, nodes), len(nodes))
+    smallest = min((plain.of(group) or 0 for group in groups), default=0)
+    return msgspec.structs.replace(plain, a_node=smallest * draft.policy.near_tie_percent // 100)
 
 
 class Posed(msgspec.Struct, frozen=True):
@@ -116,6 +172,7 @@ class Posed(msgspec.Struct, frozen=True):
     shapes: tuple[int, ...]
     positions: tuple[int, ...]
     given: Mix
+    weigh: Weighing = Weighing(Expander.LEAST_COST)
 
     def nodes(self, mix: Mix) -> list[GrownNode]:
         """The nodes of a mix: by group in canonical order, full ones first."""
@@ -127,13 +184,16 @@ class Posed(msgspec.Struct, frozen=True):
 
 
 def pose(
-    draft: Draft, tier: Sequence[GroupDraft], nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]
+    draft: Draft,
+    tier: Sequence[GroupDraft],
+    nodes: Sequence[GrownNode],
+    keys: Mapping[int, frozenset[str]],
+    by: Expander = Expander.LEAST_COST,
 ) -> Posed | None:
     """The pods of `nodes` over the groups of a tier, asked at the point before those nodes; `keys` are topology keys by shape.
-    None when a group that may grow has no price."""
+    None when `nodes` are of a group that may not grow."""
     groups = [group for group in tier if group.group.template is not None and draft.room(group, group.group.template)[0] > 0]
-    if any(group.group.price_micros is None for group in groups):
-        return None
+    weigh = weighing(draft, groups, nodes, by)
     by_position = {group.position: index for index, group in enumerate(groups)}
     alike = Counter(nodes)
     if any(node.position not in by_position for node in alike):
@@ -147,7 +207,7 @@ def pose(
     needs = {shape: _row(draft.state.pod_shape(shape).requests, names) for shape, _ in asked}
     offers, lets_in, left = [], [], []
     for group in groups:
-        template, price = group.group.template, group.group.price_micros
+        template, price = group.group.template, weigh.of(group)
         if template is None or price is None:
             continue
         mark = draft.state.mark()
@@ -178,7 +238,7 @@ def pose(
         load = {(shape, _domain(draft.groups[node.position], keys[shape])): pods for shape, pods in node.load}
         given[Filling(by_position[node.position], tuple(load.get(one, 0) for one in asked))] += times
     positions = tuple(group.position for group in groups)
-    return Posed(problem, tuple(shape for shape, _ in asked), positions, tuple(sorted(given.items())))
+    return Posed(problem, tuple(shape for shape, _ in asked), positions, tuple(sorted(given.items())), weigh)
 
 
 def _domain(group: GroupDraft, keys: frozenset[str]) -> Domain:
@@ -203,15 +263,17 @@ def _caps(left: Sequence[dict[tuple[int, str], tuple[int, int]]], pace: int, mos
     return tuple(caps)
 
 
-LEAST_COST = Expander.LEAST_COST.value
-
-
 class Rearranged(msgspec.Struct, frozen=True):
     """What became of one tier: the nodes that stay, those bought instead of the others (None: nothing changed), and why."""
 
     stay: list[GrownNode]
     bought: list[GrownNode] | None
-    because: LeastCostMix | SolverMissing
+    because: LeastCostMix | LeastWasteMix | SolverMissing
+
+    @property
+    def expander(self) -> str:
+        """By which rule the mix was chosen."""
+        return (Expander.LEAST_WASTE if isinstance(self.because, LeastWasteMix) else Expander.LEAST_COST).value
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -222,9 +284,9 @@ class Rearranged(msgspec.Struct, frozen=True):
         return why.alternatives
 
 
-def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearranged | None:
-    """Buy the growth of a tier again for less, or with fewer nodes for as much; None (and the draft as it was) when there is
-    nothing better to tell of."""
+def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth, by: Expander = Expander.LEAST_COST) -> Rearranged | None:
+    """Choose the growth of a tier again for a lower cost or less waste, or with fewer nodes for the same; None (and the draft as
+    it was) when nothing better is found."""
     grown = growth.nodes()
     keys = _keys(draft, grown)
     free = {group.position for group in tier if not group.group.whole}
@@ -236,17 +298,17 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearr
     stay = [node for node in grown if node not in taken]
     growth.take_back()
     growth.give(stay)
-    posed = pose(draft, [group for group in tier if group.position in free], moving, keys)
+    posed = pose(draft, [group for group in tier if group.position in free], moving, keys, by)
     answer = None if posed is None else _answer(draft, posed)
     if posed is not None and answer is not None and posed.problem.rank(answer.mix) < posed.problem.rank(posed.given):
         bought = _buy(draft, growth, posed.nodes(answer.mix), keys)
         # Siblings that share the growth may have other prices.
-        if bought is not None and (_cost(draft, bought), len(bought)) < (_cost(draft, moving), len(moving)):
-            return Rearranged(stay, bought, _because(draft, moving, bought, answer))
+        if bought is not None and posed.weigh.better(draft, bought, moving):
+            return Rearranged(stay, bought, _because(draft, posed.weigh.by, moving, bought, answer))
     growth.take_back()
     growth.give(grown)
-    if answer is not None and answer.solver_missing:
-        return Rearranged(grown, None, SolverMissing(cost_per_hour=price_text(_cost(draft, grown))))
+    if posed is not None and answer is not None and answer.solver_missing and posed.weigh.by is Expander.LEAST_COST:
+        return Rearranged(grown, None, SolverMissing(cost_per_hour=price_text(posed.weigh.sum(draft, grown))))
     return None
 
 
@@ -317,20 +379,42 @@ def _takes(draft: Draft, group: GroupDraft, load: tuple[tuple[int, int], ...], k
     return fits and all(amount >= 0 for _, amount in left.items())
 
 
-def _cost(draft: Draft, nodes: Sequence[GrownNode]) -> int:
-    return sum(draft.groups[node.position].group.price_micros or 0 for node in nodes)
-
-
-def _because(draft: Draft, before: Sequence[GrownNode], after: Sequence[GrownNode], answer: Answer) -> LeastCostMix:
+def _because(
+    draft: Draft, by: Expander, before: Sequence[GrownNode], after: Sequence[GrownNode], answer: Answer
+) -> LeastCostMix | LeastWasteMix:
     many = Counter(node.position for node in after)
     names = {position: draft.groups[position].group.name for position in many}
+    mix = " + ".join(f"{many[position]} x {names[position]}" for position in sorted(many))
     alone = len({node.position for node in before}) == 1
-    return LeastCostMix(
-        mix=" + ".join(f"{many[position]} x {names[position]}" for position in sorted(many)),
-        cost_per_hour=price_text(_cost(draft, after)),
-        one_by_one="one group alone" if alone else "one group after the other",
-        one_by_one_per_hour=price_text(_cost(draft, before)),
-        one_by_one_nodes=len(before),
+    one_by_one = "one group alone" if alone else "one group after the other"
+    if by is Expander.LEAST_COST:
+        weigh = Weighing(by)
+        return LeastCostMix(
+            mix=mix,
+            cost_per_hour=price_text(weigh.sum(draft, after)),
+            one_by_one=one_by_one,
+            one_by_one_per_hour=price_text(weigh.sum(draft, before)),
+            one_by_one_nodes=len(before),
+            new_nodes=len(after),
+            solver=not answer.solver_missing,
+        )
+    ours, others = _capacity(draft, after), _capacity(draft, before)
+    return LeastWasteMix(
+        mix=mix,
+        cpu_milli=ours.cpu_milli,
+        memory_bytes=ours.memory_bytes,
         new_nodes=len(after),
-        solver=not answer.solver_missing,
+        one_by_one=one_by_one,
+        one_by_one_cpu_milli=others.cpu_milli,
+        one_by_one_memory_bytes=others.memory_bytes,
+        one_by_one_nodes=len(before),
     )
+
+
+def _capacity(draft: Draft, nodes: Sequence[GrownNode]) -> Resources:
+    total = Resources()
+    for position, many in Counter(node.position for node in nodes).items():
+        template = draft.groups[position].group.template
+        if template is not None:
+            total = total.plus(bought_capacity(template), many)
+    return total
