@@ -1,1 +1,1 @@
-"""Attacks, one file a trust boundary; SECURITY.md has the table from threat to test."""
+"""Attacks, one file per trust boundary. SECURITY.md has the table from threat to test."""

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-_HEAD = ["threat", "what holds", "test"]
+_HEAD = ["threat", "protection", "test"]
 _TEST = re.compile(r"`(?P<file>tests/[\w/]+\.py)(?:::(?P<name>\w+))?`")
 
 
