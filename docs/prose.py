@@ -22,14 +22,17 @@ _ITEM = re.compile(r"^(?:[-*+]|\d+\.)\s+")
 _RULE_LINE = re.compile(r"^[|:\- ]+$")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _CODE_SPAN = re.compile(r"(`+)(?!`).*?\1", re.S)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\)?\s+(?=[A-Z\"(\[])")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)\)?\s+")
 _WORD = re.compile(r"[\w'/.,:%$+-]*[A-Za-z0-9][\w'/.,:%$+-]*")
 _GLOSSARY_ROW = re.compile(r"^\| (?P<term>[^|]+) \| (?P<meaning>[^|]+) \| (?P<rejected>[^|]+) \|$", re.M)
 
 _CONSTRUCTIONS = (
     (re.compile(r"\b(?:is|are|was|were) no (?!longer\b|more\b|less\b|different\b)"), "write 'is not a ...' or 'invalid ...'"),
     (re.compile(r"\b\d[\d.,]* ?(?:s|ms|MiB|%) an? (?:loop|turn|node|pod|group|plan|day|hour)\b"), "write 'per'"),
-    (re.compile(r"\bone (\w+) a \w+\b"), "write 'one ... per ...'"),
+    (
+        re.compile(r"\bone (?!(?:that|which|who|of|from|for|in|on|by|with|to|as|is|has|at)\b)(\w+) a \w+\b", re.I),
+        "write 'one ... per ...'",
+    ),
     (re.compile(r"\b(?:told|said) of\b"), "write 'reported'"),
 )
 

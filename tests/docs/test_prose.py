@@ -2,7 +2,7 @@
 
 import pytest
 
-from docs.prose import MAX_WORDS, check, faults, glossary
+from docs.prose import MAX_WORDS, check, faults, glossary, sentences
 
 WORD = "word "
 
@@ -33,7 +33,14 @@ def test_the_glossary_is_read_from_the_style_page() -> None:
 def test_constructions_that_are_not_english(sentence: str, found: str) -> None:
     """The examples of the style page."""
     assert any(fault.startswith(f"'{found}") for fault in faults(sentence))
-    assert list(faults("The group is no longer held.")) == []
+    for fine in ("The group is no longer held.", "A loop without a policy waits.", "Take one that a person wrote."):
+        assert list(faults(fine)) == []
+
+
+def test_a_sentence_ends_before_a_lowercase_name() -> None:
+    """Names of programs keep their case at the beginning of a sentence; abbreviations end none."""
+    text = "First it stops. kwok ran e.g. two nodes. 200 changes took 3 s."
+    assert list(sentences(text)) == ["First it stops.", "kwok ran e.g. two nodes.", "200 changes took 3 s."]
 
 
 def test_where_a_fault_is() -> None:
