@@ -5,9 +5,10 @@ not English. The glossary is the table of `docs/contributing/style.md`, so that 
 sessions and link targets are not prose. A code span counts as one word.
 """
 
+import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 STYLE_PAGE = ROOT / "docs" / "contributing" / "style.md"
 MAX_WORDS = 25
+_SHORTEST_TEXT = 4
 
 _CODE_BLOCK = re.compile(r"(?ms)^[ ]*(```|~~~).*?^[ ]*\1[^\n]*$")
 _COMMENT = re.compile(r"(?s)<!--.*?-->")
@@ -89,6 +91,14 @@ def markdown_blocks(text: str) -> Iterator[Block]:
             lines.append(_ITEM.sub("", line))
 
 
+def python_blocks(text: str) -> Iterator[Block]:
+    """Docstrings and texts of a module: every string constant of four words or more."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) >= _SHORTEST_TEXT:
+            for part in node.value.replace("\b", "").split("\n\n"):
+                yield Block(node.lineno, " ".join(part.split()))
+
+
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a block of markdown, each code span as one word."""
     plain = _LINK.sub(r"\1", _CODE_SPAN.sub("CODE", text))
@@ -111,9 +121,9 @@ def faults(sentence: str) -> Iterator[str]:
             yield f"'{found[0].strip()}': {advice}"
 
 
-def check(text: str) -> Iterator[Hit]:
-    """Every broken rule of one page."""
-    for block in markdown_blocks(text):
+def check(text: str, blocks: Callable[[str], Iterator[Block]] = markdown_blocks) -> Iterator[Hit]:
+    """Every broken rule of one page, or with `python_blocks` of one module."""
+    for block in blocks(text):
         for sentence in sentences(block.text):
             for rule in faults(sentence):
                 yield Hit(block.line, rule, sentence)
@@ -129,7 +139,7 @@ def main(arguments: list[str]) -> int:
     """Print each hit as `file:line: rule: sentence`."""
     hits = 0
     for path in [Path(name).resolve() for name in arguments] or pages():
-        for hit in check(path.read_text(encoding="utf-8")):
+        for hit in check(path.read_text(encoding="utf-8"), python_blocks if path.suffix == ".py" else markdown_blocks):
             hits += 1
             print(f"{path.relative_to(ROOT)}:{hit.line}: {hit.rule}: {hit.sentence}")
     if hits:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from docs.prose import MAX_WORDS, check, faults, glossary, sentences
+from docs.prose import MAX_WORDS, check, faults, glossary, python_blocks, sentences
 
 WORD = "word "
 
@@ -35,6 +35,12 @@ def test_constructions_that_are_not_english(sentence: str, found: str) -> None:
     assert any(fault.startswith(f"'{found}") for fault in faults(sentence))
     for fine in ("The group is no longer held.", "A loop without a policy waits.", "Take one that a person wrote."):
         assert list(faults(fine)) == []
+
+
+def test_texts_and_docstrings_of_a_module_are_prose() -> None:
+    """Names and keys are not; the line is that of the text."""
+    module = 'x = "buy"\n\n\ndef f():\n    """It will buy two nodes."""\n    return f"no group can be bought for {x}"\n'
+    assert [(hit.line, hit.rule.split("'")[1]) for hit in check(module, python_blocks)] == [(5, "buy"), (6, "bought")]
 
 
 def test_a_sentence_ends_before_a_lowercase_name() -> None:
