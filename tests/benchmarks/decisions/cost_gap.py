@@ -1,18 +1,22 @@
-"""How far LeastCost is from the optimum: `python -m tests.benchmarks.decisions.cost_gap [--prove SECONDS]`.
+"""How far LeastCost is from the optimum: `python -m tests.benchmarks.decisions.cost_gap [--prove SECONDS | --without-prices]`.
 
-Prints a line an instance and the medians. With `--prove` the judge first tries those that are not proved yet (about half a
-minute each) and adds what it proves to tests/decisions/cost/optima.json; those that it cannot prove to 0.1 % in the time given
-are left out.
+Prints one line per instance and the medians. With `--prove` the judge first tries those that are not proved yet (about half a
+minute each). It adds what it proves to tests/decisions/cost/optima.json and leaves out what it cannot prove to 0.1 %.
+
+`--without-prices` measures LeastWaste on the same instances: the waste that nodes add beside the greedy growth, with a tenth of
+the smallest node per machine, against the linear bound of the search. The true gap is at most that.
 """
 
 import argparse
 import statistics
 from collections.abc import Sequence
+from fractions import Fraction
 
 import msgspec
 
 from reconciler.decisions.growth.cost.master import solver
-from reconciler.decisions.growth.cost.mixes import least_cost
+from reconciler.decisions.growth.cost.mixes import at_least, least_cost
+from reconciler.decisions.growth.cost.problem import Problem, nodes_of
 from tests.decisions.cost.instances import instance, one_choice
 from tests.decisions.cost.judge import judge
 from tests.decisions.cost.optima import OPTIMA, PROVED_PERMILLE, Optimum, optima
@@ -27,9 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--prove", type=float, metavar="SECONDS", help="prove what is not proved yet, at most so long an instance"
     )
+    parser.add_argument("--without-prices", action="store_true", help="measure LeastWaste against the linear bound")
     options = parser.parse_args(arguments)
     if options.prove:
         prove(options.prove)
+    if options.without_prices:
+        return waste_gap()
     costs, starts = [], []
     print("instance  mix/bound  start/bound  one choice/bound")
     for optimum in optima():
@@ -43,6 +50,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{len(costs)} instances: median {median:.4f}, mean {mean:.4f}, worst {max(costs):.4f}")
     print(f"greedy start: median {statistics.median(starts):.4f}, worst {max(starts):.4f}")
     return 0
+
+
+def waste_gap() -> int:
+    """The same for LeastWaste; always 0."""
+    gaps, before, nodes = [], [], [0, 0]
+    print("instance  mix/bound  one choice/bound  machines")
+    for optimum in optima():
+        problem = optimum.problem()
+        asked = [sum(item.need[kind] * item.count for item in problem.items) for kind in (0, 1)]
+        given = one_choice(_weighed(problem, [Fraction(1, amount) for amount in asked], nearly=0))
+        have = [sum(problem.offers[filling.offer].free[kind] * times for filling, times in given) for kind in (0, 1)]
+        problem = _weighed(problem, [Fraction(amount, had**2) for amount, had in zip(asked, have, strict=True)], nearly=10)
+        answer = least_cost(problem, given, solver)
+        bound = answer.bound_micros or at_least(problem, answer.mix)
+        gaps.append(answer.cost_micros / bound)
+        before.append(problem.cost(given) / bound)
+        counts = nodes_of(given), nodes_of(answer.mix)
+        nodes = [total + many for total, many in zip(nodes, counts, strict=True)]
+        print(f"{optimum.seed:8}  {gaps[-1]:9.4f}  {before[-1]:16.4f}  {counts[0]} -> {counts[1]}")
+    print(f"{len(gaps)} instances: median {statistics.median(gaps):.4f}, mean {statistics.mean(gaps):.4f}, worst {max(gaps):.4f}")
+    print(f"one choice: mean {statistics.mean(before):.4f}, worst {max(before):.4f}; machines {nodes[0]} -> {nodes[1]}")
+    return 0
+
+
+def _weighed(problem: Problem, weights: Sequence[Fraction], nearly: int) -> Problem:
+    """Each offer counts its cpu and memory by these weights, and `nearly` percent of the smallest one more."""
+    counts = [float(sum(weight * offer.free[kind] for kind, weight in enumerate(weights))) for offer in problem.offers]
+    counts = [1e9 * (count + min(counts) * nearly / 100) for count in counts]
+    offers = tuple(
+        msgspec.structs.replace(offer, price_micros=int(count)) for offer, count in zip(problem.offers, counts, strict=True)
+    )
+    return msgspec.structs.replace(problem, offers=offers)
 
 
 def prove(seconds: float) -> None:
