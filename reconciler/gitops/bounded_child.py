@@ -30,6 +30,8 @@ if sys.platform != "win32":
 OUT_OF_MEMORY = 3
 OUT_OF_ROOM = 4
 _NICE = 10
+_NOT_MAPPED = ("failed to map segment", "annot allocate memory", "cannot create shared object descriptor")
+"""What the loader of glibc says when it finds no memory (elf/dl-load.c)."""
 
 
 def answer(arguments: list[str], make: Callable[[Any], bytes]) -> int:
@@ -44,9 +46,13 @@ def answer(arguments: list[str], make: Callable[[Any], bytes]) -> int:
         while left:
             # Not through a buffer, which would be tried again at the end.
             left = left[os.write(sys.stdout.fileno(), left) :]
-    except (MemoryError, ImportError):
-        # A module that could not be mapped says no more than that it could not be imported.
+    except MemoryError:
         return OUT_OF_MEMORY
+    except ImportError as error:
+        # The loader has only a text for a library that found no memory. A module that is missing is a fault of the installation.
+        if any(text in str(error) for text in _NOT_MAPPED):
+            return OUT_OF_MEMORY
+        raise
     except OSError as error:
         return OUT_OF_ROOM if error.errno == errno.EFBIG else OUT_OF_MEMORY
     return 0

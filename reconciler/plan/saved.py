@@ -1,5 +1,6 @@
 """A saved plan, read back: whole, of a version that is known, and as it was written."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -10,6 +11,7 @@ from reconciler.plan.reason import Because, Reason
 from reconciler.plan.summary import plan_digest
 
 MOST_BYTES = 256 << 20
+_AMOUNT = re.compile(r"-?[0-9]{1,24}(\.[0-9]{1,12})?")
 
 
 class SavedPlanError(Exception):
@@ -37,6 +39,10 @@ def read_saved(data: bytes) -> Plan:
         plan = msgspec.json.decode(data, type=Plan)
     except DECODING_ERRORS as error:
         raise SavedPlanError(f"no plan as `reconciler plan --out` writes it ({finding(error)})") from None
+    amounts = (plan.cost.current_per_hour, plan.cost.desired_per_hour, plan.cost.settled_per_hour)
+    for amount in (*amounts, *(group.price_per_hour for group in plan.groups)):
+        if amount is not None and not _AMOUNT.fullmatch(amount):
+            raise SavedPlanError(f"invalid price {amount[:20]!r}: a price is a decimal string such as '0.768'")
     if plan_digest(plan) != plan.digest:
         raise SavedPlanError("its content does not belong to its digest: it was edited, cut off or written by another release")
     return plan
