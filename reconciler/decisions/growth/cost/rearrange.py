@@ -292,7 +292,7 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth, by: Expa
     free = {group.position for group in tier if not group.group.whole}
     kept = {shape for node in grown for shape, _ in node.load} - keys.keys()
     moving = [n for n in grown if n.load and n.position in free and not (kept and any(shape in kept for shape, _ in n.load))]
-    if not moving:
+    if not moving or not _has_choice(draft, [group for group in tier if group.position in free], moving, keys):
         return None
     taken = frozenset(moving)
     stay = [node for node in grown if node not in taken]
@@ -310,6 +310,24 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth, by: Expa
     if posed is not None and answer is not None and answer.solver_missing and posed.weigh.by is Expander.LEAST_COST:
         return Rearranged(grown, None, SolverMissing(cost_per_hour=price_text(posed.weigh.sum(draft, grown))))
     return None
+
+
+def _has_choice(
+    draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]
+) -> bool:
+    """Whether other nodes could take these pods, or the same ones could take them otherwise. Pods of one shape that one group alone
+    may take fill its nodes one after the other, and no order of them needs fewer."""
+    shapes: dict[int, set[int]] = {}
+    for node in set(nodes):
+        shapes.setdefault(node.position, set()).update(shape for shape, _ in node.load)
+    if any(len(on_it) > 1 for on_it in shapes.values()):
+        return True
+    return any(
+        group.position != position and _domain(group, keys[shape]) == _domain(draft.groups[position], keys[shape])
+        for position, on_it in shapes.items()
+        for shape in on_it
+        for group in groups
+    )
 
 
 def _keys(draft: Draft, nodes: Sequence[GrownNode]) -> dict[int, frozenset[str]]:
