@@ -315,8 +315,8 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth, by: Expa
 def _has_choice(
     draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]
 ) -> bool:
-    """Whether other nodes could take these pods, or the same ones could take them otherwise. Pods of one shape that one group alone
-    may take fill its nodes one after the other, and no order of them needs fewer."""
+    """Whether other nodes could take these pods, or the same ones could take them otherwise. Pods of one shape on nodes
+    of one group fill them one after the other, and no order needs fewer."""
     shapes: dict[int, set[int]] = {}
     for node in set(nodes):
         shapes.setdefault(node.position, set()).update(shape for shape, _ in node.load)
