@@ -106,6 +106,7 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     `sizes` are the capacities that a new node may have, where there are several: `capacity` and `allocatable` are the least of
     each then. `estimated`: computed from the machine type, so that a node of that type tells more. `zone` is the one that
     new nodes come in; `zones` are several that they may come in, `fills_zones`: each comes in the one with the fewest.
+    `attach_limits` are how many volumes each driver attaches, by its name.
     """
 
     capacity: Resources | None = None
@@ -119,6 +120,7 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] = ()
     sizes: tuple[Resources, ...] = ()
     estimated: bool = False
+    attach_limits: tuple[tuple[str, int], ...] = ()
 
 
 class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):

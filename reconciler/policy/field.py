@@ -73,8 +73,9 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     `minimum` and `maximum` bound integers, durations (in seconds) and the number of list items. `exactly_one_of` and
     `at_most_one_of` name children that exclude each other. `list_key` is the child that names an item of this list
     (unique), `unique` says that a list of scalars is a set. `pattern` is what a whole text must match. `constants` are attributes
-    that the presence of this key sets. `loosens` is a `Loosens`, or the word of a choice that is the looser one, and holds for
-    everything below; empty: any change may loosen, and previews say so.
+    that the presence of this key sets. `resources` are names without a domain that a map of amounts may have, as it may
+    those that begin with `resource_prefix`. `loosens` is a `Loosens`, or the word of a choice that is the looser one, and
+    holds for everything below; empty: any change may loosen, and previews say so.
     """
 
     path: str = ""
@@ -97,6 +98,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     list_key: str = ""
     unique: bool = False
     resources: tuple[str, ...] = ()
+    resource_prefix: str = ""
     attribute: str = ""
     constants: tuple[tuple[str, str], ...] = ()
     loosens: str = ""

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from reconciler.cluster.nodes.node import NodeShape, Taint
+from reconciler.cluster.nodes.node import ATTACH_LIMIT, NO_VOLUMES, NodeShape, NodeVolumes, Taint
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.scheduling.state import SchedulingState
 
-TemplateClass = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], bool]
+TemplateClass = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], bool, NodeVolumes]
 
 
 class PackTemplate(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,16 +157,20 @@ class _Filling:
 
 def template_class(shape: NodeShape, keys: frozenset[str]) -> TemplateClass:
     """What constraints of pods can see of a new node, its size left out: two templates of one class answer alike."""
-    return tuple(pair for pair in shape.labels if pair[0] in keys), shape.taints, shape.unschedulable
+    labels = tuple(pair for pair in shape.labels if pair[0] in keys)
+    return labels, shape.taints, shape.unschedulable, shape.volumes if ATTACH_LIMIT in keys else NO_VOLUMES
 
 
 def label_keys(shapes: Iterable[PodShape], templates: Iterable[NodeShape]) -> frozenset[str]:
     """Labels by which some pod could tell the templates apart. Volumes may look at any label (zones of disks, topologies of
-    storage classes, segments of storage capacity), so that all labels of the templates count where a pod has one."""
+    storage classes, segments of storage capacity), so that all labels of the templates count where a pod has one, and
+    `ATTACH_LIMIT` where drivers offer different things."""
     found: set[str] = set()
     for shape in shapes:
         if shape.volumes:
             found.update(key for template in templates for key, _ in template.labels)
+            if len({template.volumes for template in templates}) > 1:
+                found.add(ATTACH_LIMIT)
         found.update(key for key, _ in shape.node_selector)
         found.update(item.key for term in shape.required_terms or () for item in term.expressions)
         found.update(item.topology_key for item in shape.spread)

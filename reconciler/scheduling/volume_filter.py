@@ -39,7 +39,8 @@ class VolumeFilters:
         """Nodes that any of them rejects, added to those blocked already; only for shapes that are not hopeless."""
         for mask in (*self._binding.blocked(shape), *self._zone.blocked(shape)):
             blocked = union(blocked, mask)
-        return marked(blocked, (*self._limits.excluded(shape), *self._restrictions.excluded(shape)))
+        excluded = (self._limits.excluded(shape), self._restrictions.excluded(shape), self._binding.excluded(shape))
+        return marked(blocked, (node for nodes in excluded for node in nodes))
 
     def one_a_node(self, shape: int) -> bool:
         """Do two pods of the shape exclude each other on a node?"""
@@ -61,6 +62,7 @@ class VolumeFilters:
         """Nodes from index `count` on are gone."""
         self._masks.drop_to(count)
         self._binding.drop_to(count)
+        self._limits.drop_to(count)
 
     def follow(self) -> None:
         """Shapes were appended to the table."""

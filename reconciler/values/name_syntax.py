@@ -54,10 +54,13 @@ def label_value_fault(text: str) -> str:
     return item_name_fault(text) if text else ""
 
 
-def resource_name_fault(text: str, plain: tuple[str, ...] = _PLAIN_RESOURCES) -> str:
-    """What is wrong with a resource name, or an empty string. `plain` are the names allowed without a domain."""
+def resource_name_fault(text: str, plain: tuple[str, ...] = _PLAIN_RESOURCES, prefix: str = "") -> str:
+    """What is wrong with a resource name, or an empty string. `plain` are the names allowed without a domain, as are those that
+    begin with `prefix` (empty: none)."""
     if text in plain or (text.startswith("hugepages-") and len(text) > len("hugepages-")):
         return ""
+    if prefix and text.startswith(prefix) and len(text) > len(prefix):
+        return item_name_fault(text.removeprefix(prefix))
     if "/" not in text:
         return f"is no resource: {', '.join(plain)}, hugepages-SIZE, or DOMAIN/NAME"
     return qualified_name_fault(text)

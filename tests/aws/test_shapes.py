@@ -81,6 +81,16 @@ def test_s55_least_of_all_types() -> None:
     assert "node.kubernetes.io/instance-type" not in dict(found.labels)
 
 
+def test_attach_limits_by_tag() -> None:
+    """How many volumes a driver attaches is no resource that a pod requests, and says nothing of the machine."""
+    tag = "k8s.io/cluster-autoscaler/node-template/resources/attachable-volumes-csi-ebs.csi.aws.com"
+    documents = {"LaunchTemplateVersions": [template_version({"InstanceType": "m5.large"})]}
+    found = template(group(LaunchTemplate=PICK, tags={tag: "25"}), **documents)
+    assert found.attach_limits == (("ebs.csi.aws.com", 25),)
+    assert found.capacity == template(group(LaunchTemplate=PICK), **documents).capacity
+    assert found.estimated
+
+
 def test_types_of_one_size() -> None:
     """Families of one size are no mixture."""
     found = template(

@@ -222,6 +222,11 @@ def test_labels_and_taints_by_annotation() -> None:
         ("cpu", "many", f'{CAPACITY}cpu: "many" is no quantity (a number such as 2, 500m, 1.5Gi or 1e3)'),
         ("maxPods", "13Mi", f'{CAPACITY}maxPods: "13Mi" is no whole number from 0'),
         ("memory", "-1Gi", f'{CAPACITY}memory: "-1Gi" is negative'),
+        (
+            "csi-driver",
+            "a.csi=25,b.csi",
+            f'{CAPACITY}csi-driver: item 2 ("b.csi") is no limit driver=number: "" is no whole number from 0',
+        ),
     ],
 )
 def test_bad_annotation_value(key: str, text: str, told: str) -> None:
@@ -230,6 +235,13 @@ def test_bad_annotation_value(key: str, text: str, told: str) -> None:
     assert found.problems == (told,)
     if key == "labels":
         assert found.template.labels == (("a", "b"), ("d", "e"))
+
+
+def test_attach_limits_by_annotation() -> None:
+    """As the Cluster Autoscaler writes them for Cluster API; they say nothing of cpu and memory, which nodes may tell."""
+    found = annotated(**{f"{CAPACITY}csi-driver": "ebs.csi.aws.com=25, disk.csi.azure.com=16"})
+    assert found.template.attach_limits == (("disk.csi.azure.com", 16), ("ebs.csi.aws.com", 25))
+    assert (found.template.capacity, found.problems) == (None, ())
 
 
 def test_template_taints_labels_and_zone() -> None:

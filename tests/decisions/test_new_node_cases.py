@@ -65,30 +65,6 @@ RIGHT: dict[str, Callable[[Plan], None]] = {
     "readiness-two": _nothing_changes,
     "taint-gke": _comes_to("gen", 2),
 }
-_WHY = "storage of new nodes is not modelled: attach limits, and drivers whose volumes stay on a node"
-NOT_YET = frozenset(RIGHT) - {
-    "ca7082-windows-mng",
-    "k134428-preempt",
-    "asg3-spread-live-donotschedule",
-    "ca5489-zone-spread-asg",
-    "ca9828-delay-5m",
-    "ca9961-openshift-provisioning",
-    "readiness-two",
-    "taint-gke",
-    "ca6984-spread-down",
-    "min-spread-honor",
-    "ca5273-pdb-two-replicaset-30",
-    "pdb-unhealthy-alwaysallow",
-    "asg3-one-node-zone-a",
-    "aws3199-live",
-    "aws8210-prefix-podsonly",
-    "ca3230-ebs-zero",
-    "ds-live-loop-1",
-    "ds-runtimeclass",
-    "local-pv-one-member",
-    "partial-capacity-live",
-    "readiness-one",
-}
 
 
 def _plan(name: str) -> Plan:
@@ -104,9 +80,7 @@ def _plan(name: str) -> Plan:
 
 
 @pytest.mark.parametrize("name", sorted(RIGHT))
-def test_right_answer(name: str, request: pytest.FixtureRequest) -> None:
-    if name in NOT_YET:
-        request.applymarker(pytest.mark.xfail(strict=True, raises=AssertionError, reason=_WHY))
+def test_right_answer(name: str) -> None:
     RIGHT[name](_plan(name))
 
 

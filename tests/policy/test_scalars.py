@@ -79,4 +79,7 @@ def test_label_values_may_be_empty() -> None:
 def test_resource_names() -> None:
     """The core resources, huge pages, and everything with a domain."""
     assert [resource_name_fault(name) for name in ("cpu", "memory", "pods", "hugepages-2Mi", "nvidia.com/gpu")] == [""] * 5
+    prefix = "attachable-volumes-csi-"
+    assert [resource_name_fault(prefix + name, (), prefix) for name in ("ebs.csi.aws.com", "a")] == ["", ""]
+    assert all(resource_name_fault(name, (), prefix) for name in (prefix, prefix + "a/b", prefix + "."))
     assert all(resource_name_fault(name) for name in ("gpu", "CPU", "nodes", "hugepages-", "nvidia.com/"))

@@ -40,8 +40,8 @@ def test_the_largest_volume_comes_before_the_capacity() -> None:
 
     zone_a = LabelSelector((Requirement("zone", "In", ("a",)),))
     assert found.capacities == (
-        StorageCapacity(namespace="x", name="a", storage_class="s", nodes=zone_a, limit_bytes=2 << 30),
-        StorageCapacity(namespace="x", name="b", storage_class="s", nodes=None, limit_bytes=1 << 30),
+        StorageCapacity(namespace="x", name="a", storage_class="s", nodes=zone_a, limit_bytes=2 << 30, left_bytes=9 << 30),
+        StorageCapacity(namespace="x", name="b", storage_class="s", nodes=None, limit_bytes=1 << 30, left_bytes=1 << 30),
         StorageCapacity(namespace="x", name="c", storage_class="s", nodes=LabelSelector(), limit_bytes=None),
     )
 

@@ -1,8 +1,10 @@
 """The four volume plugins, by small cases that can be followed by hand."""
 
+import msgspec
 import pytest
 
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
+from reconciler.cluster.nodes.node import NodeVolumes
 from reconciler.cluster.pods.pod import VolumeUse
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -256,6 +258,25 @@ def _limited(*limits: int | None) -> tuple[CsiNode, ...]:
     return tuple(
         CsiNode(name=f"n{number}", drivers=(CsiDriverLimit(driver=DRIVER, count=count),)) for number, count in enumerate(limits)
     )
+
+
+def test_a_new_node_has_the_limit_of_its_template_and_no_other() -> None:
+    """A limit goes with the trial node that has it: the next one of the same number has its own, or none."""
+    storage = Storage(
+        volumes=tuple(_volume(name, phase="Bound") for name in ("pv1", "pv2")),
+        claims=(_bound("one", "pv1"), _bound("two", "pv2")),
+    )
+    state = _state(storage, ("both", _uses("one", "two"), None), ("one", _uses("one"), None), nodes=1)
+    plain = state.shape_of(0)
+    for limit, fits in ((1, False), (None, True), (2, True), (1, False)):
+        volumes = NodeVolumes(limits=((DRIVER, limit),)) if limit is not None else NodeVolumes()
+        mark = state.mark()
+        node = state.add_node("new", msgspec.structs.replace(plain, volumes=volumes))
+        assert state.fits(0, node) is fits
+        assert len(state.place(0, 1, [node])) == fits
+        if limit == 1:
+            assert state.place(1, 1, [node]) == ((node, 1),)
+        state.undo(mark)
 
 
 def test_volume_limits() -> None:

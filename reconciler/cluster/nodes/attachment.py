@@ -19,7 +19,7 @@ class CsiDriver(msgspec.Struct, frozen=True, order=True, kw_only=True):
 class StorageCapacity(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """A CSIStorageCapacity: the largest volume of a class for the nodes that `nodes` selects (None: for none).
 
-    `limit_bytes` is `maximumVolumeSize`, else `capacity`; None: not known.
+    `limit_bytes` is `maximumVolumeSize`, else `capacity`, `left_bytes` is `capacity`; None: not known.
     """
 
     namespace: str
@@ -27,6 +27,7 @@ class StorageCapacity(msgspec.Struct, frozen=True, order=True, kw_only=True):
     storage_class: str
     nodes: LabelSelector | None = None
     limit_bytes: int | None = None
+    left_bytes: int | None = None
 
 
 class VolumeAttachment(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -46,18 +47,13 @@ def csi_driver(item: wire.CsiDriver) -> CsiDriver:
 def storage_capacity(item: wire.StorageCapacity) -> StorageCapacity:
     """One capacity. Raises `UnreadableError`."""
     limit = item.capacity if item.maximum_volume_size is None else item.maximum_volume_size
-    try:
-        limit_bytes = None if limit is None else quantity.whole(str(limit))
-    except quantity.QuantityRangeError as error:
-        limit_bytes = error.limit
-    except UnreadableError as error:
-        raise error.at("capacity") from None
     return StorageCapacity(
         namespace=item.metadata.namespace,
         name=item.metadata.name,
         storage_class=item.storage_class_name,
         nodes=label_selector(item.node_topology),
-        limit_bytes=limit_bytes,
+        limit_bytes=_bytes(limit),
+        left_bytes=_bytes(item.capacity),
     )
 
 
@@ -69,3 +65,12 @@ def volume_attachment(item: wire.VolumeAttachment) -> VolumeAttachment:
         node=item.spec.node_name,
         volume=item.spec.source.persistent_volume_name or "",
     )
+
+
+def _bytes(amount: str | int | None) -> int | None:
+    try:
+        return None if amount is None else quantity.whole(str(amount))
+    except quantity.QuantityRangeError as error:
+        return error.limit
+    except UnreadableError as error:
+        raise error.at("capacity") from None

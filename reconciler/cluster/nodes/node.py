@@ -20,13 +20,38 @@ class Taint(msgspec.Struct, frozen=True, order=True, gc=False):
     effect: str
 
 
+ATTACH_LIMIT = "attachable-volumes-csi-"
+"""How the resource begins that states how many volumes a driver attaches to a node; the driver's name follows."""
+
+
+class LocalStorage(msgspec.Struct, frozen=True, order=True, kw_only=True, gc=False):
+    """The room that a volume driver has on an empty node itself, for volumes of one class: the largest one, and all of them."""
+
+    storage_class: str
+    largest_bytes: int
+    total_bytes: int
+
+
+class NodeVolumes(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """What volume drivers will say of a node that is not there yet. Of one that is, its CSINode and the storage capacities do.
+
+    `limits` are how many volumes each driver attaches, by its name, `local` the room on the node itself; both sorted.
+    """
+
+    limits: tuple[tuple[str, int], ...] = ()
+    local: tuple[LocalStorage, ...] = ()
+
+
+NO_VOLUMES = NodeVolumes()
+
+
 class NodeShape(msgspec.Struct, frozen=True, kw_only=True):
     """An equivalence class of nodes for scheduling.
 
     `labels` are sorted and leave out the hostname label when it equals the node's name (every node has its own; it is
     implied; `without_hostname` is true for the odd node that has no such label at all). `taints` are sorted.
     `declared_features` keeps those of `status.declaredFeatures` that a pod can need. Two nodes of one shape get the same
-    node-local verdict for every pod shape that does not name a host.
+    node-local verdict for every pod shape that does not name a host. `volumes` is of new nodes alone.
     """
 
     labels: tuple[tuple[str, str], ...] = ()
@@ -36,6 +61,7 @@ class NodeShape(msgspec.Struct, frozen=True, kw_only=True):
     allocatable: Resources = Resources()
     declared_features: tuple[str, ...] = ()
     without_hostname: bool = False
+    volumes: NodeVolumes = NO_VOLUMES
 
     def label(self, key: str) -> str | None:
         """The value of one label, or None."""

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster import platform_reading
+from reconciler.cluster.nodes.node import ATTACH_LIMIT
 from reconciler.cluster.platform_reading import node_labels, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
@@ -280,7 +281,6 @@ _PARTS: dict[tuple[type, str], Any] = {
     (admission.Overhead, "podFixed"): pod.Amounts,
 }
 """What the parts that a first decoding leaves as bytes are read as later. One that is missing here is dropped."""
-_ATTACHABLE = "attachable-volumes-csi-"
 _GONE = object()
 
 
@@ -442,8 +442,8 @@ class _Cleaner:
         return {self._resource(key): amount for key, amount in kept.items()}
 
     def _resource(self, name: str) -> str:
-        driver = name.removeprefix(_ATTACHABLE)
-        return name if self._words.word(name) == name else (_ATTACHABLE if driver != name else "") + self._words.word(driver)
+        driver = name.removeprefix(ATTACH_LIMIT)
+        return name if self._words.word(name) == name else (ATTACH_LIMIT if driver != name else "") + self._words.word(driver)
 
     def _struct(self, kind: type[msgspec.Struct], value: Any) -> Any:  # noqa: ANN401 - JSON of any form
         if not isinstance(value, dict):

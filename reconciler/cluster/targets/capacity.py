@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from reconciler.cluster.nodes.node import Taint
+from reconciler.cluster.nodes.node import ATTACH_LIMIT, Taint
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
 from reconciler.cluster.values.unreadable import UnreadableError
@@ -13,18 +13,19 @@ from reconciler.cluster.values.unreadable import UnreadableError
 PREFIX = "capacity.cluster-autoscaler.kubernetes.io/"
 CPU_KEY, MEMORY_KEY, DISK_KEY = PREFIX + "cpu", PREFIX + "memory", PREFIX + "ephemeral-disk"
 GPU_TYPE_KEY, GPU_COUNT_KEY, MAX_PODS_KEY = PREFIX + "gpu-type", PREFIX + "gpu-count", PREFIX + "maxPods"
-LABELS_KEY, TAINTS_KEY = PREFIX + "labels", PREFIX + "taints"
-KEYS = (CPU_KEY, MEMORY_KEY, DISK_KEY, GPU_TYPE_KEY, GPU_COUNT_KEY, MAX_PODS_KEY, LABELS_KEY, TAINTS_KEY)
+LABELS_KEY, TAINTS_KEY, VOLUMES_KEY = PREFIX + "labels", PREFIX + "taints", PREFIX + "csi-driver"
+KEYS = (CPU_KEY, MEMORY_KEY, DISK_KEY, GPU_TYPE_KEY, GPU_COUNT_KEY, MAX_PODS_KEY, LABELS_KEY, TAINTS_KEY, VOLUMES_KEY)
 DEFAULT_MAX_PODS = 110
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _COUNT = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 class Capacity(msgspec.Struct, frozen=True):
-    """Amounts by resource name (cpu in milli), and sentences about values that could not be read."""
+    """Amounts by resource name (cpu in milli), sentences about values that could not be read, and limits of volumes by driver."""
 
     amounts: Mapping[str, int]
     problems: tuple[str, ...] = ()
+    attach_limits: tuple[tuple[str, int], ...] = ()
 
 
 def annotated(annotations: Mapping[str, str]) -> Capacity:
@@ -41,7 +42,15 @@ def annotated(annotations: Mapping[str, str]) -> Capacity:
         problems.append(f"{GPU_COUNT_KEY} is ignored: {GPU_TYPE_KEY} is missing, and only both together count")
     elif gpu:
         problems.append(f"{GPU_TYPE_KEY} is ignored: {GPU_COUNT_KEY} is missing, and only both together count")
-    return Capacity(amounts, tuple(problems))
+    limits, unread = _attach_limits(annotations.get(VOLUMES_KEY, ""))
+    return Capacity(amounts, (*problems, *unread), limits)
+
+
+def apart(amounts: Mapping[str, int]) -> tuple[dict[str, int], tuple[tuple[str, int], ...]]:
+    """Amounts without those that state how many volumes a driver attaches, and these by driver, sorted."""
+    limits = {name.removeprefix(ATTACH_LIMIT): many for name, many in amounts.items() if name.startswith(ATTACH_LIMIT)}
+    rest = {name: many for name, many in amounts.items() if not name.startswith(ATTACH_LIMIT)}
+    return rest, tuple(sorted(limits.items()))
 
 
 def amount(resource: str, text: str) -> int:
@@ -103,6 +112,22 @@ def merged_taints(lower: Iterable[Taint], upper: Iterable[Taint]) -> tuple[Taint
     """Taints of both; one of `upper` replaces that of `lower` with the same key and effect. Sorted."""
     found = {(taint.key, taint.effect): taint for taint in (*lower, *upper)}
     return tuple(sorted(found.values()))
+
+
+def _attach_limits(text: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """Limits written `driver=number,driver2=number`; an item that is none is left out and reported with its position.
+
+    Source: cluster-autoscaler, Cluster API provider, annotation `capacity.cluster-autoscaler.kubernetes.io/csi-driver`.
+    """
+    limits: dict[str, int] = {}
+    problems: list[str] = []
+    for position, item in _items(text):
+        driver, _, many = item.partition("=")
+        try:
+            limits[driver.strip()] = count(many.strip())
+        except UnreadableError as error:
+            problems.append(f'{VOLUMES_KEY}: item {position} ("{item}") is no limit driver=number: {error}')
+    return tuple(sorted(limits.items())), tuple(problems)
 
 
 def _read(amounts: dict[str, int], problems: list[str], resource: str, key: str, text: str) -> None:

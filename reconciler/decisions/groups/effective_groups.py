@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reconciler.cluster.nodes.node import ATTACH_LIMIT, NodeShape
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets.owner_evidence import read_hold
 from reconciler.cluster.world import World
@@ -13,6 +14,7 @@ from reconciler.decisions.groups.group import EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
 from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
 from reconciler.decisions.groups.template_labels import LabelEvidence, in_zones
+from reconciler.decisions.groups.template_volumes import VolumeEvidence, at_most
 from reconciler.decisions.platform_rules import doubles, strangers
 from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
@@ -80,7 +82,8 @@ _NO_HEADROOM = Headroom()
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A target that the policy sizes, under the name of its group, with the sources of its values. `members` are the indices
-    of its nodes, `machine_of` the machines behind nodes, `evidence` what the nodes of the cluster say about labels."""
+    of its nodes, `machine_of` the machines behind nodes, `evidence` what the nodes of the cluster say about labels, `volumes`
+    what their volume drivers say."""
 
     name: str
     labels: tuple[tuple[str, str], ...]
@@ -89,6 +92,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[int, ...]
     machine_of: Mapping[int, Machine]
     evidence: LabelEvidence
+    volumes: VolumeEvidence
 
     @property
     def facts(self) -> TargetFacts | None:
@@ -116,6 +120,8 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     seen = witnesses(world, facts, claim.members, claim.machine_of, now_seconds - scale_up.max_node_startup_time_seconds)
     new_node = _new_node(world, claim)
     template, smaller = (new_node.shape, None) if new_node.shape is None else least_of(world, new_node.shape, seen)
+    if template is not None:
+        template = msgspec.structs.replace(template, volumes=at_most(template.volumes, claim.volumes.least(seen.present)))
     sources_of = (*((f"{LIVE_SOURCE}, which have less",) if smaller is not None else ()), *new_node.sources)
     values.written(now_seconds)
     offered = [shape for shape in (template, new_node.shape) if shape is not None]
@@ -123,7 +129,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     def capacity_from() -> tuple[Origin, ...]:
         if not offered:
             return (Origin(source=new_node.problem, value=NOTHING),)
-        texts = [amounts_text(tuple(shape.capacity.items())) for shape in offered]
+        texts = [amounts_text(_with_limits(shape)) for shape in offered]
         return tuple(Origin(source=source, value=texts[0 if rank == 0 else -1]) for rank, source in enumerate(sources_of))
 
     values.chains.keep("template.capacity", Resolved(template, capacity_from))
@@ -160,6 +166,11 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         reasons=(*bounds.reasons, *(one.reason() for one in (mixed, smaller) if one is not None)),
         chains=values.chains,
     )
+
+
+def _with_limits(shape: NodeShape) -> tuple[tuple[str, int], ...]:
+    """What a node offers, with how many volumes drivers attach, as `template.capacity` names them."""
+    return (*shape.capacity.items(), *((ATTACH_LIMIT + driver, many) for driver, many in shape.volumes.limits))
 
 
 def _mode(values: Values) -> Mode:
@@ -208,7 +219,7 @@ def _new_node(world: World, claim: Claim) -> TemplateResult:
     of_target = claim.facts.template if claim.facts is not None else TargetTemplate()
     ready = tuple(world.nodes[index] for index in claim.members if world.nodes[index].ready)
     return new_node_shape(
-        sources.fields(), lambda level: sources.place(level, "template"), of_target, world, ready, claim.evidence
+        sources.fields(), lambda level: sources.place(level, "template"), of_target, world, ready, claim.evidence, claim.volumes
     )
 
 
@@ -297,7 +308,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
     facts_of = {facts.ref: facts for facts in world.targets}
     named = [(one.rank, one.name, one.target, one.document, one.tier, one.labels) for one in named_targets(world, policy)]
     members = membership(world, tuple((ref, document.nodes if document else None) for _, _, ref, document, _, _ in named))
-    evidence = LabelEvidence.of(world)
+    evidence, volumes = LabelEvidence.of(world), VolumeEvidence.of(world)
     groups = tuple(
         effective_group(
             world,
@@ -309,6 +320,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
                 members=members.members[index],
                 machine_of=members.machine_of,
                 evidence=evidence,
+                volumes=volumes,
             ),
             now_seconds,
         )

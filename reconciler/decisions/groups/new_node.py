@@ -8,16 +8,18 @@ import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape, Taint
 from reconciler.cluster.target import Machine, TargetFacts, TargetTemplate
+from reconciler.cluster.targets.capacity import apart
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.amounts import Offered, amounts_of, same_machine
 from reconciler.decisions.groups.group import capacity_or_allocatable_difference, size_difference
 from reconciler.decisions.groups.passing_taints import is_starting, transient
 from reconciler.decisions.groups.template_labels import LabelEvidence, labels_of
+from reconciler.decisions.groups.template_volumes import VolumeEvidence, stated_over
 from reconciler.decisions.reasons.groups import MixedShapes
 from reconciler.decisions.reasons.sizes import SmallerThanTemplate
 from reconciler.policy.documents import GroupFields
-from reconciler.policy.levels import TAINTS, added_startup_taints
+from reconciler.policy.levels import CAPACITY, TAINTS, added_startup_taints
 
 ACCELERATOR_LABELS = (
     "cluster-api/accelerator",
@@ -153,14 +155,16 @@ def new_node_shape(
     world: World,
     members: tuple[Node, ...],
     evidence: LabelEvidence | None = None,
+    volumes: VolumeEvidence | None = None,
 ) -> TemplateResult:
     """The shape of one new node. `place` says where the template of a level is written.
 
     Capacity, resource by resource: what the nearest level of the policy writes, else the target's (annotations, tags,
     infrastructure template; not one computed for the machine type that the members have), else the least over `members` (ready
     nodes of the group; upstream takes the first one, so that pods larger than the others buy nodes in vain). Allocatable:
-    `amounts_of`. Labels: `labels_of`. Taints: what all members share, overlaid by the target's, else the policy's alone.
-    `evidence` is that of the World, where it is at hand already.
+    `amounts_of`. Labels: `labels_of`. Taints: what all members share, overlaid by the target's, else the policy's alone. How many
+    volumes a driver attaches: the least of the members, overlaid by the target's, overlaid by the policy's.
+    `evidence` and `volumes` are those of the World, where they are at hand already.
     """
     sources: list[str] = []
     live, sizes = _least_shape(world, members)
@@ -172,16 +176,22 @@ def new_node_shape(
         return TemplateResult(shape=None, problem=made.problem)
     sources = [*map(place, made.levels), *(sources if made.from_base else ())]
     startup = added_startup_taints(levels)
+    _, limits = apart({name: amount for _, pairs in CAPACITY.counting(levels, 0) for name, amount in pairs})
     return TemplateResult(
         shape=NodeShape(
             labels=labels_of(levels, target, evidence or LabelEvidence.of(world), world, members),
             taints=_taints(levels, target, world, members, startup),
-            capacity=made.capacity,
-            allocatable=made.allocatable,
+            capacity=_without_limits(made.capacity) if limits else made.capacity,
+            allocatable=_without_limits(made.allocatable) if limits else made.allocatable,
+            volumes=stated_over((volumes or VolumeEvidence.of(world)).least(members), target.attach_limits, limits),
         ),
         sources=tuple(sources),
         mixed=mixed_shapes(sizes if sources == [LIVE_SOURCE] else target.sizes if sources == [*target.origins] else ()),
     )
+
+
+def _without_limits(amounts: Resources) -> Resources:
+    return Resources.of(apart(dict(amounts.items()))[0])
 
 
 def _base(target: TargetTemplate, live: NodeShape | None, sources: list[str]) -> Offered | None:

@@ -56,7 +56,7 @@ class LabelEvidence(msgspec.Struct, frozen=True):
             of_volumes,
             tuple(seen),
             tuple((new, old) for new, old in _RENAMED_LABELS if any(_same(one, new, old) for one in labels)),
-            min(zones) if len(zones) == 1 and len(world.nodes) > 1 else "",
+            min(zones) if len(zones) == 1 else "",
         )
 
 

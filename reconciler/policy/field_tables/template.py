@@ -5,6 +5,7 @@ from reconciler.policy.field import Equivalents, Field, Kind, Loosens
 ARCHITECTURES = ("amd64", "arm64", "ppc64le", "s390x")
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
+ATTACH_LIMIT = "attachable-volumes-csi-"
 _NODE_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 
 
@@ -60,11 +61,15 @@ TEMPLATE = Field(
         Field(
             yaml_key="capacity",
             kind=Kind.RESOURCE_MAP,
-            description="The capacity of one node by resource; what is not written here is read as above.",
-            examples=("cpu: 16", "memory: 64Gi", "pods: 110"),
+            description=(
+                "The capacity of one node by resource; what is not written here is read as above. "
+                f"{ATTACH_LIMIT}DRIVER is how many volumes that driver attaches."
+            ),
+            examples=("cpu: 16", "memory: 64Gi", "pods: 110", f"{ATTACH_LIMIT}ebs.csi.aws.com: 26"),
             resources=("cpu", "memory", "ephemeral-storage", "pods"),
+            resource_prefix=ATTACH_LIMIT,
             equivalents=Equivalents(
-                cluster_api=_CAPACITY + "{cpu,memory,ephemeral-disk,maxPods,gpu-count}",
+                cluster_api=_CAPACITY + "{cpu,memory,ephemeral-disk,maxPods,gpu-count,csi-driver}",
                 auto_scaling_group=_NODE_TEMPLATE + "resources/NAME",
             ),
             attribute="capacity",

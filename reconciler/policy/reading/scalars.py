@@ -344,7 +344,7 @@ def map_value(record: Recorder, field: Field, key: str, key_node: Node, node: No
 
 
 def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node, path: str) -> int | None:
-    fault = resource_name_fault(key, field.resources)
+    fault = resource_name_fault(key, field.resources, field.resource_prefix)
     if fault:
         alias = _RESOURCE_ALIASES.get(key.lower(), "") or near(key, field.resources)
         record.fault("UnknownResource", key_node, path, f"{shown(key)} {fault}", f"did you mean {alias}?" if alias else "")

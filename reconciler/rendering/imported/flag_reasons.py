@@ -74,7 +74,7 @@ WHY_NOT = {
     "status-taint": "`template.startupTaints`, where pods shall not count on them",
     "startup-taint-prefix": "name each in `template.startupTaints`",
     "enable-dynamic-resource-allocation": "claims are `NotModelled`: such a pod neither buys nor is drained",
-    "enable-csi-node-aware-scheduling": "limits of CSINodes count where they are there",
+    "enable-csi-node-aware-scheduling": "limits of CSINodes count, on new nodes too",
     "enable-provisioning-requests": "ProvisioningRequests are not served",
     "provisioning-request-initial-backoff-time": "ProvisioningRequests are not served",
     "provisioning-request-max-backoff-time": "ProvisioningRequests are not served",

@@ -172,7 +172,8 @@ def _list(field: Field, definitions: dict[str, Schema]) -> Schema:
 def _resources(field: Field) -> Schema:
     text = {"type": "string", "pattern": QUANTITY, "maxLength": LONGEST[field.kind]}
     quantity: Schema = {"anyOf": [{"type": "integer", "minimum": 0}, text]}
-    names = [{"enum": list(field.resources)}, {"pattern": "^hugepages-."}, {"pattern": DOMAIN_RESOURCE}]
+    prefixes = ("hugepages-", *((field.resource_prefix,) if field.resource_prefix else ()))
+    names = [{"enum": list(field.resources)}, *({"pattern": f"^{one}."} for one in prefixes), {"pattern": DOMAIN_RESOURCE}]
     return {"type": "object", "propertyNames": {"anyOf": names}, "additionalProperties": quantity}
 
 

@@ -16,7 +16,7 @@ class NodeVolumeLimits:
     Source: plugin NodeVolumeLimits, Filter, 1.36: volumes that pods on the node use and that the pod adds are counted by
     driver, each volume once, against what the node's CSINode can allocate; a node without CSINode, and a driver without a
     number, has no limit. Volumes that are attached without a pod on the node that uses them count as well, and again for
-    the pod that needs them.
+    the pod that needs them. A new node counts as it will be once its CSINode is there.
     """
 
     def __init__(self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, bindings: Bindings) -> None:
@@ -35,14 +35,19 @@ class NodeVolumeLimits:
 
     def excluded(self, shape: int) -> list[int]:
         """Nodes where the volumes of the shape go beyond a limit."""
-        limited = self._attachments().limited
+        limited = self._attachments().limited()
         return [node for node, state in limited.items() if self._excess(shape, state)]
+
+    def drop_to(self, count: int) -> None:
+        """Nodes from index `count` on are gone."""
+        if self._made is not None:
+            self._made.drop_to(count)
 
     def rejection(self, shape: int, node: int) -> Rejection | None:
         """What the plugin says of one node."""
         text = self.objection(shape)
         if not text:
-            state = self._attachments().limited.get(node)
+            state = self._attachments().limited().get(node)
             text = self._excess(shape, state) if state is not None else ""
         return Rejection(PLUGIN, text) if text else None
 

@@ -16,6 +16,7 @@ from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volumes.attachments import MIGRATIONS, is_migrated, translated_terms
 from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, NodeMasks, StorageBook, claim_uses
+from reconciler.scheduling.volumes.local_room import LocalRoom
 
 PLUGIN = "VolumeBinding"
 _NO_PROVISIONER = ("", "kubernetes.io/no-provisioner")
@@ -60,6 +61,7 @@ class VolumeBinding:
         self._taken: dict[str, int] = {}
         self._names = {name: node for node, name in enumerate(nodes.names)}
         self._bindings = bindings
+        self._local = LocalRoom(book, shapes, nodes, bindings)
         self._seen = 0
         self._demands: dict[tuple[NodeSelectorTerm, ...], int] = {}
 
@@ -69,6 +71,7 @@ class VolumeBinding:
             if self._shapes.shapes[shape].volumes:
                 self._bindings.watchers.watch(shape, self)
         self._seen = len(self._shapes)
+        self._local.follow()
 
     def objection(self, shape: int) -> str:
         """Why no node at all will do; empty when none is excluded as a whole."""
@@ -99,6 +102,10 @@ class VolumeBinding:
             found.extend(self._provision_mask(claim) for claim in to_provision)
         return found
 
+    def excluded(self, shape: int) -> list[int]:
+        """New nodes on which others take the room that the claims of the shape need."""
+        return self._local.excluded(self._claims(shape).waiting)
+
     def change(self, shape: int, node: int, count: int) -> None:
         """See `Watcher`. Source: `AssumePodVolumes`: with the first pod that is placed, its claims are given their volumes,
         or are to be provisioned for that node; pods that share a claim follow, and nobody else gets the volume."""
@@ -121,6 +128,7 @@ class VolumeBinding:
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone."""
         self._static.drop_to(count)
+        self._local.drop_to(count)
 
     def rejection(self, shape: int, node: int) -> Rejection | None:
         """What the plugin says of one node, all of it."""
@@ -128,7 +136,7 @@ class VolumeBinding:
         if claims.objection:
             return Rejection(PLUGIN, claims.objection)
         said = [f"volume {volume.name} cannot be used on this node" for volume in claims.bound if not self._usable(volume, node)]
-        unbound = self._unbound_objection(claims, node)
+        unbound = self._unbound_objection(claims, node) or self._local.objection(claims.waiting, node)
         if unbound:
             said.append(unbound)
         return Rejection(PLUGIN, "; ".join(said)) if said else None
@@ -205,7 +213,8 @@ class VolumeBinding:
 
     def _provision_objection(self, claim: PersistentVolumeClaim, node: int) -> str:
         """Source: `checkVolumeProvisions` and `hasEnoughCapacity`: the class must have a provisioner and allow the node's
-        topology; where the driver reports capacity, one that the node can reach must be large enough for the claim."""
+        topology; where the driver reports capacity, one that the node can reach must be large enough for the claim. For a new
+        node its driver will report what it has itself."""
         found: StorageClass | None = self._book.storage_class(claim)
         if found is None:
             return f"claim {claim.name} has no storage class"
@@ -222,6 +231,9 @@ class VolumeBinding:
             enough = capacity.limit_bytes is not None and capacity.limit_bytes >= claim.requested_bytes
             if enough and selects(capacity.nodes, labels):
                 return ""
+        offer = self._local.offers(node, found.name)
+        if offer is not None and offer.largest_bytes >= claim.requested_bytes:
+            return ""
         needed = amount_text("memory", claim.requested_bytes, up=True)
         return f"no storage of class {found.name} that this node can reach has {needed} left for claim {claim.name}"
 

@@ -164,20 +164,38 @@ class Attachments:
     def __init__(self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, bindings: Bindings) -> None:
         self._book = book
         self._shapes = shapes
+        self._nodes = nodes
         self._bindings = bindings
         self._seen = 0
+        self._known = 0
         self._volumes: dict[int, ShapeVolumes] = {}
-        self.limited: dict[int, LimitedNode] = {}
-        for node, name in enumerate(nodes.names):
-            csi_node = book.csi_node(name)
-            limits = {} if csi_node is None else {item.driver: item.count for item in csi_node.drivers if item.count is not None}
-            if limits:
-                self.limited[node] = LimitedNode(limits, self._idle(name))
+        self._limited: dict[int, LimitedNode] = {}
         self._watch()
+
+    def limited(self) -> dict[int, LimitedNode]:
+        """The nodes with a limit: those whose CSINode says one, and new ones that will get one."""
+        nodes = self._nodes
+        for node in range(self._known, len(nodes)):
+            name = nodes.names[node]
+            csi_node = self._book.csi_node(name)
+            if csi_node is not None:
+                limits = {item.driver: item.count for item in csi_node.drivers if item.count is not None}
+            else:
+                limits = dict(nodes.shapes[nodes.shape[node]].volumes.limits)
+            if limits:
+                self._limited[node] = LimitedNode(limits, self._idle(name))
+        self._known = len(nodes)
+        return self._limited
+
+    def drop_to(self, count: int) -> None:
+        """Nodes from index `count` on are gone."""
+        self._known = min(self._known, count)
+        for node in [node for node in self._limited if node >= count]:
+            del self._limited[node]
 
     def change(self, shape: int, node: int, count: int) -> None:
         """See `Watcher`."""
-        limited = self.limited.get(node)
+        limited = self.limited().get(node)
         if limited is not None:
             found = self.of(shape)
             for volume in found.volumes:

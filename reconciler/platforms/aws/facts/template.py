@@ -37,10 +37,11 @@ def template(
     Amounts in tags win over those of the instance types, labels of EKS's node group over labels in tags; taints of both are
     taken. Of several types the least of each amount counts, so that no pod buys a node that is too small for it.
     """
-    amounts, tag_taints, problems = _tagged(tags)
+    tagged, tag_taints, problems = _tagged(tags)
+    amounts, limits = capacity.apart(tagged)
     taints = (*tag_taints, *(_managed_taints(managed) if managed else ()))
     problems.extend(found.problems if not _sized(amounts) else ())
-    marks = _marks(item, tags, found, managed, taints, amounts)
+    marks = msgspec.structs.replace(_marks(item, tags, found, managed, taints, amounts), attach_limits=limits)
     least = _least(found)
     if least is None:
         resources, incomplete = capacity.complete(amounts, "the node-template tags")

@@ -91,6 +91,7 @@ def _template(
         zone=merged.get(ZONE_LABEL, ""),
         zones=() if ZONE_LABEL in merged else zones,
         origins=origins,
+        attach_limits=written.attach_limits,
     )
     return template, (*offer.problems, *written.problems, *incomplete, *label_problems, *taint_problems)
 

@@ -59,6 +59,7 @@ def template(item: wire.MachineSet) -> tuple[TargetTemplate, tuple[str, ...]]:
         architecture=merged.get(_ARCH, ""),
         zone=merged.get(ZONE_LABEL, ""),
         origins=(origin,) if amounts else (),
+        attach_limits=written.attach_limits,
     )
     return found, (*written.problems, *size_problems, *incomplete, *label_problems, *taint_problems)
 

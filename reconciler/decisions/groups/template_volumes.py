@@ -1,0 +1,117 @@
+"""What volume drivers will say of a new node of a group: how many volumes they attach, and the room on the node itself."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from reconciler.cluster.nodes.attachment import StorageCapacity
+from reconciler.cluster.nodes.node import NO_VOLUMES, LocalStorage, Node, NodeVolumes
+from reconciler.cluster.values.selection import NodeSelectorTerm
+from reconciler.cluster.world import World
+from reconciler.values.label_selector import Requirement
+
+Limits = Mapping[str, int]
+
+
+class VolumeEvidence(msgspec.Struct, frozen=True):
+    """What drivers say of the nodes that are there, by the name of the node."""
+
+    of_node: Mapping[str, NodeVolumes] = {}
+
+    @staticmethod
+    def of(world: World) -> "VolumeEvidence":
+        """Limits stand in CSINodes. Room of a node itself stands in storage capacities that mean this node alone.
+
+        Source: plugins NodeVolumeLimits (`CSINode.spec.drivers[].allocatable.count`) and VolumeBinding (CSIStorageCapacity).
+        Nodes of a simulation have neither; their shape says it.
+        """
+        made = {index: shape.volumes for index, shape in enumerate(world.node_shapes) if shape.volumes != NO_VOLUMES}
+        found = {node.name: made[node.shape] for node in world.nodes if node.shape in made} if made else {}
+        local = _local(world)
+        for csi_node in world.storage.csi_nodes:
+            limits = tuple((driver.driver, driver.count) for driver in csi_node.drivers if driver.count is not None)
+            here = local.get(csi_node.name, ())
+            if limits or here:
+                found[csi_node.name] = NodeVolumes(limits=tuple(sorted(limits)), local=here)
+        return VolumeEvidence(found)
+
+    def least(self, nodes: Iterable[Node]) -> NodeVolumes:
+        """The smallest of each over these nodes; a node whose driver has not registered says nothing."""
+        seen = [self.of_node[node.name] for node in nodes if node.name in self.of_node] if self.of_node else []
+        limits: dict[str, int] = {}
+        local: dict[str, LocalStorage] = {}
+        for volumes in seen:
+            for driver, many in volumes.limits:
+                limits[driver] = min(many, limits.get(driver, many))
+            for room in volumes.local:
+                other = local.get(room.storage_class, room)
+                local[room.storage_class] = LocalStorage(
+                    storage_class=room.storage_class,
+                    largest_bytes=min(room.largest_bytes, other.largest_bytes),
+                    total_bytes=min(room.total_bytes, other.total_bytes),
+                )
+        return NodeVolumes(limits=tuple(sorted(limits.items())), local=tuple(sorted(local.values())))
+
+
+def stated_over(seen: NodeVolumes, *stated: Iterable[tuple[str, int]]) -> NodeVolumes:
+    """What was seen, with the limits that are stated instead; a later one wins."""
+    limits = dict(seen.limits)
+    for pairs in stated:
+        limits.update(pairs)
+    return msgspec.structs.replace(seen, limits=tuple(sorted(limits.items())))
+
+
+def at_most(stated: NodeVolumes, seen: NodeVolumes) -> NodeVolumes:
+    """The stated limits, none above what was seen."""
+    known = dict(seen.limits)
+    limits = tuple((driver, min(many, known.get(driver, many))) for driver, many in stated.limits)
+    return msgspec.structs.replace(stated, limits=limits)
+
+
+def _local(world: World) -> Mapping[str, tuple[LocalStorage, ...]]:
+    """The room of each empty node by class, by the name of the node.
+
+    A capacity means one node alone where its topology names a node by its name or host name, as drivers of local disks do. What
+    volumes of the class take there is added: a new node has none.
+    """
+    tracking = {driver.name for driver in world.storage.csi_drivers if driver.storage_capacity}
+    classes = {item.name for item in world.storage.classes if item.provisioner in tracking}
+    capacities = [item for item in world.storage.capacities if item.storage_class in classes and item.limit_bytes is not None]
+    if not capacities:
+        return {}
+    names = {node.hostname: node.name for node in world.nodes if node.hostname} | {node.name: node.name for node in world.nodes}
+    taken: dict[tuple[str, str], int] = {}
+    for volume in world.storage.volumes:
+        if volume.storage_class in classes and (node := _only_node(_one_term(volume.required_terms), names)):
+            key = (node, volume.storage_class)
+            taken[key] = taken.get(key, 0) + volume.capacity_bytes
+    found: dict[tuple[str, str], LocalStorage] = {}
+    for item in capacities:
+        if item.nodes is not None and (node := _only_node(item.nodes.requirements, names)):
+            key = (node, item.storage_class)
+            room = _room(item, taken.get(key, 0))
+            found[key] = max(room, found.get(key, room))
+    by_node: dict[str, list[LocalStorage]] = {}
+    for (node, _), room in sorted(found.items()):
+        by_node.setdefault(node, []).append(room)
+    return {node: tuple(rooms) for node, rooms in by_node.items()}
+
+
+def _one_term(terms: tuple[NodeSelectorTerm, ...] | None) -> tuple[Requirement, ...]:
+    return terms[0].expressions if terms is not None and len(terms) == 1 else ()
+
+
+def _only_node(requirements: Iterable[Requirement], names: Mapping[str, str]) -> str:
+    """The node that one of these requirements names; empty when none does."""
+    alone = (item.values[0] for item in requirements if item.operator == "In" and len(item.values) == 1)
+    return next((names[value] for value in alone if value in names), "")
+
+
+def _room(item: StorageCapacity, taken: int) -> LocalStorage:
+    limit = item.limit_bytes or 0
+    if item.left_bytes is None:
+        return LocalStorage(storage_class=item.storage_class, largest_bytes=limit, total_bytes=limit)
+    total = item.left_bytes + taken
+    # A largest volume below what is left is a rule of the driver, which an empty node has as well.
+    largest = limit if limit < item.left_bytes else total
+    return LocalStorage(storage_class=item.storage_class, largest_bytes=largest, total_bytes=total)
