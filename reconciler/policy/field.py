@@ -32,6 +32,7 @@ class Kind(StrEnum):
     REGEX = "Regex"
     ENUM = "Enum"  # one of `enum`
     LABEL_KEY = "LabelKey"
+    KEY_OR_PREFIX = "KeyOrPrefix"  # of a taint; a beginning ends with *
     LABEL_MAP = "LabelMap"  # label key -> value
     STRING_MAP = "StringMap"  # any key -> text (tags, annotations)
     RESOURCE_MAP = "ResourceMap"  # resource name -> Quantity
@@ -151,6 +152,7 @@ LONGEST: Mapping[Kind, int] = {
     Kind.NAME: 63,
     Kind.OBJECT_NAME: 253,
     Kind.LABEL_KEY: 317,
+    Kind.KEY_OR_PREFIX: 317,
     Kind.LABEL_MAP: 63,
     Kind.DURATION: duration.MAX_LENGTH,
     Kind.QUANTITY: quantity.MAX_LENGTH,

@@ -49,6 +49,14 @@ def qualified_name_fault(text: str) -> str:
     return item_name_fault(name)
 
 
+def key_or_prefix_fault(text: str) -> str:
+    """What is wrong with a key of a taint, or with the beginning of keys, which ends with `*`; or an empty string."""
+    if not text.endswith("*"):
+        return qualified_name_fault(text)
+    prefix = text.removesuffix("*")
+    return qualified_name_fault(f"{prefix}x") if prefix else "has nothing before its *"
+
+
 def label_value_fault(text: str) -> str:
     """What is wrong with a label or taint value, or an empty string."""
     return item_name_fault(text) if text else ""

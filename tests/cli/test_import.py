@@ -259,6 +259,7 @@ extraArgs:
   expander: priority,least-waste
   scale-down-unneeded-time: 7m
   ignore-taint_1: node.cilium.io/agent-not-ready
+  startup-taint-prefix: readiness.k8s.io/
   max-empty-bulk-delete: 20
   v: 4
 expanderPriorities:
@@ -290,7 +291,11 @@ def test_values_of_the_helm_chart(tmp_path: Path) -> None:
     assert spec["budgets"] == [{"nodes": 20, "reasons": ["Empty"]}]
     assert spec["defaults"]["scaleDown"] == {"unneededTime": "7m"}
     taints = spec["defaults"]["template"]["startupTaints"]
-    assert taints == [{"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"}]
+    assert taints == [
+        {"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"},
+        {"key": "readiness.k8s.io/*", "effect": "NoSchedule"},
+        {"key": "readiness.k8s.io/*", "effect": "NoExecute"},
+    ]
     assert "--v=4: run --log-level" in said
 
 

@@ -320,6 +320,16 @@ TAINTS = {
         partial(_made, Template(startup_taints=(STARTUP,)), nodes=_node(taints=STARTING)),
         ("agent=x:NoSchedule", "b=0:NoSchedule"),
     ),
+    "but those of a start by their beginning": (
+        partial(
+            _made,
+            Template(startup_taints=(TaintSpec(key="start.example.com/*", effect="NoSchedule"),)),
+            nodes=_node(
+                taints=("start.example.com/net:NoSchedule", "start.example.com/net:NoExecute", "start.example:NoSchedule")
+            ),
+        ),
+        ("start.example.com/net:NoExecute", "start.example:NoSchedule"),
+    ),
     "but those of the target that a new node bears until it is usable": (
         partial(
             _made, WRITTEN, target=TargetTemplate(taints=(taint("readiness.k8s.io/net=x:NoSchedule"), taint("a=1:NoSchedule")))
@@ -358,6 +368,11 @@ def test_taints(name: str) -> None:
         ("cloud.google.com/impending-node-termination", True),
         ("aws-node-termination-handler/spot-itn", True),
         ("karpenter.sh/disrupted", True),
+        ("fsx.csi.aws.com/agent-not-ready", True),
+        ("s3.csi.aws.com/agent-not-ready", True),
+        ("disk.csi.azure.com/agent-not-ready", True),
+        ("remediator.kubernetes.azure.com/unschedulable", True),
+        ("kubernetes.azure.com/scalesetpriority", False),
         ("dedicated", False),
         ("ebs.csi.aws.com/other", False),
     ],

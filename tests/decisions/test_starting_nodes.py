@@ -4,8 +4,10 @@ import msgspec
 import pytest
 
 from reconciler.cluster.world import World
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.plan.plan import NodeState, Plan
-from reconciler.policy.documents import TaintSpec, Template
+from reconciler.policy.documents import PolicySet, TaintSpec, Template
+from reconciler.simulation.embedded.cluster import SimulatedCluster
 from tests.builders import NOW, ClusterBuilder, node_group, policy, taint
 from tests.decisions.deciding import group, node, plan_of
 
@@ -14,15 +16,22 @@ STARTUP = 900
 WAITS = pytest.mark.parametrize("waits_for", ["Ready", "taint", "device"])
 
 
-def _plan(waits_for: str, age_seconds: int, *, listed: bool = True) -> Plan:
+def _plan(waits_for: str, age_seconds: int, *, listed: bool = True, named: str = AGENT) -> Plan:
+    return plan_of(_world(waits_for, age_seconds), _rules(named if listed else ""))
+
+
+def _rules(named: str) -> PolicySet:
+    template = Template(startup_taints=(TaintSpec(key=named, effect="NoExecute"),) if named else ())
+    return policy(node_group("cards", template=template))
+
+
+def _world(waits_for: str, age_seconds: int) -> World:
     """One node of one that was asked for, of that age, and the pod for which it was bought."""
     cluster = ClusterBuilder()
     (name,) = cluster.group("cards", nodes=1, gpu=1, created=NOW - age_seconds)
     cluster.pods("train", 1, cpu="1", gpu=1)
-    world = _late(cluster.world(), waits_for)
-    template = Template(startup_taints=(TaintSpec(key=AGENT, effect="NoExecute"),) if listed else ())
     assert name == "cards-1"
-    return plan_of(world, policy(node_group("cards", template=template)))
+    return _late(cluster.world(), waits_for)
 
 
 def _late(world: World, waits_for: str) -> World:
@@ -61,6 +70,44 @@ def test_a_taint_that_is_not_listed_is_no_start() -> None:
     assert node(plan, "cards-1").state is not NodeState.NOT_STARTED
     assert [line.outcome.value for line in plan.pods] == ["Unplaceable"]
     assert not plan.actions
+
+
+@pytest.mark.parametrize(("key", "starts"), [("node.cilium.io/*", True), ("node.cilium.io/agent-*", True), ("cilium*", False)])
+def test_a_start_is_known_by_the_beginning_of_its_taint(key: str, *, starts: bool) -> None:
+    plan = _plan("taint", 1, named=key)
+    assert (node(plan, "cards-1").state is NodeState.NOT_STARTED) is starts
+    assert [line.outcome.value for line in plan.pods] == ["FitsUpcoming" if starts else "Unplaceable"]
+
+
+@pytest.mark.parametrize(("taints", "left"), [((f"{AGENT}=true:NoExecute", "dedicated:NoSchedule"), ("dedicated:NoSchedule",)),
+                                             (("readiness.k8s.io/net:NoSchedule",), ())])  # fmt: skip
+def test_what_a_simulated_start_takes_off(taints: tuple[str, ...], left: tuple[str, ...]) -> None:
+    """What the policy names by its beginning, and what everybody knows."""
+    cluster = ClusterBuilder()
+    cluster.group("cards", nodes=1, taints=taints, created=NOW - 1)
+    rules = _rules("node.cilium.io/*")
+    simulated = SimulatedCluster(cluster.world(), rules, NOW)
+    (one,) = simulated.objects.nodes.values()
+    (found,) = effective_groups(cluster.world(), rules, NOW)
+    assert found.template is not None
+    simulated.finish_start(one, found.template, found.startup_taints)
+    assert simulated.objects.shape_of(one).taints == tuple(taint(text) for text in left)
+
+
+def test_a_taint_in_the_way_names_the_key_of_the_policy() -> None:
+    """Where it is all that speaks against the pod, and the policy has not said itself which taints nodes have."""
+    (line,) = _plan("taint", 1, listed=False).pods
+    told = line.reasons[-1].message
+    assert (
+        "untolerated taint node.cilium.io/agent-not-ready=true:NoExecute (if nodes lose such a taint once they are set up" in told
+    )
+    assert told.endswith("name it in template.startupTaints)")
+    cluster = ClusterBuilder()
+    cluster.group("written", nodes=0)
+    cluster.pods("web", 1, cpu="1")
+    template = Template(taints=(TaintSpec(key="dedicated", effect="NoSchedule"),))
+    (line,) = plan_of(cluster.world(), policy(node_group("written", template=template))).pods
+    assert line.reasons[-1].message == "written: TaintToleration: untolerated taint dedicated:NoSchedule"
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,8 @@ OF_A_KIND: dict[Kind, list[Any]] = {
     Kind.PERCENT: [2, 60, 100], Kind.INTEGER: [1, 7], Kind.DURATION: ["1m", "15m", "1h"],
     Kind.TIME_ZONE: ["Europe/Berlin", "Asia/Tokyo"],
     Kind.LABEL_MAP: [{"a": "b"}, {"a": "c"}], Kind.STRING_MAP: [{"a": "b"}, {"a": "c"}], Kind.STRING: ["EUR", "CHF"],
-    Kind.NAME: ["n1", "n2"], Kind.OBJECT_NAME: ["n1", "n2"], Kind.LABEL_KEY: ["k1", "k2"], Kind.LIST: [["x"], ["x", "y"]],
+    Kind.NAME: ["n1", "n2"], Kind.OBJECT_NAME: ["n1", "n2"], Kind.LABEL_KEY: ["k1", "k2"],
+    Kind.KEY_OR_PREFIX: ["k1", "k*"], Kind.LIST: [["x"], ["x", "y"]],
 }  # fmt: skip
 
 CAPI = {"kind": "MachineDeployment", "namespace": "prod", "name": "spot-a"}

@@ -4,7 +4,13 @@ import pytest
 
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.money import MoneyError, parse_money
-from reconciler.values.name_syntax import label_value_fault, object_name_fault, qualified_name_fault, resource_name_fault
+from reconciler.values.name_syntax import (
+    key_or_prefix_fault,
+    label_value_fault,
+    object_name_fault,
+    qualified_name_fault,
+    resource_name_fault,
+)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +74,12 @@ def test_label_keys(text: str) -> None:
 def test_no_label_keys(text: str) -> None:
     """Prefixes are DNS names, names at most 63 characters."""
     assert qualified_name_fault(text)
+
+
+def test_beginnings_of_keys_end_with_a_star() -> None:
+    """Of a domain, or of a name; never all keys, and a star nowhere else."""
+    assert [key_or_prefix_fault(text) for text in ("a", "a.b/c", "a.b/*", "a.b/c-*", "a*", "agent-*")] == [""] * 6
+    assert all(key_or_prefix_fault(text) for text in ("", "*", "a.b/", "*/a", "a*b", "a.b/**", "/*", "A.b/*", "a.b/c/*"))
 
 
 def test_label_values_may_be_empty() -> None:

@@ -92,6 +92,7 @@ def test_examples_and_defaults_fit_their_own_schema(field: Field):
         (Kind.OBJECT_NAME, ["prod", "a.b-c.d"], ["Prod", "-a", "a..b", "a_b", ""]),
         (Kind.NAME, ["on-demand", "A_1.x"], ["-a", "a b", "x" * 64, ""]),
         (Kind.LABEL_KEY, ["a", "example.com/b_C"], ["/a", "Example.com/a", "a/b/c", ""]),
+        (Kind.KEY_OR_PREFIX, ["a", "example.com/b_C", "a.b/*", "a.b/c-*", "agent-*"], ["*", "a.b/", "a*b", "*/a", "/*", ""]),
         (Kind.RESOURCE_MAP, [{"cpu": "500m", "memory": 4}, {"nvidia.com/gpu": 1, "hugepages-2Mi": "1Gi"}],
          [{"cpus": 1}, {"cpu": 1.5}, {"cpu": "1 Gi"}, {"cpu": -1}, {"memory": "64GB"}]),
         (Kind.LABEL_MAP, [{"a": "b", "x.io/y": ""}], [{"a": 1}, {"a b": "c"}, {"a": "-c"}, {"a": "x" * 64}]),

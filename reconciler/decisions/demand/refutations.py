@@ -13,10 +13,10 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.demand.purchase import kind_of
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.groups.passing_taints import transient
+from reconciler.decisions.groups.passing_taints import starts_with, transient
 from reconciler.decisions.memory import Refuted
 from reconciler.decisions.reasons.amounts import amount_text
-from reconciler.decisions.reasons.pods import TemplateRefuted, TemplateRefutedBefore
+from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, TemplateRefuted, TemplateRefutedBefore
 from reconciler.plan.plan import NodeState
 from reconciler.values.instant import instant_text
 
@@ -58,14 +58,16 @@ class Refutations:
 
     def _objection(self, node: int, shape: int) -> str:
         state = self._draft.state
-        said = [rejection.message for rejection in state.verdict(shape, node) if rejection.plugin in _FACTS]
+        facts = [rejection for rejection in state.verdict(shape, node) if rejection.plugin in _FACTS]
+        plugins, said = [rejection.plugin for rejection in facts], [rejection.message for rejection in facts]
         requests, free = state.pod_shape(shape).requests, self._free(node)
         said.extend(
             f"needs {amount_text(name, requests.get(name))} {name}; {amount_text(name, max(0, free.get(name)))} free"
             for name in _AT_ONCE
             if 0 < requests.get(name) > free.get(name)
         )
-        return "; ".join(said)
+        hint = f" ({TEMPORARY_TAINT})" if plugins == ["TaintToleration"] and len(said) == 1 else ""
+        return "; ".join(said) + hint
 
     def _free(self, node: int) -> Resources:
         """What pods can have of a node on which only those run that go with it."""
@@ -96,7 +98,7 @@ class Refutations:
 
 def _is_usable(shape: NodeShape, startup_taints: Sequence[str]) -> bool:
     """A node that keeps a taint of its start is broken itself: the next one may start well."""
-    passing = any(transient(taint) or taint.key in startup_taints for taint in shape.taints)
+    passing = any(transient(taint) or starts_with(taint.key, startup_taints) for taint in shape.taints)
     return not shape.unschedulable and not passing
 
 

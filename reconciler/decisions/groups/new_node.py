@@ -13,7 +13,7 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.amounts import Offered, amounts_of, same_machine
 from reconciler.decisions.groups.group import capacity_or_allocatable_difference, size_difference
-from reconciler.decisions.groups.passing_taints import is_starting, transient
+from reconciler.decisions.groups.passing_taints import covers, is_starting, transient
 from reconciler.decisions.groups.template_labels import LabelEvidence, labels_of
 from reconciler.decisions.groups.template_volumes import VolumeEvidence, stated_over
 from reconciler.decisions.reasons.groups import MixedShapes
@@ -268,4 +268,8 @@ def _taints(
         shared = taints if shared is None else shared & taints
     merged = {(taint.key, taint.effect): taint for taint in shared or ()}
     merged.update({(taint.key, taint.effect): taint for taint in target.taints if not is_starting(taint.key)})
-    return tuple(sorted(taint for key, taint in merged.items() if key not in startup))
+    return tuple(sorted(taint for taint in merged.values() if not any(_is(taint, *one) for one in startup)))
+
+
+def _is(taint: Taint, key: str, effect: str) -> bool:
+    return taint.effect == effect and covers(key, taint.key)

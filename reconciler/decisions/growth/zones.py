@@ -7,7 +7,7 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.reasons.pods import GroupRejects, ZoneNotCertain
+from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, GroupRejects, ZoneNotCertain
 from reconciler.plan.reason import Because
 from reconciler.scheduling.verdict import Rejection
 
@@ -82,8 +82,8 @@ def rejection(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) 
         return None
     zone, verdict = refused[0]
     if landing is None or (len(refused) == len(said) and _nowhere(draft, group, shape)):
-        return GroupRejects(group=group.group.name, plugins=tuple(one.plugin for one in verdict), why=_text(verdict))
-    return ZoneNotCertain(group=group.group.name, zones=landing.zones, zone=zone, why=_text(verdict))
+        return GroupRejects(group=group.group.name, plugins=tuple(one.plugin for one in verdict), why=_text(group, verdict))
+    return ZoneNotCertain(group=group.group.name, zones=landing.zones, zone=zone, why=_text(group, verdict))
 
 
 def _shapes(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) -> tuple[NodeShape, ...]:
@@ -102,6 +102,11 @@ def _nowhere(draft: Draft, group: GroupDraft, shape: int) -> bool:
     return True
 
 
+def _writes_taints(group: GroupDraft) -> bool:
+    """Whether the policy itself says which taints new nodes have."""
+    return len(group.group.chains.get("template.taints", ())) > 1
+
+
 def _trial(group: GroupDraft) -> str:
     return f"{group.group.name}-try"
 
@@ -109,8 +114,10 @@ def _trial(group: GroupDraft) -> str:
 _MOST_CHARACTERS = 2_000
 
 
-def _text(verdict: Sequence[Rejection]) -> str:
+def _text(group: GroupDraft, verdict: Sequence[Rejection]) -> str:
     """Without what nobody reads: a rejection repeats what is written in a pod, for each group."""
     text = "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
     more = len(text) - _MOST_CHARACTERS
+    if more <= 0 and [rejection.plugin for rejection in verdict] == ["TaintToleration"] and not _writes_taints(group):
+        return f"{text} ({TEMPORARY_TAINT})"
     return text if more <= 0 else f"{text[:_MOST_CHARACTERS]}… ({more} characters more)"

@@ -123,6 +123,10 @@ class ZoneNotCertain(Because, frozen=True, kw_only=True):
         return f"{self.group}: the platform puts its next node in {where}, and {refused}"
 
 
+TEMPORARY_TAINT = "if nodes lose such a taint once they are set up, name it in template.startupTaints"
+"""What to do about a taint that is all that stands in the way."""
+
+
 class TemplateRefuted(Because, frozen=True, kw_only=True):
     """The template of a group accepts the pod, and an empty node that came of it does not: another one would not help."""
 

@@ -9,7 +9,7 @@ from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
-from reconciler.decisions.groups.passing_taints import is_starting
+from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.decisions.memory import Memory, SizeState
 from reconciler.decisions.situation.belonging import Belonging
 from reconciler.plan.plan import NodeState
@@ -89,13 +89,9 @@ def waits_for(world: World, node: Node, group: EffectiveGroup) -> tuple[str, ...
     offered = group.template.allocatable.extended if group.template is not None else ()
     return (
         *(() if node.ready else ("Ready",)),
-        *(f"taint {taint.key}" for taint in shape.taints if _starting(taint.key, group)),
+        *(f"taint {taint.key}" for taint in shape.taints if starts_with(taint.key, group.startup_taints)),
         *(name for name, amount in offered if amount and not shape.allocatable.get(name)),
     )
-
-
-def _starting(key: str, group: EffectiveGroup) -> bool:
-    return key in group.startup_taints or is_starting(key)
 
 
 def group_situations(

@@ -9,6 +9,24 @@ ATTACH_LIMIT = "attachable-volumes-csi-"
 _NODE_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 
 
+_KEY = Field(
+    yaml_key="key",
+    kind=Kind.LABEL_KEY,
+    description="The key of the taint.",
+    examples=("dedicated",),
+    required=True,
+    attribute="key",
+)
+_KEY_OR_PREFIX = Field(
+    yaml_key="key",
+    kind=Kind.KEY_OR_PREFIX,
+    description="The key of the taint. One that ends with `*` stands for all keys that begin so.",
+    examples=("node.cilium.io/agent-not-ready", "startup.example.com/*"),
+    required=True,
+    attribute="key",
+)
+
+
 def _taints(yaml_key: str, description: str, equivalents: Equivalents) -> Field:
     return Field(
         yaml_key=yaml_key,
@@ -21,14 +39,7 @@ def _taints(yaml_key: str, description: str, equivalents: Equivalents) -> Field:
             kind=Kind.OBJECT,
             description="One taint.",
             children=(
-                Field(
-                    yaml_key="key",
-                    kind=Kind.LABEL_KEY,
-                    description="The key of the taint.",
-                    examples=("node.cilium.io/agent-not-ready",),
-                    required=True,
-                    attribute="key",
-                ),
+                _KEY_OR_PREFIX if yaml_key == "startupTaints" else _KEY,
                 Field(
                     yaml_key="value",
                     kind=Kind.STRING,

@@ -16,6 +16,7 @@ from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.money import MoneyError, parse_money
 from reconciler.values.name_syntax import (
     item_name_fault,
+    key_or_prefix_fault,
     label_value_fault,
     object_name_fault,
     qualified_name_fault,
@@ -310,6 +311,7 @@ READERS: dict[Kind, Callable[..., object]] = {
     Kind.NAME: _checked(item_name_fault),
     Kind.OBJECT_NAME: _checked(object_name_fault),
     Kind.LABEL_KEY: _checked(qualified_name_fault),
+    Kind.KEY_OR_PREFIX: _checked(key_or_prefix_fault),
     Kind.ENUM: _enum,
     Kind.INTEGER: _integer,
     Kind.PERCENT: _integer,

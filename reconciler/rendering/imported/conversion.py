@@ -119,6 +119,7 @@ class Conversion:
         self._special: dict[str, Callable[[Setting], None]] = {
             "--nodes": self._targets.append, "--node-group-auto-discovery": self._targets.append, "--expander": self._expanders,
             "spec.expanders": self._expanders, "--startup-taint": self._startup_taint, "--ignore-taint": self._startup_taint,
+            "--startup-taint-prefix": self._startup_prefix,
             "--max-empty-bulk-delete": self._budget, "spec.startupTaints": self._startup_taint,
             "--max-scale-down-parallelism": self._budget, "--max-drain-parallelism": self._budget,
             "--max-nodes-total": self._nodes_total, "spec.resourceLimits.maxNodesTotal": self._nodes_total,
@@ -265,6 +266,12 @@ class Conversion:
         taint["effect"] = effect or "NoSchedule"
         path = "spec.defaults.template.startupTaints"
         self._put(path, [*self._there(path), taint], setting)
+
+    def _startup_prefix(self, setting: Setting) -> None:
+        """Cluster Autoscaler 1.36 looks at the beginning of the key alone, whatever the effect."""
+        path = "spec.defaults.template.startupTaints"
+        taints = [{"key": f"{setting.value}*", "effect": effect} for effect in ("NoSchedule", "NoExecute")]
+        self._put(path, [*self._there(path), *taints], setting)
 
     def _budget(self, setting: Setting) -> None:
         count = whole_number(setting.value)

@@ -72,7 +72,6 @@ WHY_NOT = {
     "max-failing-time": "`/readyz` on the port of probes",
     "max-startup-time": "`/readyz` on the port of probes",
     "status-taint": "`template.startupTaints`, where pods shall not count on them",
-    "startup-taint-prefix": "name each in `template.startupTaints`",
     "enable-dynamic-resource-allocation": "claims are `NotModelled`: such a pod neither buys nor is drained",
     "enable-csi-node-aware-scheduling": "limits of CSINodes count, on new nodes too",
     "enable-provisioning-requests": "ProvisioningRequests are not served",

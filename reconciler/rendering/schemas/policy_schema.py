@@ -29,6 +29,7 @@ _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _QUALIFIED = rf"({_SUBDOMAIN}/)?{_NAME}"
 LABEL_KEY = f"^{_QUALIFIED}$"
+KEY_OR_PREFIX = rf"^({_QUALIFIED}|({_SUBDOMAIN}/)?[A-Za-z0-9][-A-Za-z0-9_.]*\*|{_SUBDOMAIN}/\*)$"
 DOMAIN_RESOURCE = f"^{_SUBDOMAIN}/{_NAME}$"
 LABEL_VALUE = f"^({_NAME})?$"
 _CRON_FIELD = r"[0-9A-Za-z*?,/-]+"
@@ -54,6 +55,8 @@ def scalar_schema(field: Field) -> Schema:
             return _text(field, pattern=f"^{_SUBDOMAIN}$", **bound)
         case Kind.LABEL_KEY:
             return _text(field, pattern=LABEL_KEY, **bound)
+        case Kind.KEY_OR_PREFIX:
+            return _text(field, pattern=KEY_OR_PREFIX, **bound)
         case Kind.DURATION:
             words = "".join(f"{word}|" for word in field.enum)
             return {"type": "string", "pattern": f"^({words}{_DURATION})$", "maxLength": LONGEST[field.kind]}

@@ -37,6 +37,7 @@ _TYPES = {
     Kind.TIME_ZONE: "IANA time zone",
     Kind.REGEX: "regular expression",
     Kind.LABEL_KEY: "label key",
+    Kind.KEY_OR_PREFIX: "taint key, or `PREFIX*`",
     Kind.LABEL_MAP: "label: value",
     Kind.STRING_MAP: "key: text",
     Kind.RESOURCE_MAP: "resource: quantity",

@@ -11,6 +11,7 @@ from reconciler.cluster.pods.pod_table import phase_code
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.effective_groups import effective_view
+from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.policy.documents import PolicySet
 from reconciler.simulation.embedded.agenda import Agenda, Durations, Happened, Journal, MachineBehaviour
 from reconciler.simulation.embedded.disruption_controller import DisruptionController
@@ -226,7 +227,7 @@ class SimulatedCluster:
         """A node that is starting has started: Ready, with what its template offers, without start-up taints."""
         shape = self.objects.shape_of(node)
         missing = {name for name, amount in template.allocatable.extended if amount and not shape.allocatable.get(name)}
-        starting = {taint for taint in shape.taints if taint.key in startup_taints or taint in NOT_READY_TAINTS}
+        starting = {taint for taint in shape.taints if starts_with(taint.key, startup_taints) or taint in NOT_READY_TAINTS}
         if node.value.ready and not missing and not starting:
             return
         fresh = msgspec.structs.replace(
