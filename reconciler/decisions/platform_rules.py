@@ -24,7 +24,8 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     whatever platform, whose machines another one sizes: they are not discovered. `strangers` are those of which nothing says that
     they are of this cluster: they are discovered only by labels or tags that a policy names.
     `machines_are_objects`: each machine of its targets is an object of this cluster's own API, not a name in a list of the
-    platform. `clusters_named` are the names of clusters that a discovery item of this provider asks for.
+    platform. `clusters_named` are the names of clusters that a discovery item of this provider asks for. `declares` is where a
+    target says that its nodes have a resource, as a phrase (empty: nowhere).
     """
 
     provider: str
@@ -40,6 +41,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     strangers: Callable[[World], frozenset[TargetRef]] = lambda _: frozenset()
     machines_are_objects: bool = False
     clusters_named: Callable[[Discovery], tuple[str, ...]] = lambda _: ()
+    declares: Callable[[str], str] = lambda _: ""
 
 
 @cache

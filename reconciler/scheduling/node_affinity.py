@@ -23,7 +23,7 @@ def affinity_rejection(selector: NodeSelector, terms: Terms, labels: Labels, nam
     """
     unmet = [f"{key}={value}" for key, value in selector if labels(key) != value]
     if not unmet and terms is not None and not any(term_matches(term, labels, name) for term in terms):
-        unmet = [" or ".join(_term_text(term) for term in terms) or "no node (its affinity has no terms)"]
+        unmet = [terms_text(terms) or "no node (its affinity has no terms)"]
     if not unmet:
         return None
     return Rejection("NodeAffinity", f"wants {', '.join(unmet)}; the node has {_have(selector, terms, labels, name)}")
@@ -59,6 +59,16 @@ def referenced_keys(selector: NodeSelector, terms: Terms) -> tuple[str, ...]:
 def names_host(selector: NodeSelector, terms: Terms) -> bool:
     """Does the answer hang on the name of the node?"""
     return HOSTNAME_LABEL in referenced_keys(selector, terms) or any(term.fields for term in terms or ())
+
+
+def terms_text(terms: Iterable[NodeSelectorTerm]) -> str:
+    """Node selector terms, of which one must match, in the notation of kubectl."""
+    return " or ".join(_term_text(term) for term in terms)
+
+
+def labels_text(terms: tuple[NodeSelectorTerm, ...], labels: Labels) -> str:
+    """What a node has of the labels that such terms look at."""
+    return ", ".join(_label_text(key, labels(key)) for key in referenced_keys((), terms))
 
 
 def _field_holds(item: Requirement, name: str) -> bool:

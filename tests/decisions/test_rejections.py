@@ -1,7 +1,13 @@
 """Why a pod has no place on the nodes that are there: every rule that says no, with on how many of them."""
 
+import msgspec
+import pytest
+
+from reconciler.cluster.target import TargetFacts, TargetRef, TargetTemplate
+from reconciler.decisions.platform_rules import platform_rules
 from reconciler.plan.plan import PodLine
-from tests.builders import ClusterBuilder, node_group, policy
+from reconciler.policy.documents import TargetSpec
+from tests.builders import ClusterBuilder, amounts, machine_deployment, node_group, policy
 from tests.decisions.deciding import plan_of, pod
 
 
@@ -40,3 +46,53 @@ def test_a_node_counts_for_every_rule_that_rejects_it() -> None:
     cluster.pods("web", 1, cpu="20")
     reason = pod(plan_of(cluster.world(), policy(node_group("general"))), "shop/web-1").reasons[0]
     assert reason.data["rejections"] == ("1 NodeResourcesFit", "1 TaintToleration")
+
+
+@pytest.mark.parametrize(
+    ("target", "resource", "key"),
+    [
+        (
+            TargetRef(kind="AutoScalingGroup", region="r", name="g"),
+            "example.com/fpga",
+            " or the tag k8s.io/cluster-autoscaler/node-template/resources/example.com/fpga",
+        ),
+        (
+            machine_deployment("g"),
+            "example.com/fpga",
+            " or the annotations capacity.cluster-autoscaler.kubernetes.io/gpu-type: example.com/fpga and "
+            "capacity.cluster-autoscaler.kubernetes.io/gpu-count",
+        ),
+        (
+            TargetRef(kind="MachineSet.machine.openshift.io", namespace="n", name="g"),
+            "nvidia.com/gpu",
+            " or the annotation machine.openshift.io/GPU",
+        ),
+        (TargetRef(kind="MachineSet.machine.openshift.io", namespace="n", name="g"), "example.com/fpga", ""),
+        (TargetRef(kind="NodePool", region="r", name="g"), "nvidia.com/gpu", ""),
+    ],
+)
+def test_a_resource_that_no_group_offers_names_what_would_declare_it(target: TargetRef, resource: str, key: str) -> None:
+    """The policy's key, and the platform's own."""
+    size = amounts("4", "16Gi", 110)
+    facts = TargetFacts(ref=target, replicas=0, template=TargetTemplate(capacity=size, allocatable=size))
+    cluster = ClusterBuilder()
+    cluster.pods("web", 1, cpu="1", **{resource: 1})
+    provider = next(rules.provider for rules in platform_rules() if target.kind in rules.kinds)
+    spec = TargetSpec(provider=provider, kind=target.kind, namespace=target.namespace, region=target.region, name=target.name)
+    world = msgspec.structs.replace(cluster.world(), targets=(facts,))
+    (line,) = plan_of(world, policy(node_group("g", target=spec))).pods
+    assert [reason.code for reason in line.reasons] == ["NoGroupFits", "ResourceNotOffered", "GroupRejects"]
+    assert line.reasons[1].message == (
+        f"no group is known to offer {resource}; where new nodes have it, declare it in "
+        f"template.capacity of the policy ({resource}){key}"
+    )
+
+
+def test_a_resource_that_some_group_offers_is_not_told_as_missing() -> None:
+    """The pod is too large for it; or its nodes have lost what the template states."""
+    cluster = ClusterBuilder()
+    cluster.group("cards", nodes=0, gpu=1)
+    cluster.group("plain", nodes=0)
+    cluster.pods("web", 1, cpu="1", gpu=2)
+    (line,) = plan_of(cluster.world(), policy(node_group("cards"), node_group("plain"))).pods
+    assert [reason.code for reason in line.reasons] == ["NoGroupFits", "GroupRejects", "GroupRejects"]

@@ -84,7 +84,7 @@ def test_what_affinity_says(shape: dict[str, object], there: dict[str, object] |
 @pytest.mark.parametrize(
     ("constraints", "node", "said"),
     [
-        ((_spread("zone"),), 0, ["zone=a has 1 matching pod, the least is 0; one more is beyond maxSkew 1"]),
+        ((_spread("zone"),), 0, ["zone=a has 1 matching pod, the least is 0 (in b); one more is beyond maxSkew 1"]),
         ((_spread("zone"),), 1, []),
         ((_spread("zone"),), 2, ["the node has no label zone"]),
         ((_spread("zone", max_skew=2),), 0, []),
@@ -118,7 +118,7 @@ def test_pods_are_counted_in_words() -> None:
 
     (said,) = SchedulingState(cluster.world()).verdict(1, 0)
 
-    assert said.message == "zone=a has 2 matching pods, the least is 0; one more is beyond maxSkew 1"
+    assert said.message == "zone=a has 2 matching pods, the least is 0 (in b); one more is beyond maxSkew 1"
 
 
 def test_a_node_without_host_name_is_no_zone_of_pods_that_spread_over_hosts_too() -> None:
@@ -136,3 +136,15 @@ def test_a_node_without_host_name_is_no_zone_of_pods_that_spread_over_hosts_too(
         state = SchedulingState(msgspec.structs.replace(world, node_shapes=tuple(shapes)))
 
         assert state.place(0, 5) == placed
+
+
+def test_the_domain_with_the_fewest_is_one_that_counts() -> None:
+    """Zone a has no pod and counts not, since no pod of the shape may go there: of the others c has the fewest."""
+    cluster = ClusterBuilder()
+    for name, zone, pool in (("n0", "a", "other"), ("n1", "b", "mine"), ("n2", "c", "mine")):
+        cluster.node(name, labels={"zone": zone, "pool": pool})
+    shape = {"spread": (_spread("zone"),), "node_selector": (("pool", "mine"),)}
+    cluster.pods("web", 2, on=["n1", None], labels={"app": "web"}, shape=shape)
+
+    (said,) = SchedulingState(cluster.world()).verdict(0, 1)
+    assert said.message == "zone=b has 1 matching pod, the least is 0 (in c); one more is beyond maxSkew 1"

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
-from reconciler.cluster.nodes.node import NodeVolumes
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeVolumes
 from reconciler.cluster.pods.pod import VolumeUse
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -260,6 +260,21 @@ def _limited(*limits: int | None) -> tuple[CsiNode, ...]:
     )
 
 
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        (_term(HOSTNAME_LABEL, "gone"), f"{HOSTNAME_LABEL}=gone; this node has {HOSTNAME_LABEL}=n0; no node is left that has it"),
+        (_term("rack", "r1", "r2"), "rack in (r1,r2); this node has no rack; no node is left that has it"),
+        (_term(ZONE, "b"), f"{ZONE}=b; this node has {ZONE}=a"),
+    ],
+)
+def test_a_volume_names_the_place_that_it_needs(terms: tuple[NodeSelectorTerm, ...], message: str) -> None:
+    """The zone or the host, what this node has instead, and whether any node has it."""
+    storage = Storage(volumes=(_volume("pv", required_terms=terms),), claims=(_bound("data", "pv"),))
+    (said,) = _state(storage, ("web", _uses("data"), None)).verdict(0, 0)
+    assert said.message == f"volume pv needs {message}"
+
+
 def test_a_new_node_has_the_limit_of_its_template_and_no_other() -> None:
     """A limit goes with the trial node that has it: the next one of the same number has its own, or none."""
     storage = Storage(
@@ -375,12 +390,12 @@ def test_what_each_plugin_says_with_names_and_numbers() -> None:
         ("VolumeZone", _uses("now"), "claim now has no volume yet"),
         ("VolumeZone", _uses("away"), "volume nowhere of claim away does not exist"),
         ("VolumeBinding", _uses("far", "now"), "claim now is not bound"),
-        ("VolumeBinding", _uses("far"), "volume far cannot be used on this node"),
+        ("VolumeBinding", _uses("far"), f"volume far needs {ZONE}=b; this node has {ZONE}=a"),
         ("VolumeBinding", _uses("zonal"), "class zonal of claim zonal provisions no volume for this node's topology"),
         (
             "VolumeBinding",
             _uses("far", "local"),
-            "volume far cannot be used on this node; "
+            f"volume far needs {ZONE}=b; this node has {ZONE}=a; "
             "no volume of class local matches claim local on this node, and none is provisioned",
         ),
         ("VolumeRestrictions", _uses("x"), "claim x does not exist"),

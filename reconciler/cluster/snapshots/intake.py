@@ -105,6 +105,7 @@ class Intake:
         self.attachments = Kept[VolumeAttachment]()
         self.limit_ranges = Kept[admission.LimitRange]()
         self.runtime_classes = Kept[admission.RuntimeClass]()
+        self.requests = Kept[workload.ProvisioningRequest]()
         self.of_platforms: dict[tuple[str, str, str], Kept[Any]] = {}
         """By the platform's name, a group where any kind of an ending is read, and kind."""
         self.captured: set[str] = set()
@@ -217,6 +218,10 @@ class Intake:
             ),
             ("", "LimitRange"): (_decoder(admission.LimitRange), _keep(self.limit_ranges, namespaced=True)),
             ("node.k8s.io", "RuntimeClass"): (_decoder(admission.RuntimeClass), _keep(self.runtime_classes)),
+            ("autoscaling.x-k8s.io", "ProvisioningRequest"): (
+                _decoder(workload.ProvisioningRequest),
+                _keep(self.requests, namespaced=True),
+            ),
             ("resource.k8s.io", "DeviceClass"): (_decoder(device_wire.DeviceClass), _keep(self.device_classes, device_class)),
         }
         for key in _REPLICATED:
@@ -324,6 +329,8 @@ _NEEDED = (
     "StorageClass",
     "CSINode",
 )
+# SOURCE: the Cluster Autoscaler's API autoscaling.x-k8s.io/v1: a request with one of these conditions wants nothing any more.
+_OVER = frozenset({"Provisioned", "Failed", "BookingExpired", "CapacityRevoked"})
 _BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -372,7 +379,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         captured=tuple(sorted(captured)),
         not_captured=_not_captured(captured, pods),
         skipped=tuple(sorted(intake.skipped.items())),
-        problems=tuple(sorted({*problems, *pods.problems})),
+        problems=tuple(sorted({*problems, *pods.problems, *_not_served(intake)})),
     )
     return msgspec.structs.replace(world, digest=world_digest(world))
 
@@ -393,6 +400,20 @@ def _nodes(intake: Intake) -> tuple[tuple[NodeShape, ...], tuple[Node, ...], lis
             WorldProblem(code="QuantityOutOfRange", object=f"Node {item.node.name}", message=text) for text in item.problems
         )
     return tuple(numbers), tuple(nodes), problems
+
+
+def _not_served(intake: Intake) -> list[WorldProblem]:
+    """ProvisioningRequests that still wait for somebody."""
+    message = "its class {} is not served: no node is added for a ProvisioningRequest, only for pods that are pending"
+    return [
+        WorldProblem(
+            code="ProvisioningRequestNotServed",
+            object=f"ProvisioningRequest {item.metadata.namespace}/{item.metadata.name}",
+            message=message.format(item.spec.provisioning_class_name or "(none)"),
+        )
+        for item in intake.requests.values()
+        if not any(one.type in _OVER and one.status == "True" for one in item.status.conditions or ())
+    ]
 
 
 def _pods(intake: Intake, nodes: tuple[Node, ...]) -> PodsRead:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.cluster.wire.meta import LabelSelector, ObjectMeta
+from reconciler.cluster.wire.meta import Condition, LabelSelector, ObjectMeta
 from reconciler.cluster.wire.pod import PodTemplate
 
 
@@ -32,6 +32,27 @@ class DisruptionBudget(msgspec.Struct, rename="camel"):
     spec: DisruptionBudgetSpec
     status: DisruptionBudgetStatus | None = None
     kind: str = ""
+
+
+class ProvisioningRequestStatus(msgspec.Struct, rename="camel", gc=False):
+    """`status` of a ProvisioningRequest."""
+
+    conditions: list[Condition] | None = None
+
+
+class ProvisioningRequestSpec(msgspec.Struct, rename="camel", gc=False):
+    """`spec` of a ProvisioningRequest."""
+
+    provisioning_class_name: str = ""
+
+
+class ProvisioningRequest(msgspec.Struct, rename="camel"):
+    """A ProvisioningRequest: that it is there, and whether it is over."""
+
+    metadata: ObjectMeta
+    kind: str = ""
+    spec: ProvisioningRequestSpec = msgspec.field(default_factory=ProvisioningRequestSpec)
+    status: ProvisioningRequestStatus = msgspec.field(default_factory=ProvisioningRequestStatus)
 
 
 class PriorityClass(msgspec.Struct, rename="camel"):

@@ -2,9 +2,11 @@
 
 from array import array
 from collections import Counter
+from collections.abc import Container, Sequence
 
 import msgspec
 
+from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.demand.pending import Queue, Served, rejections
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
@@ -13,12 +15,14 @@ from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_f
 from reconciler.decisions.growth.filling import Filling, open_domains
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
 from reconciler.decisions.growth.zones import place, rejection
+from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.pods import (
     GroupRejects,
     GroupsExhausted,
     NewNode,
     NoGroupFits,
     NotExamined,
+    ResourceNotOffered,
     RoomOnNode,
     RoomOnUpcoming,
     ShareUsed,
@@ -298,9 +302,16 @@ def _grow_by_one(draft: Draft, chosen: GroupDraft, sibling: GroupDraft, load: li
     return sibling
 
 
+_MOST_RESOURCES = 5
+"""Of those that no group offers so many are named: a pod may ask for thousands."""
+
+
 def explain_rest(draft: Draft, queue: Queue) -> None:
     """Every pod that is left gets all its reasons: which groups would not run it and why, which may not grow and why."""
     refutations = Refutations(draft)
+    shapes = (shape for group in draft.groups for shape in (group.group.template, group.group.stated) if shape is not None)
+    offered = {name for shape in shapes for name, _ in shape.allocatable.items()}
+    kinds = sorted({group.group.target.kind for group in draft.groups})
     for shape, count in queue.waiting():
         draft.shares.book()
         if draft.work.exhausted:
@@ -321,7 +332,18 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
             first = GroupsExhausted(groups=able, nodes=there, rejections=told).reason()
         else:
             first = NoGroupFits(groups=len(draft.groups), nodes=there, rejections=told).reason()
-        queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *details)))
+        lacking = () if able or not offered else _not_offered(draft.state.pod_shape(shape).requests, offered, kinds)
+        queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *lacking, *details)))
+
+
+def _not_offered(requests: Resources, offered: Container[str], kinds: Sequence[str]) -> tuple[Reason, ...]:
+    """What of the requests no group has, with the keys that would declare it for targets of these kinds."""
+    found = []
+    for name in [name for name, _ in requests.items() if name not in offered][:_MOST_RESOURCES]:
+        keys = [rules.declares(name) for kind in kinds if (rules := rules_of(kind)) is not None]
+        told = (f"template.capacity of the policy ({name})", *dict.fromkeys(key for key in keys if key))
+        found.append(ResourceNotOffered(resource=name, keys=told).reason())
+    return tuple(found)
 
 
 def _note(draft: Draft, group: GroupDraft, shape: int, refutations: Refutations) -> None:

@@ -107,6 +107,18 @@ class GroupRejects(Because, frozen=True, kw_only=True):
     template = "{group}: {why}"
 
 
+class ResourceNotOffered(Because, frozen=True, kw_only=True):
+    """The pod asks for a resource that no group is known to offer. `keys` would declare it, the policy's first."""
+
+    code = "ResourceNotOffered"
+    resource: str
+    keys: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """Which resource, and where to write it."""
+        return f"no group is known to offer {self.resource}; where new nodes have it, declare it in {' or '.join(self.keys)}"
+
+
 class ZoneNotCertain(Because, frozen=True, kw_only=True):
     """The pod would run on new nodes of one zone of a group and not of another, and the platform chooses the zone."""
 

@@ -120,6 +120,7 @@ _PLAIN = (
     "attachments",
     "limit_ranges",
     "runtime_classes",
+    "requests",
     "daemons",
 )
 _KEYED = ("controllers", "of_platforms")

@@ -6,6 +6,7 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.platform_rules import PlatformRules
 from reconciler.platforms.aws.facts.group import clusters
+from reconciler.platforms.aws.facts.template import RESOURCE
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.policy.documents import Discovery
 
@@ -53,6 +54,11 @@ def policy_value(ref: TargetRef) -> Mapping[str, Mapping[str, str]]:
     return {"aws": {"autoScalingGroup": ref.name, "region": ref.region}}
 
 
+def declares(resource: str) -> str:
+    """As the Cluster Autoscaler has it."""
+    return f"the tag {RESOURCE}{resource}"
+
+
 RULES = PlatformRules(
     provider="aws",
     kinds=(AUTO_SCALING_GROUP,),
@@ -60,6 +66,7 @@ RULES = PlatformRules(
     policy_value=policy_value,
     size_origin="its own MinSize and MaxSize",
     clusters_named=clusters_named,
+    declares=declares,
     read_lag_seconds=READ_LAG_SECONDS,
     unsigned_writer="a writer that Auto Scaling does not record",
     strangers=strangers,

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.targets.capacity import DISK_KEY, GPU_COUNT_KEY, GPU_TYPE_KEY
+from reconciler.cluster.values.resources import EPHEMERAL_STORAGE
 from reconciler.decisions.platform_rules import PlatformRules
 from reconciler.platforms.clusterapi.kinds import KINDS
 from reconciler.policy.documents import Discovery
@@ -26,6 +28,13 @@ def policy_value(ref: TargetRef) -> Mapping[str, Mapping[str, str]]:
     return {"clusterAPI": {"kind": ref.kind, "namespace": ref.namespace, "name": ref.name}}
 
 
+def declares(resource: str) -> str:
+    """As the Cluster Autoscaler has it: one kind of device a target, and the disk."""
+    if resource == EPHEMERAL_STORAGE:
+        return f"the annotation {DISK_KEY}"
+    return "" if resource.startswith("hugepages-") else f"the annotations {GPU_TYPE_KEY}: {resource} and {GPU_COUNT_KEY}"
+
+
 RULES = PlatformRules(
     provider="clusterAPI",
     kinds=KINDS,
@@ -33,4 +42,5 @@ RULES = PlatformRules(
     policy_value=policy_value,
     declared_in_manifests=True,
     machines_are_objects=True,
+    declares=declares,
 )

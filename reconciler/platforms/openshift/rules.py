@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.targets.capacity import DISK_KEY
+from reconciler.cluster.values.resources import EPHEMERAL_STORAGE
 from reconciler.decisions.platform_rules import PlatformRules
 from reconciler.platforms.openshift.facts.other_writers import TWIN
-from reconciler.platforms.openshift.kinds import MACHINE_SET
+from reconciler.platforms.openshift.kinds import GROUP, MACHINE_SET
 from reconciler.policy.documents import Discovery
 
 _TWINS = "openshift-cluster-api"
@@ -41,6 +43,12 @@ def policy_value(ref: TargetRef) -> Mapping[str, Mapping[str, str]]:
     return {"openshift": {"namespace": ref.namespace, "machineSet": ref.name}}
 
 
+def declares(resource: str) -> str:
+    """Of devices its Cluster Autoscaler knows NVIDIA's alone."""
+    found = {EPHEMERAL_STORAGE: DISK_KEY, "nvidia.com/gpu": f"{GROUP}/GPU"}.get(resource, "")
+    return f"the annotation {found}" if found else ""
+
+
 RULES = PlatformRules(
     provider="openshift",
     kinds=(MACHINE_SET,),
@@ -49,4 +57,5 @@ RULES = PlatformRules(
     declared_in_manifests=True,
     machines_are_objects=True,
     doubles=doubles,
+    declares=declares,
 )

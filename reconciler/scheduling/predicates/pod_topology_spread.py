@@ -77,10 +77,11 @@ class SpreadRule:
         if domain == NO_DOMAIN:
             return f"the node has no label {self.key}"
         count = self.counter.counts[domain]
-        few = f" (only {self.counter.open_domains} of {self.min_domains} domains)" if self.floor_is_forced else ""
+        few = f" (only {self.counter.open_domains} of {self.min_domains} domains)"
+        where = few if self.floor_is_forced else f" (in {self.counter.lowest_domain})" if self.counter.open_domains else ""
         return (
             f"{self.key}={domains.values[domain]} has {count} matching {'pod' if count == 1 else 'pods'}, "
-            f"the least is {self.floor}{few}; one more is beyond maxSkew {self.max_skew}"
+            f"the least is {self.floor}{where}; one more is beyond maxSkew {self.max_skew}"
         )
 
     @property

@@ -9,7 +9,7 @@ from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim, S
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import amount_text
 from reconciler.scheduling.label_match import selects
-from reconciler.scheduling.node_affinity import node_labels
+from reconciler.scheduling.node_affinity import label_reader, labels_text, node_labels, terms_text
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.shapes import Demand, ShapeTable
@@ -135,11 +135,19 @@ class VolumeBinding:
         claims = self._claims(shape)
         if claims.objection:
             return Rejection(PLUGIN, claims.objection)
-        said = [f"volume {volume.name} cannot be used on this node" for volume in claims.bound if not self._usable(volume, node)]
+        said = [self._unusable(volume, node) for volume in claims.bound if not self._usable(volume, node)]
         unbound = self._unbound_objection(claims, node) or self._local.objection(claims.waiting, node)
         if unbound:
             said.append(unbound)
         return Rejection(PLUGIN, "; ".join(said)) if said else None
+
+    def _unusable(self, volume: PersistentVolume, node: int) -> str:
+        """Which zone or host the volume needs, what the node has of it, and whether another node would do."""
+        terms = self._terms(volume, node) or ()
+        nodes = self._nodes
+        labels = label_reader(nodes.shapes[nodes.shape[node]].labels, nodes.hostname(node))
+        nowhere = "" if 0 in self._volume_mask(volume) else "; no node is left that has it"
+        return f"volume {volume.name} needs {terms_text(terms)}; this node has {labels_text(terms, labels)}{nowhere}"
 
     def _claims(self, shape: int) -> ClaimSet:
         found = self._sets.get(shape)
@@ -277,9 +285,11 @@ class VolumeBinding:
 
     def _usable(self, volume: PersistentVolume, node: int) -> bool:
         """Source: `checkBoundClaims`: where a CSI driver has taken the disk over, its own topology counts."""
-        if is_migrated(volume.driver, self._book.csi_node(self._nodes.names[node])):
-            return self._suits(translated_terms(volume), node)
-        return self._suits(volume.required_terms, node)
+        return self._suits(self._terms(volume, node), node)
+
+    def _terms(self, volume: PersistentVolume, node: int) -> _Terms:
+        migrated = is_migrated(volume.driver, self._book.csi_node(self._nodes.names[node]))
+        return translated_terms(volume) if migrated else volume.required_terms
 
     def _excludes(self, terms: Iterable[NodeSelectorTerm], node: int) -> bool:
         return not self._suits(tuple(terms), node)

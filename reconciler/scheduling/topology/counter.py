@@ -102,6 +102,17 @@ class LevelCounter(DomainCounter):
         """The smallest count of an open domain; 0 when there is none."""
         return self._low
 
+    @property
+    def lowest_domain(self) -> str:
+        """The first open domain with the smallest count; empty when there is none."""
+        counts, counting = self.counts, self.domains.counting
+        domain = -1
+        while self._open:
+            domain = counts.index(self._low, domain + 1)
+            if counting[domain]:
+                return self.domains.values[domain]
+        return ""
+
     def alone_at_lowest(self, domain: int) -> bool:
         """Is this the only open domain with the smallest count?"""
         return self.counts[domain] == self._low and self._levels.get(self._low) == 1
