@@ -106,7 +106,9 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     `sizes` are the capacities that a new node may have, where there are several: `capacity` and `allocatable` are the least of
     each then. `estimated`: computed from the machine type, so that a node of that type tells more. `zone` is the one that
     new nodes come in; `zones` are several that they may come in, `fills_zones`: each comes in the one with the fewest.
-    `attach_limits` are how many volumes each driver attaches, by its name.
+    `driver_labels` are labels that a volume driver of the platform puts on each node of it: driver, key and value.
+    `attach_limits` are how many volumes each driver attaches, by its name. `pods_guessed`: nothing states how many pods a node
+    takes.
     """
 
     capacity: Resources | None = None
@@ -121,6 +123,8 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     sizes: tuple[Resources, ...] = ()
     estimated: bool = False
     attach_limits: tuple[tuple[str, int], ...] = ()
+    pods_guessed: bool = False
+    driver_labels: tuple[tuple[str, str, str], ...] = ()
 
 
 class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -163,8 +163,8 @@ def template_class(shape: NodeShape, keys: frozenset[str]) -> TemplateClass:
 
 def label_keys(shapes: Iterable[PodShape], templates: Iterable[NodeShape]) -> frozenset[str]:
     """Labels by which some pod could tell the templates apart. Volumes may look at any label (zones of disks, topologies of
-    storage classes, segments of storage capacity), so that all labels of the templates count where a pod has one, and
-    `ATTACH_LIMIT` where drivers offer different things."""
+    storage classes, segments of storage capacity), so that all labels of the templates count where a pod has one.
+    `ATTACH_LIMIT` is among the keys where drivers offer different things."""
     found: set[str] = set()
     for shape in shapes:
         if shape.volumes:

@@ -225,7 +225,7 @@ def test_labels_and_taints_by_annotation() -> None:
         (
             "csi-driver",
             "a.csi=25,b.csi",
-            f'{CAPACITY}csi-driver: item 2 ("b.csi") is no limit driver=number: "" is no whole number from 0',
+            f'{CAPACITY}csi-driver: item 2 ("b.csi") is not a limit driver=number: "" is no whole number from 0',
         ),
     ],
 )
@@ -235,6 +235,16 @@ def test_bad_annotation_value(key: str, text: str, told: str) -> None:
     assert found.problems == (told,)
     if key == "labels":
         assert found.template.labels == (("a", "b"), ("d", "e"))
+
+
+def test_how_many_pods_is_stated_or_guessed() -> None:
+    """As upstream 110, where neither the annotation nor the infrastructure template says how many."""
+    sized = {f"{CAPACITY}cpu": "4", f"{CAPACITY}memory": "16Gi"}
+    for more, pods, guessed in (({}, 110, True), ({f"{CAPACITY}maxPods": "58"}, 58, False)):
+        found = annotated(**sized, **more).template
+        assert found.capacity is not None
+        assert (found.capacity.pods, found.pods_guessed) == (pods, guessed)
+    assert not annotated().template.pods_guessed
 
 
 def test_attach_limits_by_annotation() -> None:

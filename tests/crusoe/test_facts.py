@@ -251,3 +251,18 @@ def test_cautions() -> None:
     addons = [{"id": CLUSTER, "location": LOCATION, "add_ons": ["nvidia_gpu_operator", "cluster_autoscaler"]}]
     assert [one.code for one in facts(pool(), crusoeClusters=addons).cautions] == ["AutoscalerAddOn", "Experimental"]
     assert [one.code for one in facts(pool()).cautions] == ["Experimental"]
+
+
+def test_labels_of_the_volume_driver() -> None:
+    """A pool is in one location; whether a type takes shared disks says a ready node of it, in whatever pool."""
+    empty = facts(pool()).template.driver_labels
+    assert empty == (
+        ("ssd.csi.crusoe.ai", "ssd.csi.crusoe.ai/location", LOCATION),
+        ("fs.csi.crusoe.ai", "fs.csi.crusoe.ai/location", LOCATION),
+    )
+    there = crusoe_node("n1", machine_id(1))
+    there["metadata"]["labels"] = {"fs.csi.crusoe.ai/supports-shared-disks": "true"}
+    other = pool("other", 1, (machine_id(1),))
+    found = facts(pool(), other, objects=(there,)).template.driver_labels
+    assert found == (*empty, ("fs.csi.crusoe.ai", "fs.csi.crusoe.ai/supports-shared-disks", "true"))
+    assert facts(pool(), {**other, "type": "another"}, objects=(there,)).template.driver_labels == empty

@@ -1,5 +1,6 @@
 """What one new node of a group is taken to offer, from each source and from several of them; and which values a group has."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -30,6 +31,7 @@ from reconciler.policy.documents import (
 from reconciler.policy.values.label_selector import Selector
 from reconciler.policy.yaml_nodes import Place
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, taint
+from tests.decisions.deciding import plan_of
 
 GI = 1 << 30
 LINUX = (("kubernetes.io/arch", "amd64"), ("kubernetes.io/os", "linux"))
@@ -292,6 +294,41 @@ def test_a_renamed_label_comes_with_its_old_name_where_nodes_have_both() -> None
         made = new_node_shape((GroupFields(template=WRITTEN),), str, target, cluster.world(), ())
         assert made.shape is not None
         assert made.shape.label(OLD_ZONE) == old
+
+
+GUESSED = TargetTemplate(capacity=amounts("4", "16Gi", 110), pods_guessed=True)
+TOLD = TargetTemplate(capacity=amounts("4", "16Gi", 58))
+PODS = Template(capacity=(("pods", 30),))
+
+
+@pytest.mark.parametrize(
+    ("make", "guessed"),
+    [
+        (partial(_made, target=GUESSED), True),
+        (partial(_made, target=TOLD), False),
+        (partial(_made, PODS, target=GUESSED), False),
+        (partial(_made, WRITTEN), True),
+        (partial(_made, WRITTEN, target=TOLD), False),
+        (partial(_made, Template(capacity=(*WRITTEN.capacity, ("pods", 30)))), False),
+        (partial(_made, target=GUESSED, nodes=_node()), False),
+        (partial(_made, nodes=_node()), False),
+    ],
+)
+def test_how_many_pods_is_a_guess_where_nothing_states_it(make: Callable[[], TemplateResult], *, guessed: bool) -> None:
+    """Neither the policy, nor the target, nor a node that is there."""
+    assert make().pods_guessed is guessed
+
+
+@pytest.mark.parametrize(("target", "pods"), [(GUESSED, 1), (TOLD, 1), (GUESSED, 0)])
+def test_the_plan_says_that_it_is_a_guess_where_the_group_grows(target: TargetTemplate, pods: int) -> None:
+    cluster = ClusterBuilder()
+    cluster.target("general", 0, template=target)
+    cluster.pods("web", pods, cpu="1")
+    (line,) = plan_of(cluster.world(), policy(node_group("general"))).groups
+    told = [reason.message for reason in line.reasons if reason.code == "MaxPodsGuessed"]
+    expected = target.pods_guessed and pods > 0
+    assert bool(told) is expected
+    assert not told or told[0].startswith("110 pods on a new node is a guess")
 
 
 OF_NODE = ("a=0:NoSchedule", "b=0:NoSchedule")

@@ -5,7 +5,7 @@ import pytest
 from reconciler.cluster.nodes.attachment import CsiDriver
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.target import TargetTemplate
-from reconciler.cluster.volume import CsiDriverLimit, CsiNode
+from reconciler.cluster.volume import CsiDriverLimit, CsiNode, StorageClass
 from reconciler.cluster.world import Storage
 from reconciler.decisions.groups.template_labels import LabelEvidence, labels_of
 from reconciler.policy.documents import GroupFields, Template
@@ -15,6 +15,8 @@ EBS, EBS_ZONE = "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"
 DISK, DISK_NODE = "lvm.example.com", "topology.lvm.example.com/node"
 REGION = "topology.kubernetes.io/region"
 BASE = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "pool": "p"}
+SSD = "ssd.csi.crusoe.ai/location"
+BY_DRIVER = TargetTemplate(driver_labels=(("ssd.csi.crusoe.ai", SSD, "l"),))
 SOMEWHERE = TargetTemplate(zones=("a", "b", "c"), fills_zones=True)
 
 
@@ -25,6 +27,7 @@ def _labels(
     written: tuple[tuple[str, str], ...] = (),
     drivers: tuple[str, ...] = (),
     keys: tuple[str, ...] = (),
+    classes: tuple[str, ...] = (),
 ) -> dict[str, str]:
     """Of a group with these nodes, beside which there are others; without what every node bears."""
     cluster = ClusterBuilder()
@@ -33,7 +36,11 @@ def _labels(
     for number, labels in enumerate(others):
         cluster.node(f"other-{number}", labels=labels)
     csi = tuple(CsiNode(name="n0", drivers=(CsiDriverLimit(driver=DISK, topology_keys=(key,)),)) for key in keys)
-    storage = Storage(csi_nodes=csi, csi_drivers=tuple(CsiDriver(name=driver) for driver in drivers))
+    storage = Storage(
+        csi_nodes=csi,
+        csi_drivers=tuple(CsiDriver(name=driver) for driver in drivers),
+        classes=tuple(StorageClass(name=name, provisioner=name) for name in classes),
+    )
     world = cluster.world(storage=storage)
     members = [node for node in world.nodes if not node.name.startswith("other")]
     found = labels_of(
@@ -64,6 +71,16 @@ CASES = {
     "the zone under the name of a driver that is at work": (
         _labels(target=TargetTemplate(zone="a"), drivers=(EBS,)),
         {**A, EBS_ZONE: "a"},
+    ),
+    "the zone under the name of a driver, of which a class alone tells": (
+        _labels(target=TargetTemplate(zone="a"), classes=("kubernetes.io/aws-ebs",)),
+        {**A, EBS_ZONE: "a"},
+    ),
+    "a label that the platform's driver puts on nodes": (_labels(target=BY_DRIVER, drivers=("ssd.csi.crusoe.ai",)), {SSD: "l"}),
+    "no such label without the driver": (_labels(target=BY_DRIVER), {}),
+    "such a label on a group with nodes": (
+        _labels({SSD: "l"}, target=BY_DRIVER, drivers=("ssd.csi.crusoe.ai",), keys=(SSD,)),
+        {SSD: "l"},
     ),
     "no such name without the driver": (_labels(target=TargetTemplate(zone="a")), A),
     "the zone under the name of a driver, as nodes of others have it": (

@@ -126,7 +126,7 @@ def _attach_limits(text: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, .
         try:
             limits[driver.strip()] = count(many.strip())
         except UnreadableError as error:
-            problems.append(f'{VOLUMES_KEY}: item {position} ("{item}") is no limit driver=number: {error}')
+            problems.append(f'{VOLUMES_KEY}: item {position} ("{item}") is not a limit driver=number: {error}')
     return tuple(sorted(limits.items())), tuple(problems)
 
 

@@ -81,9 +81,11 @@ _NO_HEADROOM = Headroom()
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A target that the policy sizes, under the name of its group, with the sources of its values. `members` are the indices
-    of its nodes, `machine_of` the machines behind nodes, `evidence` what the nodes of the cluster say about labels, `volumes`
-    what their volume drivers say."""
+    """A target that the policy sizes, under the name of its group, with the sources of its values.
+
+    `members` are the indices of its nodes, `machine_of` the machines behind nodes. `evidence` is what the nodes of the cluster
+    say about labels, `volumes` what their volume drivers say.
+    """
 
     name: str
     labels: tuple[tuple[str, str], ...]
@@ -154,6 +156,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         made_of_template=frozenset(node.name for node in seen.present),
         untried=new_node.shape is not None and untried(world, new_node.shape, seen),
         template_problem=new_node.problem,
+        pods_guessed=new_node.pods_guessed,
         startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),
         price_micros=parse_money(price) if price else None,
         headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields())) is None else headroom[1],

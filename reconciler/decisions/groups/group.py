@@ -29,7 +29,8 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     `template` is what one new node offers (None: unknown, `template_problem` says why), `in_zones` the same in each of several
     zones that the platform fills evenly; `stated` is the same without regard to
     nodes that have less, `made_of_template` are its ready nodes that came of this template, as far as anybody knows, and
-    `untried`: nothing has come of it yet, and what came before is smaller. `chains` maps a field path (`size.min`) to the sources
+    `untried`: nothing has come of it yet, and what came before is smaller. `pods_guessed`: nothing states how many pods a new
+    node takes. `chains` maps a field path (`size.min`) to the sources
     in order of precedence; the first one won. `facts` None: the target is not there.
     """
 
@@ -47,6 +48,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     template: NodeShape | None = None
     in_zones: tuple[tuple[str, NodeShape], ...] = ()
     template_problem: str = ""
+    pods_guessed: bool = False
     stated: NodeShape | None = None
     made_of_template: frozenset[str] = frozenset()
     untried: bool = False

@@ -9,7 +9,7 @@ import msgspec
 from reconciler.cluster.nodes.node import Node, NodeShape, Taint
 from reconciler.cluster.target import Machine, TargetFacts, TargetTemplate
 from reconciler.cluster.targets.capacity import apart
-from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.values.resources import PODS, Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.amounts import Offered, amounts_of, same_machine
 from reconciler.decisions.groups.group import capacity_or_allocatable_difference, size_difference
@@ -140,12 +140,14 @@ LIVE_SOURCE = "the ready nodes of the group"
 
 
 class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The shape of a new node with the sources it was made from, or the problem that left it unknown."""
+    """The shape of a new node with the sources it was made from, or the problem that left it unknown. `pods_guessed`: nothing
+    states how many pods it takes."""
 
     shape: NodeShape | None
     problem: str = ""
     sources: tuple[str, ...] = ()
     mixed: MixedShapes | None = None
+    pods_guessed: bool = False
 
 
 def new_node_shape(
@@ -176,7 +178,7 @@ def new_node_shape(
         return TemplateResult(shape=None, problem=made.problem)
     sources = [*map(place, made.levels), *(sources if made.from_base else ())]
     startup = added_startup_taints(levels)
-    _, limits = apart({name: amount for _, pairs in CAPACITY.counting(levels, 0) for name, amount in pairs})
+    written, limits = apart({name: amount for _, pairs in CAPACITY.counting(levels, 0) for name, amount in pairs})
     return TemplateResult(
         shape=NodeShape(
             labels=labels_of(levels, target, evidence or LabelEvidence.of(world), world, members),
@@ -186,6 +188,7 @@ def new_node_shape(
             volumes=stated_over((volumes or VolumeEvidence.of(world)).least(members), target.attach_limits, limits),
         ),
         sources=tuple(sources),
+        pods_guessed=PODS not in written and not members and (target.pods_guessed or base is None or not base.capacity.pods),
         mixed=mixed_shapes(sizes if sources == [LIVE_SOURCE] else target.sizes if sources == [*target.origins] else ()),
     )
 

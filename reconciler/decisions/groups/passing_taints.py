@@ -54,8 +54,8 @@ def is_starting(key: str) -> bool:
 
 
 def starts_with(key: str, startup_taints: Iterable[str]) -> bool:
-    """Whether nodes of a group carry a taint of this key until they are set up: everybody knows it, or the group names it in
-    `template.startupTaints`."""
+    """Whether nodes of a group have a taint of this key until they are set up: it is a known one, or `template.startupTaints`
+    names it."""
     return is_starting(key) or any(covers(one, key) for one in startup_taints)
 
 

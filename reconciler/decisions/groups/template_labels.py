@@ -9,6 +9,7 @@ from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.world import World
 from reconciler.policy.documents import GroupFields
 from reconciler.policy.levels import merged_labels
+from reconciler.scheduling.volumes.attachments import MIGRATIONS, driver_of_provisioner
 
 ARCH_LABEL, OS_LABEL, REGION_LABEL = "kubernetes.io/arch", "kubernetes.io/os", "topology.kubernetes.io/region"
 _OLD_ZONE, _OLD_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
@@ -19,14 +20,11 @@ _TOPOLOGY = "topology."
 """How the domain of a label begins that says where a node is: `topology.kubernetes.io/`, `topology.k8s.aws/`."""
 # The cloud node controller writes both names of a label with one value. Where some node carries both, new ones will.
 _RENAMED_LABELS = ((ZONE_LABEL, _OLD_ZONE), (REGION_LABEL, _OLD_REGION))
-# SOURCE: the volume drivers of the clouds, which name a node's zone by a key of their own: aws-ebs-csi-driver
-# (`topology.ebs.csi.aws.com/zone`), gcp-compute-persistent-disk-csi-driver (`topology.gke.io/zone`), azuredisk-csi-driver
-# (`topology.disk.csi.azure.com/zone`), cloud-provider-openstack's Cinder driver (`topology.cinder.csi.openstack.org/zone`).
+# SOURCE: the volume drivers of the clouds, which name a node's zone by a key of their own: those that took over an in-tree disk
+# (aws-ebs-csi-driver, gcp-compute-persistent-disk-csi-driver, cloud-provider-openstack's Cinder driver), and Azure's.
 ZONE_KEYS = {
-    "ebs.csi.aws.com": "topology.ebs.csi.aws.com/zone",
-    "pd.csi.storage.gke.io": "topology.gke.io/zone",
+    **{item.driver: item.topology_key for item in MIGRATIONS.values() if item.topology_key},
     "disk.csi.azure.com": "topology.disk.csi.azure.com/zone",
-    "cinder.csi.openstack.org": "topology.cinder.csi.openstack.org/zone",
 }
 
 Labels = tuple[tuple[str, str], ...]
@@ -35,12 +33,13 @@ Labels = tuple[tuple[str, str], ...]
 class LabelEvidence(msgspec.Struct, frozen=True):
     """What the nodes of a cluster say about labels. `of_volumes` are keys that volume drivers tell nodes apart by (zones and
     regions left out), `same_as_zone` those labels that have the value of the zone wherever both are, and that new nodes bear as
-    well; `only_zone` is the zone of all nodes, empty where there are several."""
+    well; `only_zone` is the zone of all nodes, empty where there are several. `drivers` are the volume drivers at work."""
 
     of_volumes: frozenset[str] = frozenset()
     same_as_zone: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     only_zone: str = ""
+    drivers: frozenset[str] = frozenset()
 
     @staticmethod
     def of(world: World) -> "LabelEvidence":
@@ -48,7 +47,9 @@ class LabelEvidence(msgspec.Struct, frozen=True):
         keys = {key for node in world.storage.csi_nodes for driver in node.drivers for key in driver.topology_keys}
         of_volumes = frozenset(keys - _OF_A_ZONE - _OF_A_REGION)
         labels = [dict(shape.labels) for shape in world.node_shapes]
-        at_work = {volume.driver for volume in world.storage.volumes} | {driver.name for driver in world.storage.csi_drivers}
+        storage = world.storage
+        at_work = {volume.driver for volume in storage.volumes} | {driver.name for driver in storage.csi_drivers}
+        at_work |= {driver_of_provisioner(item.provisioner) for item in storage.classes}
         named = {key for driver, key in ZONE_KEYS.items() if driver in at_work}
         seen = [key for key in sorted(of_volumes | named) if _like_the_zone(key, labels, expected=key in named)]
         zones = {one.get(ZONE_LABEL, "") for one in labels}
@@ -57,6 +58,7 @@ class LabelEvidence(msgspec.Struct, frozen=True):
             tuple(seen),
             tuple((new, old) for new, old in _RENAMED_LABELS if any(_same(one, new, old) for one in labels)),
             min(zones) if len(zones) == 1 else "",
+            frozenset(at_work),
         )
 
 
@@ -86,6 +88,7 @@ def labels_of(
         merged[ARCH_LABEL] = target.architecture
     if target.zone:
         merged[ZONE_LABEL] = target.zone
+    merged.update((key, value) for driver, key, value in target.driver_labels if driver in evidence.drivers)
     merged.update(target.labels)
     written = merged_labels(levels)
     merged.update(written)

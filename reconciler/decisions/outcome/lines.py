@@ -18,7 +18,7 @@ from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress, TemplateUnknown
 from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
 from reconciler.decisions.reasons.owners import Conflict, GroupHeld, ResizeNextTime
-from reconciler.decisions.reasons.sizes import AboveMax
+from reconciler.decisions.reasons.sizes import AboveMax, MaxPodsGuessed
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.situation.group_situation import waits_for
@@ -109,6 +109,8 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
         found.append(draft.not_ours.reason())
     if draft.held_why and group.template is None and group.facts is not None:
         found.append(TemplateUnknown(group=group.name, why=group.template_problem).reason())
+    if group.pods_guessed and group.template is not None and draft.desired > situation.current:
+        found.append(MaxPodsGuessed(pods=group.template.allocatable.pods).reason())
     stop = plan.growth_stop(draft)
     if isinstance(stop, GroupUnhealthy):
         found.append(stop.reason())

@@ -197,6 +197,18 @@ class NoMaxSize(Because, frozen=True, kw_only=True):
     template = "no source gives size.max, so the group stays at {current}"
 
 
+class MaxPodsGuessed(Because, frozen=True, kw_only=True):
+    """The group grows, and nothing states how many pods a new node of it takes."""
+
+    code = "MaxPodsGuessed"
+    pods: int
+
+    template = (
+        "{pods:pod} on a new node is a guess: no node of the group is ready, and nothing else tells; "
+        "template.capacity.pods would say it"
+    )
+
+
 class SmallerThanTemplate(Because, frozen=True, kw_only=True):
     """Nodes of the group have less than its template says: a new one is taken to offer the smaller of both."""
 

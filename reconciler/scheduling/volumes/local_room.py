@@ -34,7 +34,7 @@ class LocalRoom:
         return None if room is None else room.get(storage_class)
 
     def objection(self, claims: tuple[PersistentVolumeClaim, ...], node: int) -> str:
-        """What is short for these claims, which wait for a volume, beside those that others take there; empty: nothing."""
+        """What is short for these claims, which wait for a volume, next to those of other pods there; empty: nothing."""
         room = self._rooms().get(node)
         if room is None:
             return ""

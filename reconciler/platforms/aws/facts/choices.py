@@ -3,6 +3,7 @@
 import msgspec
 
 from reconciler.platforms.aws.facts.instance_types import KnownType, allowed_types, known_types
+from reconciler.platforms.aws.facts.user_data import max_pods
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import (
     AutoScalingGroup,
@@ -20,10 +21,11 @@ _INSTANCES = "its instances"
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
     """`types` by name; `problems` are sentences about what is not known; `origin` says what was read. `spot`: some of the new
     instances may be spot ones, or of a block of reserved capacity, so that no list has their price. `declared` is False where
-    only the instances that are there say it: their nodes say more then."""
+    only the instances that are there say it: their nodes say more then. `max_pods` is what user data state."""
 
     types: tuple[KnownType, ...] = ()
     disk_gib: int | None = None
+    max_pods: int | None = None
     spot: bool = False
     origin: str = ""
     declared: bool = True
@@ -74,9 +76,11 @@ def choices(item: AutoScalingGroup, view: AwsView) -> Choices:
     data = _template(specification, view)
     configuration = view.configurations.get(item.launch_configuration_name or "")
     managed = view.managed.get(item.auto_scaling_group_name)
+    templates = [data] if data is not None else []
     overridden = False
     for override in (mixed.overrides if mixed else None) or ():
         own = _template(override.launch_template_specification, view)
+        templates.extend([own] if own is not None else [])
         chosen = LaunchTemplateData(instance_type=override.instance_type, instance_requirements=override.instance_requirements)
         overridden = collected.of(chosen) or (own is not None and collected.of(own)) or overridden
     origin = "the overrides of the mixed instances policy"
@@ -100,6 +104,7 @@ def choices(item: AutoScalingGroup, view: AwsView) -> Choices:
     devices = (configuration.block_device_mappings if configuration else None) or (data.block_device_mappings if data else None)
     return Choices(
         types=tuple(known for _, known in sorted(collected.found.items())),
+        max_pods=max_pods([configuration.user_data] if configuration else [one.user_data for one in templates]),
         disk_gib=_disk(devices) or (managed.disk_size if managed else None),
         spot=_spot(item, data, spot_configuration=bool(configuration and configuration.spot_price))
         or (managed is not None and managed.capacity_type in ("SPOT", "CAPACITY_BLOCK")),

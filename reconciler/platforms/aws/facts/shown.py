@@ -12,6 +12,7 @@ import msgspec
 
 from reconciler.cluster.snapshots.redaction import Pseudonyms, is_quantity
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE
+from reconciler.platforms.aws.facts.user_data import without_the_rest
 
 Object = dict[str, Any]
 _ACCOUNT = re.compile(r"\b[0-9]{12}\b")
@@ -19,6 +20,7 @@ _NO_ACCOUNT = "0" * 12
 # Keys whose words this program compares, or says.
 _KNOWN = ("k8s.io/cluster-autoscaler/", "kubernetes.io/cluster/", "eks:", "aws:cloudformation:", "reconciler.dev/")
 _OF_PEOPLE = ("Cause", "message")
+_USER_DATA = "UserData"
 
 
 def words_of_group(item: Mapping[str, Any]) -> Iterable[str]:
@@ -62,5 +64,8 @@ def _cleaned(value: Any) -> Any:  # noqa: ANN401 - JSON of any form
     if isinstance(value, list):
         return [_cleaned(item) for item in value]
     if isinstance(value, dict):
-        return {key: _cleaned(item) for key, item in value.items() if key not in _OF_PEOPLE and item is not None}
+        kept = {key: _cleaned(item) for key, item in value.items() if key not in _OF_PEOPLE and item is not None}
+        if _USER_DATA in kept:
+            kept[_USER_DATA] = without_the_rest(kept[_USER_DATA])
+        return kept
     return value

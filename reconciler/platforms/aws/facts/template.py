@@ -7,7 +7,7 @@ import msgspec
 from reconciler.cluster.nodes.node import ZONE_LABEL, Taint
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.targets import capacity
-from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.values.resources import PODS, Resources
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.platforms.aws.facts.choices import Choices
@@ -34,8 +34,9 @@ def template(
 ) -> tuple[TargetTemplate, tuple[str, ...]]:
     """The template, and sentences about what could not be read.
 
-    Amounts in tags win over those of the instance types, labels of EKS's node group over labels in tags; taints of both are
-    taken. Of several types the least of each amount counts, so that no pod buys a node that is too small for it.
+    Amounts in tags win over the number of pods in user data, and both win over the instance types. Labels of EKS's node group win
+    over labels in tags. Taints of both are taken. Of several types the least of each amount counts, so that no pod buys a node
+    that is too small for it.
     """
     tagged, tag_taints, problems = _tagged(tags)
     amounts, limits = capacity.apart(tagged)
@@ -43,20 +44,24 @@ def template(
     problems.extend(found.problems if not _sized(amounts) else ())
     marks = msgspec.structs.replace(_marks(item, tags, found, managed, taints, amounts), attach_limits=limits)
     least = _least(found)
+    stated = {PODS: found.max_pods} if found.max_pods else {}
+    unknown_pods = PODS not in {**stated, **amounts}
     if least is None:
-        resources, incomplete = capacity.complete(amounts, "the node-template tags")
-        return msgspec.structs.replace(marks, capacity=resources), (*problems, *incomplete)
+        resources, incomplete = capacity.complete({**stated, **amounts} if amounts else {}, "the node-template tags")
+        return msgspec.structs.replace(marks, capacity=resources, pods_guessed=unknown_pods), (*problems, *incomplete)
     if len(architectures := {known.machine.architecture for known in found.types}) > 1:
         problems.append(
             f"its instance types are of several architectures ({', '.join(sorted(architectures))}): no label says which"
         )
     whole, usable, sizes = least
+    whole, usable = _replaced(whole, stated), _replaced(usable, stated)
     return msgspec.structs.replace(
         marks,
         capacity=_replaced(whole, amounts),
         allocatable=_tagged_allocatable(whole, usable, amounts),
         sizes=sizes,
         estimated=not amounts,
+        pods_guessed=unknown_pods,
     ), tuple(problems)
 
 

@@ -186,6 +186,7 @@ class LaunchTemplateData(msgspec.Struct, rename="pascal"):
     instance_requirements: InstanceRequirements | None = None
     instance_market_options: MarketOptions | None = None
     block_device_mappings: list[BlockDevice] | None = None
+    user_data: str | None = None
 
 
 class LaunchTemplateVersion(msgspec.Struct, rename="pascal"):
@@ -206,6 +207,7 @@ class LaunchConfiguration(msgspec.Struct, rename="pascal"):
     instance_type: str = ""
     spot_price: str | None = None
     block_device_mappings: list[BlockDevice] | None = None
+    user_data: str | None = None
     kind: str = ""
 
 

@@ -9,6 +9,7 @@ from reconciler.cluster.nodes.node_rows import taint_set
 from reconciler.cluster.target import OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets import capacity, owner_evidence
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS, near_misses, read_options, scaling_bounds
+from reconciler.cluster.values.resources import PODS
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.facts.parents import writers
@@ -92,6 +93,7 @@ def _template(
         zones=() if ZONE_LABEL in merged else zones,
         origins=origins,
         attach_limits=written.attach_limits,
+        pods_guessed=resources is not None and PODS not in {**offer.amounts, **written.amounts},
     )
     return template, (*offer.problems, *written.problems, *incomplete, *label_problems, *taint_problems)
 

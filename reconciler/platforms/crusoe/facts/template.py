@@ -15,6 +15,9 @@ POOL_LABEL = "crusoe.ai/nodepool.id"
 _TYPE_LABEL = "node.kubernetes.io/instance-type"
 _GB = 1_000_000_000
 _MAX_PODS = 110
+# SOURCE: crusoecloud/crusoe-csi-driver: its two plugins, and the topology that each reports of a node.
+_SSD_DRIVER, _FS_DRIVER = "ssd.csi.crusoe.ai", "fs.csi.crusoe.ai"
+_SHARED_DISKS = f"{_FS_DRIVER}/supports-shared-disks"
 
 
 def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
@@ -29,6 +32,7 @@ def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
         taints=tuple(Taint(one.key, one.value, one.effect) for one in pool.node_taints or ()),
         origins=("the node pool",),
         estimated=True,
+        driver_labels=tuple(_driver_labels(pool, view)),
     )
     if any(_ready_nodes(pool, view)):
         return found
@@ -40,11 +44,22 @@ def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
     known = view.types.get(pool.type)
     if known is None or not known.cpu_cores:
         return found
-    return msgspec.structs.replace(found, capacity=_amounts(known), origins=(f"machine type {pool.type}",))
+    return msgspec.structs.replace(found, capacity=_amounts(known), origins=(f"machine type {pool.type}",), pods_guessed=True)
 
 
 def _ready_nodes(pool: wire.NodePool, view: CrusoeView) -> Iterator[Node]:
     return (node for name in pool.instance_ids or () if (node := view.nodes.get(name)) is not None and node.ready)
+
+
+def _driver_labels(pool: wire.NodePool, view: CrusoeView) -> Iterator[tuple[str, str, str]]:
+    """What crusoe-csi-driver tells nodes apart by: the location, and whether a type takes shared disks, as a node of it says."""
+    location = view.location(pool)
+    if location:
+        yield from ((driver, f"{driver}/location", location) for driver in (_SSD_DRIVER, _FS_DRIVER))
+    same_type = (one for one in view.pools if pool.type and one.type == pool.type)
+    labels = {view.shapes[node.shape].label(_SHARED_DISKS) for one in same_type for node in _ready_nodes(one, view)} - {None}
+    if len(labels) == 1:
+        yield from ((_FS_DRIVER, _SHARED_DISKS, value) for value in labels if value)
 
 
 def _alike(pool: wire.NodePool, view: CrusoeView) -> tuple[Node, str] | None:

@@ -7,7 +7,7 @@ from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.nodes.node_rows import taint_set
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.targets import capacity
-from reconciler.cluster.values.resources import CPU, MEMORY
+from reconciler.cluster.values.resources import CPU, MEMORY, PODS
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.platforms.aws.facts.instance_types import KnownType, known_types
@@ -60,6 +60,7 @@ def template(item: wire.MachineSet) -> tuple[TargetTemplate, tuple[str, ...]]:
         zone=merged.get(ZONE_LABEL, ""),
         origins=(origin,) if amounts else (),
         attach_limits=written.attach_limits,
+        pods_guessed=resources is not None and PODS not in amounts,
     )
     return found, (*written.problems, *size_problems, *incomplete, *label_problems, *taint_problems)
 
