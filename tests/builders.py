@@ -132,7 +132,15 @@ class ClusterBuilder:
         return ref
 
     def machine(
-        self, name: str, target: TargetRef, *, node: str = "", created: int | None = None, failed: str = "", zone: str = ""
+        self,
+        name: str,
+        target: TargetRef,
+        *,
+        node: str = "",
+        created: int | None = None,
+        failed: str = "",
+        zone: str = "",
+        last_error: str = "",
     ) -> None:
         """A Machine of a target; without `node` it is still on its way."""
         phase = "Failed" if failed else ("Running" if node else "Provisioning")
@@ -145,6 +153,7 @@ class ClusterBuilder:
                 provider_id=f"sim:///{node}" if node else "",
                 created_seconds=created or self.created,
                 failed=failed,
+                last_error=last_error,
                 phase=phase,
                 zone=zone,
             )

@@ -181,8 +181,9 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """One Machine (or instance) behind a target. `node` is the name of its Node or empty; `failed` carries its message.
-    `outdated`: the target makes its machines of another template by now (None: not known)."""
+    """One Machine (or instance) behind a target. `node` is the name of its Node or empty; `failed` is why it never becomes one.
+    `last_error` is what went wrong so far with one that is still being made and tried again. `outdated`: the target makes its
+    machines of another template by now (None: not known)."""
 
     namespace: str
     name: str
@@ -193,6 +194,7 @@ class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):
     deleting: bool = False
     delete_marked: bool = False
     failed: str = ""
+    last_error: str = ""
     phase: str = ""
     zone: str = ""
     outdated: bool | None = None

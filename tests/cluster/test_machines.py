@@ -132,7 +132,6 @@ WAITING = {"type": "InfrastructureReady", "status": "False", "reason": "WaitingF
         ({"deprecated": {"v1beta1": {"failureMessage": "quota"}}}, "quota"),
         ({"phase": "Failed", "conditions": [FAILED_STEP]}, "InstanceProvisionFailed: no capacity in z-a"),
         ({"phase": "Failed"}, "phase Failed"),
-        ({"phase": "Provisioning", "conditions": [FAILED_STEP]}, "InstanceProvisionFailed: no capacity in z-a"),
         ({"conditions": [{**WAITING, "severity": "Error"}]}, "WaitingForInfrastructure: soon"),
         ({"conditions": [{**WAITING, "reason": "InternalError"}]}, ""),
         ({"conditions": [WAITING]}, ""),
@@ -144,7 +143,6 @@ WAITING = {"type": "InfrastructureReady", "status": "False", "reason": "WaitingF
         "deprecated",
         "phase and condition",
         "phase",
-        "condition",
         "severity",
         "internal",
         "waiting",
@@ -155,6 +153,24 @@ WAITING = {"type": "InfrastructureReady", "status": "False", "reason": "WaitingF
 def test_failure_in_its_own_words(status: Object, failed: str) -> None:
     """Why a Machine will not become a node, as its provider says it; waiting is no failure."""
     assert only(machine(**status)).failed == failed
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Provisioning", "Provisioned"])
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        ({"conditions": [FAILED_STEP]}, "InstanceProvisionFailed: no capacity in z-a"),
+        ({"failureReason": "InsufficientResources", "failureMessage": "no host"}, "InsufficientResources: no host"),
+        ({"conditions": [WAITING]}, ""),
+    ],
+)
+def test_an_error_of_a_machine_that_is_still_made_is_no_failure(phase: str, status: Object, error: str) -> None:
+    """Its provider tries again, until the phase is Failed."""
+    found = only(machine(phase=phase, **status))
+    assert (found.failed, found.last_error) == ("", error)
+    if error:
+        failed = only(machine(phase="Failed", **status))
+        assert (failed.failed, failed.last_error) == (error, "")
 
 
 def test_node_by_provider_id() -> None:

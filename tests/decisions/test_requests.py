@@ -151,3 +151,15 @@ def test_what_was_taken_back_is_remembered_as_our_write() -> None:
     memory = settle(Memory(), (outcome,))
     assert memory.last_writes == {TARGET: LastWrite(replicas=2, generation=7, written_seconds=NOW)}
     assert (memory.last_added_seconds, memory.last_removed_seconds) == (0, 0)
+
+
+@pytest.mark.parametrize(("age", "taken_back"), [(30, False), (899, False), (900, True)])
+def test_a_machine_that_is_still_made_is_waited_for_though_it_has_an_error(age: int, *, taken_back: bool) -> None:
+    """Bare metal: no host is free yet. The request is taken back after `maxNodeProvisionTime` (15m), with the last error."""
+    cluster = ClusterBuilder()
+    ref = cluster.target("metal", 1)
+    cluster.machine("metal-a", ref, created=NOW - age, last_error="InsufficientResources: no host")
+    plan = plan_of(cluster.world(), policy(node_group("metal")))
+    actions = of_kind(plan, ActionKind.CANCEL)
+    assert [action.machines for action in actions] == [("metal-a",)] * taken_back
+    assert all("no node within 15m, last error InsufficientResources: no host" in one.reason.message for one in actions)

@@ -145,7 +145,8 @@ def _situation(
         if machine.failed:
             failed.append((machine.name, machine.failed))
         elif now_seconds - since >= group.scale_up.max_node_provision_time_seconds:
-            failed.append((machine.name, f"no node within {patience}"))
+            last = f", last error {machine.last_error}" if machine.last_error else ""
+            failed.append((machine.name, f"no node within {patience}{last}"))
     # More machines than requests: the target has not followed its last write yet, or makes more for a rollout. Which of them
     # will stay is not known then.
     settled = len(waiting) <= asked

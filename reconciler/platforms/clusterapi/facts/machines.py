@@ -10,6 +10,9 @@ from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.facts.view import ClusterApiView
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 
+# SOURCE: Cluster API, `reconcilePhase` of the Machine controller: a Machine with a failure for good is Failed. The provider tries
+# again with one in these phases (bare metal: no host is free yet). It is waited for until `maxNodeProvisionTime` has passed.
+_BEING_MADE = ("Pending", "Provisioning", "Provisioned")
 _STEPS = ("InfrastructureReady", "BootstrapReady", "BootstrapConfigReady")
 
 
@@ -17,6 +20,8 @@ def machine(item: wire.Machine, view: ClusterApiView) -> Machine:
     """One Machine with its target. Raises `UnreadableError`."""
     meta, spec, status = item.metadata, item.spec, item.status or wire.MachineStatus()
     node = status.node_ref.name if status.node_ref else ""
+    error = _error(status, has_node=bool(node))
+    waits = status.phase in _BEING_MADE
     return Machine(
         namespace=meta.namespace,
         name=meta.name,
@@ -26,7 +31,8 @@ def machine(item: wire.Machine, view: ClusterApiView) -> Machine:
         created_seconds=unix_seconds_or_zero(meta.creation_timestamp),
         deleting=meta.deletion_timestamp is not None,
         delete_marked=f"{view.group}/delete-machine" in (meta.annotations or {}),
-        failed=_failure(status, has_node=bool(node)),
+        failed="" if waits else error,
+        last_error=error if waits else "",
         phase=status.phase,
         zone=status.failure_domain or spec.failure_domain or "",
     )
@@ -53,8 +59,8 @@ def pool_instances(item: wire.Scalable, nodes: Iterable[Node]) -> list[Machine]:
     return rows
 
 
-def _failure(status: wire.MachineStatus, *, has_node: bool) -> str:
-    """Why the Machine will not become a node, in its own words, or empty.
+def _error(status: wire.MachineStatus, *, has_node: bool) -> str:
+    """What went wrong with the Machine, in its own words, or empty.
 
     v1beta1 says so in `failureReason` and `failureMessage` (v1beta2 keeps them as deprecated). Newer providers say it in
     a condition only: a step that is False with severity Error or a reason of failure, while there is no node.

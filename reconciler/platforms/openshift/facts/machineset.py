@@ -154,6 +154,7 @@ def machine(item: wire.Machine) -> Machine:
         deleting=meta.deletion_timestamp is not None,
         delete_marked=any(key in annotations for key in DELETE_MARKS),
         failed=failure(item),
+        last_error=_error(status) if status.phase in _BEING_MADE else "",
         phase=_phase(item),
         zone=(meta.labels or {}).get(_ZONE, ""),
     )
@@ -176,8 +177,11 @@ def failure(item: wire.Machine) -> str:
     status = item.status or wire.MachineStatus()
     if status.phase in _BEING_MADE:
         return ""
-    words = [text for text in (status.error_reason, status.error_message) if text]
-    return ": ".join(words) or ("phase Failed" if status.phase == "Failed" else "")
+    return _error(status) or ("phase Failed" if status.phase == "Failed" else "")
+
+
+def _error(status: wire.MachineStatus) -> str:
+    return ": ".join(text for text in (status.error_reason, status.error_message) if text)
 
 
 def _phase(item: wire.Machine) -> str:
