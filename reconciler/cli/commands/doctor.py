@@ -42,8 +42,8 @@ def command(
     **connection: object,
 ) -> int:
     """Show which build runs; on a live cluster whether the loop can run there: rights, versions, clocks, other autoscalers; and
-    what is worth mending: nodes that differ, workloads without requests or disruption budget, budgets that block every drain,
-    annotations that do not count, replicas that a topology declares.
+    what is worth mending: nodes that differ from each other or from their template, workloads without requests or disruption
+    budget, budgets that block every drain, annotations that do not count, replicas that a topology declares.
 
     Without --cluster it looks at the current context, if there is one. A cloud that does not answer is a check that fails; all
     others are made all the same. What could not be checked is named. Findings are advice; the exit code is 1 only when a check

@@ -41,6 +41,16 @@ class Refutations:
             self._known[key] = self._refuted(group, shape)
         return self._known[key]
 
+    def refuted_template(self, group: GroupDraft, shape: int) -> TemplateRefuted | None:
+        """What an empty node of the group has against a pod of this shape that the group's template accepts."""
+        template, seen = group.group.template, self.of(group, shape)
+        if template is None or not isinstance(seen, TemplateRefuted):
+            return None
+        state, mark = self._draft.state, self._draft.state.mark()
+        fits = state.fits(shape, state.add_node(f"{group.group.name}-try", template, group.daemons))
+        state.undo(mark)
+        return seen if fits else None
+
     def _refuted(self, group: GroupDraft, shape: int) -> TemplateRefuted | TemplateRefutedBefore | None:
         if group.order is not None and shape in self._draft.zone_minded:
             # Nodes of another zone than the next one's say nothing about it.

@@ -109,17 +109,6 @@ def _in_zones(draft: Draft, growth: Growth) -> bool:
     )
 
 
-def _is_refuted(draft: Draft, refutations: Refutations, group: GroupDraft, shape: int) -> bool:
-    """Whether the group's template accepts the pod, and its nodes do not."""
-    template = group.group.template
-    if template is None or refutations.of(group, shape) is None:
-        return False
-    mark = draft.state.mark()
-    fits = draft.state.fits(shape, draft.state.add_node(f"{group.group.name}-try", template, group.daemons))
-    draft.state.undo(mark)
-    return fits
-
-
 def _grow_tier(
     draft: Draft,
     queue: Queue,

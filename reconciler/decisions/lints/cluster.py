@@ -18,6 +18,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup, difference, ignored_labels
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS, accelerator_label
 from reconciler.decisions.lints.capacity import capacity_findings
+from reconciler.decisions.lints.cross_check import cross_check_findings
 from reconciler.decisions.lints.finding import Finding, platform_lints
 from reconciler.decisions.ownership.handover import to_us
 from reconciler.decisions.removal.drain import DisruptionLedger
@@ -108,6 +109,7 @@ def findings(view: View) -> tuple[Finding, ...]:
         *_accelerator_label(view),
         *_topology_replicas(view),
         *capacity_findings(view),
+        *cross_check_findings(view),
         *setup_findings(view),
     )
     return tuple(sorted(found))
