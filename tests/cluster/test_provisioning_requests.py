@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import WorldProblem
 from tests.builders import policy
@@ -48,3 +49,15 @@ def test_a_request_that_waits_is_told(conditions: tuple[tuple[str, str], ...], *
 def test_the_plan_says_so(version: str) -> None:
     world = read_snapshot({"requests.json": json.dumps(_request(version=version)).encode()})
     assert "ProvisioningRequestNotServed" in [problem.code for problem in plan_of(world, policy()).problems]
+
+
+def test_a_redacted_snapshot_tells_the_same() -> None:
+    """Of conditions stays which they are, of the class its name; the request has a pseudonym."""
+    over, waiting = _request(("BookingExpired", "True")), _request(("Accepted", "True"))
+    over["metadata"] = {"name": "over", "namespace": "ml"}
+    items = [{key: value for key, value in item.items() if key not in ("apiVersion", "kind")} for item in (over, waiting)]
+    listing = Listing(file="requests", api_version="autoscaling.x-k8s.io/v1", kind="ProvisioningRequest", items=items)
+    (shown,) = redacted([listing], Pseudonyms(b"s" * 32))
+    (problem,) = read_snapshot({"requests.json": shown.encoded()}).problems
+    assert "check-capacity.autoscaling.x-k8s.io is not served" in problem.message
+    assert "train" not in problem.object

@@ -3,11 +3,14 @@
 Each folder of `new_node_cases` is one input. The answers follow from kube-scheduler, the eviction API and arithmetic.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
@@ -86,3 +89,20 @@ def test_right_answer(name: str) -> None:
 
 def test_every_case_has_an_answer() -> None:
     assert {folder.name for folder in CASES.iterdir()} == set(RIGHT)
+
+
+@pytest.mark.parametrize("name", ["ca9700-b-host", "k2287-simple"])
+def test_a_redacted_snapshot_has_the_same_answer(name: str) -> None:
+    """Amounts of storage and limits of volumes stay what they are."""
+    listings: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for item in json.loads((CASES / name / "cluster" / "objects.json").read_bytes())["items"]:
+        listings.setdefault((item.pop("apiVersion"), item.pop("kind")), []).append(item)
+    whole = [
+        Listing(file=kind.lower(), api_version=version, kind=kind, items=items) for (version, kind), items in listings.items()
+    ]
+    files = {f"{one.file}.json": one.encoded() for one in redacted(whole, Pseudonyms(b"s" * 32))}
+    manifest = (CASES / name / "cluster" / "snapshot.yaml").read_bytes()
+    world = read_snapshot({**files, "snapshot.yaml": manifest})
+    policy = {"p.yaml": (CASES / name / "policy" / "p.yaml").read_bytes()}
+    tree = read_tree(policy, now_seconds=world.captured_seconds)
+    RIGHT[name](decide(world, tree.sets[0], Memory(), world.captured_seconds)[0])

@@ -163,7 +163,8 @@ KEYS = frozenset(
 _WORDS = """
 Node Pod Namespace ReplicaSet ReplicationController StatefulSet DaemonSet Deployment Job PodDisruptionBudget
 PriorityClass PersistentVolume PersistentVolumeClaim StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment
-LimitRange RuntimeClass Container
+LimitRange RuntimeClass Container ProvisioningRequest Provisioned BookingExpired CapacityRevoked
+check-capacity.autoscaling.x-k8s.io best-effort-atomic-scale-up.autoscaling.x-k8s.io autoscaling.x-k8s.io/v1
 v1 v1alpha1 v1beta1 v1beta2 apps/v1 batch/v1 policy/v1 apps batch policy Ready True False Unknown MemoryPressure
 DiskPressure PIDPressure NetworkUnavailable PodScheduled Unschedulable SchedulingGated Initialized ContainersReady
 DisruptionTarget PodResizePending PodResizeInProgress Deferred Infeasible Available Pending Running Succeeded Failed
@@ -256,6 +257,8 @@ def _last_applied(text: str) -> str:
 
 _CALLED_BY_NAME = ("Node", "Namespace", "PriorityClass", "StorageClass", "CSIDriver")
 _INSTANTS = frozenset({"creationTimestamp", "deletionTimestamp", "lastTransitionTime", "time"})
+_QUANTITIES = frozenset({"capacity", "maximumVolumeSize"})
+"""Of a CSIStorageCapacity, beside whose metadata they stand as texts."""
 _WRITTEN_BY_PEOPLE = frozenset({"message", "failureMessage", "failureReason"})
 _TOKENS = frozenset({"providerID", "providerIDList"})
 _PARTS: dict[tuple[type, str], Any] = {
@@ -426,7 +429,7 @@ class _Cleaner:
             return _GONE
         if key in _INSTANTS:
             return text if is_instant(text) else _GONE
-        if key == "resourceVersion" and whole_number(text) is not None:
+        if (key == "resourceVersion" and whole_number(text) is not None) or (key in _QUANTITIES and is_quantity(text)):
             return text
         return self._words.tokens(text) if key in _TOKENS else self._words.word(text)
 
