@@ -4,10 +4,11 @@ import pytest
 
 from reconciler.cluster.nodes.attachment import CsiDriver
 from reconciler.cluster.nodes.node import ZONE_LABEL
+from reconciler.cluster.snapshots.redaction import Pseudonyms
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.volume import CsiDriverLimit, CsiNode, StorageClass
 from reconciler.cluster.world import Storage
-from reconciler.decisions.groups.template_labels import LabelEvidence, labels_of
+from reconciler.decisions.groups.template_labels import ZONE_KEYS, LabelEvidence, labels_of
 from reconciler.policy.documents import GroupFields, Template
 from tests.builders import ClusterBuilder
 
@@ -92,6 +93,15 @@ CASES = {
         A,
     ),
 }
+
+
+def test_a_redacted_snapshot_keeps_the_zone_under_the_names_of_drivers() -> None:
+    """The key and its value, which new nodes get by the name of the driver."""
+    words = Pseudonyms(b"s" * 32)
+    for driver, key in ZONE_KEYS.items():
+        assert (words.word(driver), words.word(key), words.value(key, "zone-17")) == (driver, key, "zone-17")
+    for _, key, value in (("", SSD, "us-east1-a"), ("", "fs.csi.crusoe.ai/supports-shared-disks", "true")):
+        assert (words.word(key), words.value(key, value)) == (key, value)
 
 
 @pytest.mark.parametrize("name", CASES)

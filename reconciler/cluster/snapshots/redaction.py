@@ -19,6 +19,7 @@ from msgspec import Raw
 
 from reconciler.cluster import platform_reading
 from reconciler.cluster.nodes.node import ATTACH_LIMIT
+from reconciler.cluster.nodes.temporary_taints import PASSING_KEYS, PASSING_PREFIXES, STARTING_KEYS, STARTING_PREFIXES
 from reconciler.cluster.platform_reading import node_labels, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
@@ -76,6 +77,7 @@ _TOKEN = re.compile(r"[^,=:;/\s]+(?:/[^,=:;/\s]+)?(?==)|[^,=:;/\s]+")
 _WORD_OF_TEXT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*[A-Za-z0-9]|[A-Za-z0-9]")
 _DIGITS = 16
 _LONGEST_INSTANT = len("2026-11-21T18:00:00.123456789+01:00")
+_KNOWN_BEGINNINGS = (*STARTING_PREFIXES, *PASSING_PREFIXES)
 _EVERYWHERE = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 """Namespaces that every cluster has; decisions know one of them by name."""
 
@@ -111,6 +113,11 @@ class Pseudonyms:
             return self._names[text]
         if text in self._words or _HARMLESS.fullmatch(text):
             return text
+        known = next((prefix for prefix in _KNOWN_BEGINNINGS if text.startswith(prefix)), "")
+        if known:
+            # What a plan compares is the beginning of a taint's key; the rest is somebody's word.
+            rest = text.removeprefix(known)
+            return known + (rest if _HARMLESS.fullmatch(rest) else f"x-{self.digest(rest)}")
         return f"x-{self.digest(text)}"
 
     def value(self, key: str, text: str) -> str:
@@ -155,6 +162,11 @@ KEYS = frozenset(
         ("node.kubernetes.io/", ("instance-type",)),
         ("topology.kubernetes.io/", ("region", "zone")),
         ("failure-domain.beta.kubernetes.io/", ("region", "zone")),
+        # By these the volume drivers of the clouds tell zones apart.
+        ("topology.ebs.csi.aws.com/", ("zone",)),
+        ("topology.gke.io/", ("zone",)),
+        ("topology.disk.csi.azure.com/", ("zone",)),
+        ("topology.cinder.csi.openstack.org/", ("zone",)),
     )
     for name in names
 )
@@ -190,7 +202,7 @@ Helm argocd-controller argocd-application-controller kustomize-controller helm-c
 terraform Terraform HashiCorp pulumi-kubernetes manager before-first-apply ancient-changes kube-controller-manager
 kube-scheduler external
 """
-WORDS = frozenset(_WORDS.split())
+WORDS = frozenset(_WORDS.split()).union(STARTING_KEYS, PASSING_KEYS)
 """What Kubernetes and the tools around it write, as far as decisions compare it; platforms have words of their own."""
 
 

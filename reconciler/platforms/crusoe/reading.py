@@ -14,6 +14,7 @@ from reconciler.cluster.targets.machine_rows import normalized_provider_id
 from reconciler.platforms.crusoe.facts import pool, wire
 from reconciler.platforms.crusoe.facts.ownership import PHASES, REMEDIATION_KEYS, REMEDIATION_PHASE
 from reconciler.platforms.crusoe.facts.states import bare
+from reconciler.platforms.crusoe.facts.template import DRIVER_LABELS
 from reconciler.platforms.crusoe.facts.view import CrusoeView
 from reconciler.platforms.crusoe.facts.wire import shown, words_of_instance, words_of_pool
 from reconciler.platforms.crusoe.kinds import NODE_POOL
@@ -86,6 +87,7 @@ READING = PlatformReading(
     ),
     rows=rows,
     words=(REMEDIATION_PHASE, *(f"{REMEDIATION_KEYS}{word}" for word in ("scheduled", "draining", "maintenance")), *PHASES),
+    labels=DRIVER_LABELS,
     autoscaler_namespaces=("crusoe-system",),
     passing_taints=(REMEDIATION_KEYS,),
 )

@@ -18,6 +18,7 @@ _MAX_PODS = 110
 # SOURCE: crusoecloud/crusoe-csi-driver: its two plugins, and the topology that each reports of a node.
 _SSD_DRIVER, _FS_DRIVER = "ssd.csi.crusoe.ai", "fs.csi.crusoe.ai"
 _SHARED_DISKS = f"{_FS_DRIVER}/supports-shared-disks"
+DRIVER_LABELS = (f"{_SSD_DRIVER}/location", f"{_FS_DRIVER}/location", _SHARED_DISKS)
 
 
 def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
