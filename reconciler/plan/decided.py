@@ -20,7 +20,8 @@ class Fate(StrEnum):
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """One action as it was first decided at `at_seconds`; the same was decided `times` times in a row, last at `last_seconds`.
-    `reason` is why, by code and sentence; `words` is what became of it since `fate_seconds`, empty where `fate` says it all."""
+    `reason` is why, by code and sentence; `words` is what became of it since `fate_seconds`, empty where `fate` says it all.
+    Until `retry_seconds` it is not tried again; 0: nothing keeps it from being tried."""
 
     at_seconds: int
     kind: ActionKind
@@ -38,3 +39,4 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     fate_seconds: int
     last_seconds: int
     times: int = 1
+    retry_seconds: int = 0

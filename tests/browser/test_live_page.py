@@ -6,6 +6,7 @@ the tablet on; signs, colours and words say the same; sizes and instants stay on
 hyphens; what failed stands first among upcoming nodes; the button and the links have visible edges in both schemes.
 """
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,7 @@ from playwright.sync_api import Page, expect
 from reconciler.control.pages.http_server import HttpServer
 from reconciler.control.turn.loop import ResultState
 from tests.browser.conftest import BEYOND, WIDTHS, Axe, Opened, Windows
-from tests.control.busy import BusyLoop, busy_loop, cluster
+from tests.control.busy import HELD_GROUP, LOST_MACHINE, REFUSED_WRITE, BusyLoop, busy_loop, cluster, faulty_loop
 
 PATIENCE_MS = 60_000
 PERIOD_MS = 2_100  # the page asks every two seconds
@@ -185,3 +186,81 @@ def test_nothing_else_is_asked_for(kept: Served, windows: Windows):
         """The page asks for itself."""
     assert set(opened.requests) == {kept.url}
     assert opened.console == []
+
+
+FAULTS = {
+    REFUSED_WRITE: ("general-a: resize 2 → 5 refused", 'conflict with "kubectl"', "retry in 2 s", "spec.adoptFrom"),
+    LOST_MACHINE: (
+        "gpu: machine gpu-x7k2p will not arrive",
+        "QuotaExceeded",
+        "does not grow until",
+        "fix what the message names",
+    ),
+    HELD_GROUP: ("batch: held by terraform", "terraform (Apply) owns spec.replicas", "nothing is written", "spec.adoptFrom"),
+}
+SCREENS = ((1280, 720), (360, 740))
+
+
+@pytest.mark.parametrize("faults", [*((fault,) for fault in FAULTS), tuple(FAULTS)], ids=[*FAULTS, "all three"])
+def test_each_fault_is_named_on_the_first_screen(faults: tuple[str, ...], kept_windows: Windows, axe: Axe):
+    """A refused write, a machine that never arrives and a held group: each with since when, what the loop does and what to do.
+    Name, time and cause stand within the first screen of a desk and of a phone, without a scroll or a click."""
+    served = Served(faulty_loop(*faults))
+    opened = kept_windows.visit(served.url)
+    served.server.stop()
+    entries = opened.page.locator("#attention > ul > li")
+    assert entries.count() == len(faults)
+    for (width, height), fault in itertools.product(SCREENS, faults):
+        opened.page.set_viewport_size({"width": width, "height": height})
+        entry = entries.filter(has_text=FAULTS[fault][0])
+        for words in FAULTS[fault]:
+            expect(entry).to_contain_text(words)
+        for part in (entry.locator("b").first, entry.locator("time"), entry.locator(".why")):
+            box = part.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["y"] + box["height"] <= height, f"{fault} at {width}: {box}"
+    assert axe.look(opened.page, "#attention")[0] == []
+
+
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_the_first_screen_says_that_nothing_is_wrong(kept_windows: Windows, width: int, height: int):
+    """And shows the figures on a desk."""
+    served = Served(faulty_loop())
+    page = kept_windows.visit(served.url).page
+    served.server.stop()
+    page.set_viewport_size({"width": width, "height": height})
+    box = page.get_by_text("Nothing needs attention").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= height
+    assert page.locator("#attention li").count() == 0
+
+
+def test_figures_have_their_last_six_hours(still: Opened):
+    """Nodes and pending pods, each with a line that says its spread; nothing has a price there."""
+    page = still.sized(1280)
+    lines = [page.locator(".spark").nth(at).get_attribute("aria-label") for at in range(page.locator(".spark").count())]
+    # Twenty seconds are within one step of two minutes, which shows the highest value.
+    assert lines == ["Nodes in groups, last 2 min: 11", "Pending pods, last 2 min: 5"]
+    assert page.locator(".spark .line-a").count() == 2
+
+
+def test_an_age_has_its_instant(still: Opened):
+    """For who points at it."""
+    age = still.page.locator(".facts time")
+    assert (age.inner_text(), age.get_attribute("title")) == ("0 s ago", "2027-01-15T08:00:20Z")
+
+
+def test_groups_that_change_come_first(still: Opened):
+    """In the order of the plan: what changes or is held, then what stays."""
+    rows = still.page.locator("#groups tbody tr")
+    moves = [rows.nth(at).get_attribute("data-moves") is not None for at in range(rows.count())]
+    assert moves == sorted(moves, reverse=True)
+
+
+def test_what_changes_keeps_pods_that_stay_pending(page: Page):
+    """Who asks for what changes also wants to see what does not get on."""
+    page.locator("#moves").check()
+    expect(page.locator("#pods details", has_text="shop/giant-*")).to_be_visible()
+    expect(page.locator("#nodes tbody tr:visible", has_text="general-a-1")).to_have_count(0)

@@ -1,5 +1,7 @@
 """A loop in the middle of its work: groups that grow, are held and fail, pods that wait, decisions in every state."""
 
+from collections.abc import Sequence
+
 from reconciler.cluster.target import FieldOwner
 from reconciler.control.pages.live_page import LivePage
 from reconciler.control.pages.pages import routes
@@ -36,10 +38,13 @@ def cluster(waiting: int = 3, *, failed: bool = True) -> ClusterBuilder:
     return made
 
 
-def rules(mode: Mode = Mode.ENFORCE) -> PolicySet:
+GROUPS = ("general-a", "spot", "coming", LONG)
+
+
+def rules(mode: Mode = Mode.ENFORCE, names: Sequence[str] = GROUPS) -> PolicySet:
     """Empty nodes leave at once, two at a time."""
     return policy(
-        *(node_group(name, max=9) for name in ("general-a", "spot", "coming", LONG)),
+        *(node_group(name, max=9) for name in names),
         mode=mode, budgets=(Budget(nodes=2),), defaults=GroupFields(scale_down=ScaleDown(unneeded_time_seconds=0)),
     )  # fmt: skip
 
@@ -64,15 +69,16 @@ class BusyLoop:
 
     def turn(self, seen: ClusterBuilder, *states: ResultState, removals: tuple[RemovalProgress, ...] = ()) -> Plan:
         """One turn; its actions end in `states`, the last of them for all that are left."""
-        world, policies = seen.world(), rules()
+        world = seen.world()
+        policies = rules(names=[facts.ref.name for facts in world.targets])
         plan, memory = decide(world, policies, self.last[1].memory if self.last else Memory(), self.now)
         decided = Decided(world=world, policy=policies, memory=memory, now_seconds=self.now)
         ends = (*states, *(len(plan.actions) * (states[-1:] or (ResultState.DONE,))))
         results = tuple(
             ActionResult(
                 action=action, state=state,
-                code="" if state is ResultState.DONE else str(state),
-                message="" if state is ResultState.DONE else "the API server says: conflict with kubectl",
+                code="" if state is ResultState.DONE else "Conflict",
+                message="" if state is ResultState.DONE else 'the API server says: conflict with "kubectl"',
             )
             for action, state in zip(plan.actions, ends, strict=False)
         )  # fmt: skip
@@ -109,4 +115,29 @@ def busy_loop() -> BusyLoop:
     loop.turn(cluster(), ResultState.DONE, removals=told)
     loop.now += 10
     loop.turn(cluster(), ResultState.REFUSED)
+    return loop
+
+
+REFUSED_WRITE, LOST_MACHINE, HELD_GROUP = "refused write", "machine that never arrives", "held group"
+
+
+def faulty_loop(*faults: str) -> BusyLoop:
+    """After one turn, twelve seconds ago, over a cluster in which only these are wrong; in a steady state without any."""
+    made = ClusterBuilder()
+    made.group("general-a", nodes=2, cpu="4", replicas=2)
+    made.pods("old", 2, cpu="3", on=["general-a-1", "general-a-2"])
+    made.group("gpu", nodes=1, replicas=1 + (LOST_MACHINE in faults), cpu="4")
+    made.pods("busy", 1, cpu="3", on="gpu-1")
+    if REFUSED_WRITE in faults:
+        made.pods("web", 3, cpu="3", node_selector={"pool": "general-a"})
+    if LOST_MACHINE in faults:
+        made.machine("gpu-x7k2p", machine_deployment("gpu"), created=NOW - 500, failed="QuotaExceeded: 8 GPUs are used")
+    if HELD_GROUP in faults:
+        made.group(
+            "batch", nodes=1, cpu="4", owners=(FieldOwner(manager="terraform", operation="Apply", time_seconds=NOW - 9999),)
+        )
+        made.pods("held", 1, cpu="3", on="batch-1")
+    loop = BusyLoop().lead()
+    loop.turn(made, *((ResultState.REFUSED, ResultState.DONE) if REFUSED_WRITE in faults else ()))
+    loop.now += 12
     return loop

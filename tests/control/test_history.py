@@ -1,12 +1,15 @@
 """The last decisions of a loop: each is told once, with what became of it."""
 
+import itertools
+
 import msgspec
 import pytest
 
-from reconciler.control.turn.figures import MOST, History
+from reconciler.control.turn.figures import MOST, MOST_SAMPLES, Figures, History, Recent
 from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.decided import Fate
-from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, NodeLine, NodeState, Ownership, OwnerState, Plan
+from reconciler.plan.plan import Action, ActionKind, Bound, Cost, GroupLine, NodeLine, NodeState, Ownership, OwnerState, Plan
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from tests.builders import machine_deployment
@@ -214,3 +217,58 @@ def test_a_removal_of_a_node_ends_no_other_action_on_it():
     _, ended = history.entries()
     assert (ended.kind, ended.fate, ended.words, ended.code) == (ActionKind.REMOVE_NODE, Fate.FAILED, "stays: a pod", "Blocked")
     assert (ended.from_, ended.to, ended.nodes, ended.at_seconds, ended.fate_seconds) == (2, 2, ("n1",), 120, 120)
+
+
+def test_six_hours_are_kept_and_no_more():
+    """A turn a second for seven hours: one sample in two minutes, the highest of each figure."""
+    assert MOST_SAMPLES == 180
+    recent = Recent()
+    for at in range(0, 7 * 3600, 7):
+        recent.decided(priced(plan(at % 100, 0), f"{at % 50}.5"), at)
+    kept = recent.entries()
+    assert len(kept) == 180
+    assert kept[-1].at_seconds == 7 * 3600 - 120
+    assert [later.at_seconds - earlier.at_seconds for earlier, later in itertools.pairwise(kept)] == [120] * 179
+    at_last = range(7 * 3600 - 120 + (-(7 * 3600 - 120)) % 7, 7 * 3600, 7)
+    assert kept[-1].nodes == max(at % 100 for at in at_last)
+    assert kept[-1].cost_micros == max(at % 50 for at in at_last) * 1_000_000 + 500_000
+
+
+def test_a_sample_without_prices():
+    """Nothing has a price, or nothing has one any more."""
+    recent = Recent()
+    recent.decided(plan(2, 2), 0)
+    assert recent.entries()[0].cost_micros is None
+    recent.decided(priced(plan(2, 2), "1.25"), 1)
+    recent.decided(plan(2, 2), 2)
+    assert recent.entries()[0].cost_micros == 1_250_000
+
+
+def test_since_when_a_group_is_held():
+    """As long as it is held without a break, while this process leads."""
+    figures = Figures()
+    held = plan(2, 2)
+    held = msgspec.structs.replace(held, groups=(msgspec.structs.replace(held.groups[0], held=True),))
+    for at, seen, since in ((10, held, {str(TARGET): 10}), (20, held, {str(TARGET): 10}), (30, plan(2, 2), {})):
+        figures.turned(LoopReport(at_seconds=at, plan=seen), 0, 0)
+        assert figures.seen().held_since == since
+    figures.turned(LoopReport(at_seconds=40, plan=held), 0, 0)
+    figures.turned(LoopReport(at_seconds=50, unavailable="no view"), 0, 0)
+    assert figures.seen().held_since == {str(TARGET): 40}
+    figures.leads(leader=False)
+    assert figures.seen().held_since == {}
+
+
+def test_until_when_a_write_is_not_tried_again():
+    """What is remembered after the turn says it."""
+    history = History()
+    backoff = BackoffState(failures=1, failed_seconds=100, until_seconds=400)
+    refused = resize(2, 5, ResultState.REFUSED, "Refused")
+    history.turned(LoopReport(at_seconds=100, plan=plan(2, 2), results=(refused,), settled=Memory(backoffs={"a": backoff})))
+    assert [entry.retry_seconds for entry in history.entries()] == [400]
+    history.turned(LoopReport(at_seconds=400, plan=plan(2, 2), results=(refused,), settled=Memory(backoffs={"a": backoff})))
+    assert [entry.retry_seconds for entry in history.entries()] == [0]
+
+
+def priced(found: Plan, amount: str) -> Plan:
+    return msgspec.structs.replace(found, cost=Cost(current_per_hour=amount))

@@ -80,7 +80,7 @@ def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LivePro
         ),
         *LivePage(
             process.figures, lambda: process.last, lambda: int(time.time()), leader=process.leader,
-            view_problem=process.view_problem, period_seconds=process.settings.period_seconds,
+            view_problem=process.view_problem, held_since=process.held_since, period_seconds=process.settings.period_seconds,
         ).routes(),
         explain_route(lambda: process.last),
         snapshot_route(lambda: _files(process, salt)),

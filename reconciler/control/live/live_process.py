@@ -252,6 +252,10 @@ class LiveProcess:
             self._lease_thread.join(self.settings.lease.renew_deadline_seconds)
         self.view.stop()
 
+    def held_since(self) -> Mapping[str, int]:
+        """Since when targets are held, as far as it was kept beside the memory; Unix seconds."""
+        return self._telling.held_since()
+
     def leads(self) -> bool:
         """Whether this process decides now: it has the Lease, or only reads."""
         return self.term() > 0

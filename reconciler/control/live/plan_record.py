@@ -1,5 +1,7 @@
 """The last plan beside the memory of the loop: what is said of groups where the loop itself is not asked."""
 
+from contextlib import suppress
+
 import msgspec
 
 from reconciler.control.live.live_memory_store import State
@@ -8,7 +10,7 @@ from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.plan import GroupLine, Plan
-from reconciler.values.instant import instant_text
+from reconciler.values.instant import InstantError, instant_text, parse_instant
 
 PART = "plan"
 
@@ -54,6 +56,14 @@ class PlanRecorder:
             self._written = None
             return
         self._written = record
+
+    def held_since(self) -> dict[str, int]:
+        """Since when targets are held, as far as it was kept; Unix seconds."""
+        found = {}
+        for group in self._written.groups if self._written is not None else ():
+            with suppress(InstantError):  # empty where it is not held
+                found[group.line.target] = parse_instant(group.held_since)
+        return found
 
     def began(self) -> None:
         """Another instance may have written."""

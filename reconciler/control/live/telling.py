@@ -184,6 +184,10 @@ class Telling:
         except NotLeaderError as error:
             self._lost(str(error))
 
+    def held_since(self) -> dict[str, int]:
+        """Since when targets are held, as far as it was kept; Unix seconds."""
+        return self._record.held_since()
+
     def flush(self) -> None:
         """Write the counts of Events that are not written yet; they are all that is lost where another instance leads."""
         with suppress(NotLeaderError):

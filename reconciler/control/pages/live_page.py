@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -75,7 +75,8 @@ class _Looked(msgspec.Struct, frozen=True):
 
 class LivePage:
     """Asked by the threads of the server. `last` is the last plan with what it was decided from, `leader` who leads in a
-    sentence, `view_problem` why the view cannot be trusted now (empty: it can)."""
+    sentence, `view_problem` why the view cannot be trusted now (empty: it can). `held_since` is what was kept of holds, by target
+    in Unix seconds: they may be older than this process."""
 
     def __init__(
         self,
@@ -85,6 +86,7 @@ class LivePage:
         *,
         leader: Callable[[], str],
         view_problem: Callable[[], str] = lambda: "",
+        held_since: Callable[[], Mapping[str, int]] = dict,
         period_seconds: float = 10,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -93,6 +95,8 @@ class LivePage:
         self._now = now_seconds
         self._leader = leader
         self._view_problem = view_problem
+        self._held_since = held_since
+        self._turn_seconds = max(1, round(period_seconds))
         self._period = int(min(max(period_seconds, LEAST_PERIOD_SECONDS), MOST_PERIOD_SECONDS))
         self._outlook = Outlook(monotonic)
         self._lock = threading.Lock()
@@ -118,7 +122,9 @@ class LivePage:
         looked = self._look(plan, decided)
         state = msgspec.structs.replace(
             state, plan=plan, plan_seconds=decided.now_seconds, picture=looked.picture, upcoming=looked.upcoming,
-            rest=self._outlook.of(plan, decided),
+            rest=self._outlook.of(plan, decided), turn_seconds=self._turn_seconds, samples=seen.samples,
+            held_since={**seen.held_since, **self._held_since()},
+            backoffs={name: state.until_seconds for name, state in decided.memory.backoffs.items()},
         )  # fmt: skip
         return Answer(content_type=HTML, body=live_html(state).encode())
 

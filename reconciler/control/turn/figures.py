@@ -2,7 +2,8 @@
 
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
 import msgspec
 
@@ -10,6 +11,8 @@ from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.rendering.html.recent import MOST as MOST_SAMPLES
+from reconciler.rendering.html.recent import STEP_SECONDS, Sample
 
 # The last decisions of this process and what became of them: written turn by turn, kept in memory alone.
 
@@ -47,15 +50,16 @@ class History:
         self._grown(report.plan, report.at_seconds)
         standing = {_key(entry): at for at, entry in enumerate(self._kept) if entry.last_seconds == self._turned}
         fresh = []
-        for made in (_decision(result, report.at_seconds) for result in report.results):
+        for made in (_decision(result, report) for result in report.results):
             at = standing.get(_key(made))
             if at is None or made.fate is Fate.UNDER_WAY:
                 fresh.append(made)
             else:
                 known = self._kept[at]
                 self._kept[at] = msgspec.structs.replace(
-                    known, last_seconds=made.at_seconds, times=known.times + 1, words=made.words
-                )
+                    known, last_seconds=made.at_seconds, times=known.times + 1, words=made.words,
+                    retry_seconds=made.retry_seconds,
+                )  # fmt: skip
         self._kept.extend(fresh)  # last: where it is full, positions move
         self._turned = report.at_seconds
 
@@ -106,8 +110,8 @@ class History:
             self._kept[at] = msgspec.structs.replace(entry, fate=fate, words=words, fate_seconds=since)
 
 
-def _decision(result: ActionResult, at_seconds: int) -> Decision:
-    action = result.action
+def _decision(result: ActionResult, report: LoopReport) -> Decision:
+    action, at_seconds = result.action, report.at_seconds
     fate = _FATES[result.state]
     words = result.message
     if fate is Fate.DONE and action.to > action.from_ and action.kind in _GROWS:
@@ -118,6 +122,7 @@ def _decision(result: ActionResult, at_seconds: int) -> Decision:
         at_seconds=at_seconds, kind=action.kind, group=action.group, target=action.target, from_=action.from_, to=action.to,
         nodes=action.nodes, machines=action.machines, reason_code=action.reason.code, reason=action.reason.message, fate=fate,
         code=result.code, words=words, fate_seconds=at_seconds, last_seconds=at_seconds,
+        retry_seconds=report.retry_seconds(action),
     )  # fmt: skip
 
 
@@ -125,10 +130,48 @@ def _key(entry: Decision) -> tuple[object, ...]:
     return entry.kind, entry.target, entry.from_, entry.to, entry.nodes, entry.machines, entry.fate, entry.code
 
 
+# The last six hours, step by step: written turn by turn, kept in memory alone.
+
+
+class Recent:
+    """One sample a step, the highest of each figure, at most `MOST` of them."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Sample] = deque(maxlen=MOST_SAMPLES)
+
+    def entries(self) -> tuple[Sample, ...]:
+        """All that are kept, oldest first."""
+        return tuple(self._kept)
+
+    def decided(self, plan: Plan, at_seconds: int) -> None:
+        """One plan was decided."""
+        cost = plan.cost.current_per_hour
+        made = Sample(
+            at_seconds=at_seconds // STEP_SECONDS * STEP_SECONDS,
+            nodes=sum(group.current for group in plan.groups),
+            pending=len(plan.pods),
+            cost_micros=None if cost is None else int(Decimal(cost) * 1_000_000),
+        )
+        if self._kept and self._kept[-1].at_seconds == made.at_seconds:
+            made = _highest(self._kept.pop(), made)
+        self._kept.append(made)
+
+
+def _highest(one: Sample, other: Sample) -> Sample:
+    costs = [sample.cost_micros for sample in (one, other) if sample.cost_micros is not None]
+    return Sample(
+        at_seconds=one.at_seconds,
+        nodes=max(one.nodes, other.nodes),
+        pending=max(one.pending, other.pending),
+        cost_micros=max(costs, default=None),
+    )
+
+
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The state after the last turn. Times are Unix seconds, 0: never. `plan` is the last one that was decided, whenever
     that was; `unavailable` says why the last turn decided nothing, `policy_awaited` which first policy is not there yet.
-    `decisions` are the last ones of this process, oldest first."""
+    `decisions` are the last ones of this process, oldest first, `samples` its last six hours; `held_since` says by target since
+    when it has seen a group held."""
 
     plan: Plan | None = None
     plan_seconds: int = 0
@@ -148,6 +191,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     turn_seconds_sum: float = 0.0
     turn_seconds: tuple[tuple[float, int], ...] = ()
     decisions: tuple[Decision, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    held_since: Mapping[str, int] = {}
 
 
 BUCKETS_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -164,6 +209,7 @@ class Figures:
         self._durations: Counter[float] = Counter()
         self._failed_pages: Counter[str] = Counter()
         self._history = History()
+        self._recent = Recent()
 
     def seen(self) -> Seen:
         """The state now: one value, never half of a turn."""
@@ -173,7 +219,8 @@ class Figures:
     def leads(self, *, leader: bool) -> None:
         """Whether this process may write."""
         with self._lock:
-            self._seen = msgspec.structs.replace(self._seen, leader=leader)
+            held = self._seen.held_since if leader else {}
+            self._seen = msgspec.structs.replace(self._seen, leader=leader, held_since=held)
 
     def policy(self, revision: str, problem: str = "", *, awaited: str = "") -> None:
         """The revision in force, and what is wrong with a newer one; `awaited`: none ever was, and nothing is wrong but that."""
@@ -202,6 +249,10 @@ class Figures:
                 if result.state is ResultState.DONE and result.action.kind is ActionKind.RESIZE:
                     added += max(0, result.action.to - result.action.from_)
             self._history.turned(report)
+            held = before.held_since
+            if report.plan is not None:
+                self._recent.decided(report.plan, report.at_seconds)
+                held = {line.target: held.get(line.target, report.at_seconds) for line in report.plan.groups if line.held}
             ended = Counter(removal.state for removal in report.removals)
             self._seen = msgspec.structs.replace(
                 before,
@@ -218,4 +269,6 @@ class Figures:
                 turn_seconds_sum=before.turn_seconds_sum + took_seconds,
                 turn_seconds=tuple((bound, self._durations[bound]) for bound in BUCKETS_SECONDS),
                 decisions=self._history.entries(),
+                samples=self._recent.entries(),
+                held_since=held,
             )

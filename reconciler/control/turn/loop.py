@@ -16,6 +16,7 @@ from reconciler.decisions.ownership.second_writer import without_last_writes
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.decisions.reasons.sizes import PendingPods
 from reconciler.decisions.removal.under_way import called_off, intending, recovered
+from reconciler.decisions.situation.backoff import retry_seconds
 from reconciler.plan.one_write import DEFERRED, OneWrite
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.policy.documents import Mode, PolicySet
@@ -183,11 +184,13 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
 
 class LoopReport(msgspec.Struct, frozen=True, kw_only=True):
     """One turn at `at_seconds`. `plan` None: nothing was decided, `unavailable` says why; `decided` is there when the plan is.
-    `changed` is whether any write was accepted or a removal ended."""
+    `changed` is whether any write was accepted or a removal ended. `settled` is what is remembered after the results; None where
+    there are none."""
 
     at_seconds: int
     plan: Plan | None = None
     decided: Decided | None = None
+    settled: Memory | None = None
     results: tuple[ActionResult, ...] = ()
     removals: tuple[RemovalProgress, ...] = ()
     unavailable: str = ""
@@ -196,6 +199,12 @@ class LoopReport(msgspec.Struct, frozen=True, kw_only=True):
     def changed(self) -> bool:
         """Whether the turn did anything."""
         return any(result.state is ResultState.DONE for result in self.results)
+
+    def retry_seconds(self, action: Action) -> int:
+        """Until when an action like this one is not tried again; 0: nothing keeps it from being tried."""
+        if self.settled is None:
+            return 0
+        return retry_seconds(self.settled, action.kind, action.group, action.target, self.at_seconds)
 
 
 MAX_TRIES = 3
@@ -269,9 +278,10 @@ class ControlLoop:
         except StoreUnavailableError as error:
             # The writes are on the targets; the next turn reads them there.
             return LoopReport(
-                at_seconds=now, plan=plan, decided=decided, results=results, removals=removals, unavailable=str(error)
-            )
-        return LoopReport(at_seconds=now, plan=plan, decided=decided, results=results, removals=removals)
+                at_seconds=now, plan=plan, decided=decided, settled=memory, results=results, removals=removals,
+                unavailable=str(error),
+            )  # fmt: skip
+        return LoopReport(at_seconds=now, plan=plan, decided=decided, settled=memory, results=results, removals=removals)
 
     def _continue_removals(
         self, world: World, policy: PolicySet, memory: Memory, now_seconds: int

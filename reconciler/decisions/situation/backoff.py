@@ -128,6 +128,14 @@ def denied_now(memory: Memory, side: str, target: str, now_seconds: int) -> Writ
     return _told(side, state) if state is not None and state.until_seconds > now_seconds else None
 
 
+def retry_seconds(memory: Memory, kind: ActionKind, group: str, target: str, now_seconds: int) -> int:
+    """The instant until which an action of this kind is not tried again; 0 where nothing keeps it from being tried."""
+    side = _SIDES.get(kind)
+    denial = memory.denials.get(_key(side, target)) if side is not None else None
+    found = (denial, memory.backoffs.get(group) if side == GROWTH else None)
+    return max((state.until_seconds for state in found if state is not None and state.until_seconds > now_seconds), default=0)
+
+
 def denials_of(memory: Memory, target: str) -> tuple[WriteDenied, ...]:
     """All that stand of one target, those among them that may be asked for again."""
     found = ((side, memory.denials.get(_key(side, target))) for side in (GROWTH, REMOVAL))

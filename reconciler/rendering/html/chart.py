@@ -16,6 +16,8 @@ _FOOT, _FOOT_BELOW_STRIP, _BELOW_FOOT = 226, 268, 6
 _LABEL_HEIGHT = 26
 """An area gets its number where it is at least so high."""
 _LETTER = 12
+_AROUND = 6
+"""Room for the width of a line at both ends of a small chart."""
 
 
 class Axis(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,9 +58,16 @@ def numbered(axis: Axis, number: int, values: Sequence[int], below: Sequence[int
     return tag("text", number, class_="number", x=x, y=(top + bottom) // 2 + 8, text_anchor="middle")
 
 
-def stairs(axis: Axis, values: Sequence[int], kind: str) -> Html:
-    """A line that holds each value for its step."""
-    return path(kind, f"M{_points(_stairs(axis, values))}")
+def stairs(axis: Axis, values: Sequence[int], kind: str, first: int = 0) -> Html:
+    """A line that holds each value for its step; `first` is the step of the first value."""
+    return path(kind, f"M{_points(_stairs(axis, values, first))}")
+
+
+def small_chart(words: str, drawn: Content) -> Html:
+    """A drawing as wide as its place, without frame and key; `words` is what a screen reader says for it."""
+    box = f"0 {_TOP - _AROUND} {WIDTH} {_BOTTOM - _TOP + 2 * _AROUND}"
+    ground = path("grid", f"M{_LEFT} {_BOTTOM}H{_RIGHT}")
+    return tag("svg", ground, drawn, role="img", aria_label=words, viewBox=box, preserveAspectRatio="none", class_="spark")
 
 
 def climb(axis: Axis, values: Sequence[int], kind: str) -> Html:
@@ -132,9 +141,9 @@ def key_entry(kind: str, words: str, number: int | None = None) -> Html:
     return joined((svg, tag("span", spoken)))
 
 
-def _stairs(axis: Axis, values: Sequence[int]) -> list[tuple[int, int]]:
+def _stairs(axis: Axis, values: Sequence[int], first: int = 0) -> list[tuple[int, int]]:
     points: list[tuple[int, int]] = []
-    for step, value in enumerate(values):
+    for step, value in enumerate(values, first):
         y = axis.y(value)
         if not points or points[-1][1] != y:
             points.append((axis.x(step), y))

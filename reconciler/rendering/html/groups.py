@@ -24,16 +24,12 @@ _WIDTH, _PAD = 108, 7
 
 
 def group_section(plan: Plan) -> Section:
-    """All groups, those first that change; more than `MOST_GROUPS` are counted and named as left out."""
+    """All groups, those first that change or are held; more than `MOST_GROUPS` are counted and named as left out."""
     others = groups_with_other_actions(plan.actions)
     actions: dict[str, list[Action]] = {}
     for action in plan.actions:
         actions.setdefault(action.group, []).append(action)
-    shown = plan.groups
-    if len(shown) > MOST_GROUPS:
-        moving = [group for group in shown if _moves(group, others)]
-        quiet = [group for group in shown if not _moves(group, others)]
-        shown = (*moving, *quiet)[:MOST_GROUPS]
+    shown = tuple(sorted(plan.groups, key=lambda group: not _moves(group, others)))[:MOST_GROUPS]
     whys = group_whys(plan)
     known = slots([group.name for group in plan.groups])
     settled = any(group.settled is not None for group in plan.groups)
@@ -71,7 +67,7 @@ def group_section(plan: Plan) -> Section:
 
 
 def _first(groups: Sequence[GroupLine], others: frozenset[str]) -> tuple[GroupLine, ...]:
-    """All of few groups; of many those that change most, in the order of the plan."""
+    """All of few groups; of many those that change most, in their order."""
     if len(groups) <= _FEW:
         return tuple(groups)
     ranked = sorted(groups, key=lambda group: (-abs(group.desired - group.current), not _moves(group, others)))

@@ -1,6 +1,6 @@
 """The page of a running loop: the parts of a report, and what only the loop knows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from reconciler import __version__
 from reconciler.decisions.outcome.foreseen import UpcomingNode
 from reconciler.plan.decided import Decision, Fate
+from reconciler.plan.money import money_text
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.rendering.fold import NAMES_SHOWN
@@ -15,8 +16,10 @@ from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.groups import group_section
 from reconciler.rendering.html.nodes import listed_nodes, node_section, upcoming_section
 from reconciler.rendering.html.page import CLASSES, Following, Head, Section, document, mark, scrolling, slots
-from reconciler.rendering.html.plan import cautions, leaving_nodes, plan_figures, problem_section
+from reconciler.rendering.html.plan import COST, NODES, PENDING, cautions, leaving_nodes, plan_figures, problem_section
 from reconciler.rendering.html.pods import pod_section
+from reconciler.rendering.html.recent import Sample, ago, line
+from reconciler.rendering.html.troubles import Known, trouble_list
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS, count, header_words, rest_words
 from reconciler.values.duration import duration_text
@@ -42,7 +45,7 @@ def decided_section(decisions: Sequence[Decision], now_seconds: int, groups: Map
         alike = (entry.group, entry.reason_code, entry.fate, entry.code) if folds else (entry.target, entry.to)
         lots.setdefault((-entry.at_seconds, entry.kind, *alike), []).append(entry)
     newest = sorted(lots.values(), key=lambda those: -those[0].at_seconds)
-    heads = (tag("th", name, scope="col") for name in ("Decision", "Decided at", "What became of it", "Why"))
+    heads = (tag("th", name, scope="col") for name in ("Decision", "Decided", "What became of it", "Why"))
     body = joined(_row(those, now_seconds, groups) for those in newest[:MOST_LINES])
     table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body), class_="stack")
     left = len(newest) - MOST_LINES
@@ -54,12 +57,12 @@ def decided_section(decisions: Sequence[Decision], now_seconds: int, groups: Map
 def _row(those: Sequence[Decision], now_seconds: int, groups: Mapping[str, str]) -> Html:
     first = those[0]
     sign = _sign(first)
-    ago = duration_text(max(0, now_seconds - first.last_seconds))
-    often = tag("div", f"{first.times:,} times, last {ago} ago", class_="small soft") if first.times > 1 else None
+    last = (f"{first.times:,} times, last ", ago(first.last_seconds, now_seconds))
+    often = tag("div", *last, class_="small soft") if first.times > 1 else None
     return tag(
         "tr",
         tag("th", mark(sign), " ", _words(those), scope="row", class_="name"),
-        tag("td", tag("span", instant_text(first.at_seconds), class_="at"), often, data_as="Decided at"),
+        tag("td", tag("span", ago(first.at_seconds, now_seconds), class_="at"), often, data_as="Decided"),
         tag("td", _fate(those), class_="fate", data_as="What became of it"),
         tag("td", first.reason, class_="why small", data_as="Why"),
         class_="bad" if first.fate is Fate.FAILED else CLASSES[sign],
@@ -117,7 +120,8 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
 class LiveState(msgspec.Struct, frozen=True, kw_only=True):
     """What a running loop says of itself at `now_seconds`. `leader` is who leads, in a sentence. `plan` is the last one, decided
     at `plan_seconds`, and `picture` what lies on its nodes; None before the first. `doubts` are sentences about why nothing is
-    decided now, or not by the newest policy. `rest` None: not worked out yet."""
+    decided now, or not by the newest policy. `rest` None: not worked out yet. The loop decides every `turn_seconds`; `samples`
+    are its last six hours. `held_since` is by target, `backoffs` the end of each group's back-off; both in Unix seconds."""
 
     now_seconds: int
     period_seconds: int
@@ -129,6 +133,10 @@ class LiveState(msgspec.Struct, frozen=True, kw_only=True):
     upcoming: tuple[UpcomingNode, ...] = ()
     decisions: tuple[Decision, ...] = ()
     rest: Rest | None = None
+    turn_seconds: int = 10
+    samples: tuple[Sample, ...] = ()
+    held_since: Mapping[str, int] = {}
+    backoffs: Mapping[str, int] = {}
 
 
 def live_html(state: LiveState) -> str:
@@ -144,9 +152,10 @@ def live_html(state: LiveState) -> str:
     head = Head(
         title=TITLE,
         lead=" ".join(filter(None, (plan.summary, rest_words(shown)))),
-        facts=(*header_words(plan)[:-1], ("leader", state.leader), ("decided", instant_text(state.plan_seconds))),
-        figures=(*plan_figures(shown), *_figures(state.upcoming, state.now_seconds)),
+        facts=(*header_words(plan)[:-1], ("leader", state.leader), ("decided", ago(state.plan_seconds, state.now_seconds))),
+        figures=(*_lines(plan_figures(shown), state, plan.cost.currency), *_figures(state.upcoming, state.now_seconds)),
         warning=_warning((*state.doubts, *filter(None, (cautions(plan),)))),
+        attention=trouble_list(plan, _known(state)),
     )
     known = slots([group.name for group in plan.groups])
     leaving = leaving_nodes(plan)
@@ -163,6 +172,34 @@ def live_html(state: LiveState) -> str:
     return document(head, (*sections, _links()), [group.name for group in plan.groups], (digest, *foot), following)
 
 
+def _known(state: LiveState) -> Known:
+    return Known(
+        now_seconds=state.now_seconds, period_seconds=state.turn_seconds, decisions=state.decisions, upcoming=state.upcoming,
+        held_since=state.held_since, backoffs=state.backoffs,
+    )  # fmt: skip
+
+
+def _lines(
+    figures: Sequence[tuple[str, Content, Content]], state: LiveState, currency: str
+) -> Iterator[tuple[str, Content, Content]]:
+    """The tiles, those with a history with its line."""
+
+    def price(micros: int) -> str:
+        return money_text(Decimal(micros) / 1_000_000, currency)
+
+    drawn: Mapping[str, tuple[Callable[[Sample], int | None], Callable[[int], str]]] = {
+        NODES: (lambda sample: sample.nodes, "{:,}".format),
+        PENDING: (lambda sample: sample.pending, "{:,}".format),
+        COST: (lambda sample: sample.cost_micros, price),
+    }
+    for name, value, note in figures:
+        if name not in drawn:
+            yield name, value, note
+            continue
+        history = line(name, state.samples, state.now_seconds, *drawn[name])
+        yield name, value, joined((tag("span", note, class_="line") if note else None, history))
+
+
 def _at_rest(plan: Plan, rest: Rest) -> Plan:
     groups = tuple(msgspec.structs.replace(group, settled=rest.sizes.get(group.target)) for group in plan.groups)
     return msgspec.structs.replace(
@@ -174,7 +211,7 @@ def _price(plan: Plan, rest: Rest) -> str | None:
     return None if plan.cost.current_per_hour is None else rest.per_hour and str(Decimal(rest.per_hour))
 
 
-def _figures(upcoming: Sequence[UpcomingNode], now_seconds: int) -> Sequence[tuple[str, Content, str]]:
+def _figures(upcoming: Sequence[UpcomingNode], now_seconds: int) -> Sequence[tuple[str, Content, Content]]:
     expected = [node for node in upcoming if not node.failed]
     failed = len(upcoming) - len(expected)
     notes = []

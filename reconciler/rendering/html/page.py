@@ -48,6 +48,19 @@ button[hidden]{display:none}
 button[aria-pressed=true]{background:var(--holds-fill);border-color:var(--holds)}
 .warn{margin:1.2rem 0 0;padding:.55rem .85rem;border-left:3px solid var(--holds);background:var(--holds-fill);font-size:.9rem}
 .line{display:block}
+#attention{margin:.8rem 0 0}#attention h2{margin:0 0 .35rem;font-size:.95rem}
+#attention>ul{margin:0;padding:0;list-style:none;border:1px solid var(--line);border-radius:8px;background:var(--sheet);
+overflow:hidden}
+#attention li{padding:.45rem .85rem;font-size:.9rem;line-height:1.4;overflow-wrap:anywhere}
+#attention li+li{border-top:1px solid var(--line)}
+#attention li ul{margin:.3rem 0 0;padding:0;list-style:none}#attention li p{margin:0}
+#attention .danger,#attention .hold-on{border-left:4px solid var(--shrinks)}#attention .hold-on{border-left-color:var(--holds)}
+#attention .why{min-width:0;color:var(--soft)}.calm{color:var(--grows)}
+time{white-space:nowrap;text-decoration:underline dotted;text-underline-offset:.2em}
+.spark{width:100%;height:2.1rem;margin:.35rem 0 .1rem}
+.figures+.facts{margin-top:.7rem}
+.spark path{fill:none;stroke:var(--edge);stroke-width:1;vector-effect:non-scaling-stroke}
+.spark .line-a{stroke:var(--accent);stroke-width:1.5}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.4rem,1fr));margin:1.6rem 0 0;border:1px solid var(--line);
 border-radius:8px;background:var(--sheet);gap:1px;overflow:hidden}
 .figures div{box-shadow:0 0 0 1px var(--line);padding:.8rem 1rem;display:flex;flex-direction:column}
@@ -251,13 +264,14 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands on top: the kind of document, one sentence, facts, figures (name, value, note)."""
+    """What stands on top: the kind of document, one sentence, facts, figures (name, value, note), and what needs attention."""
 
     title: str
     lead: str
-    facts: Sequence[tuple[str, str]]
-    figures: Sequence[tuple[str, Content, str]]
+    facts: Sequence[tuple[str, Content]]
+    figures: Sequence[tuple[str, Content, Content]]
     warning: Content = None
+    attention: Html = NOTHING
 
 
 class Following(msgspec.Struct, frozen=True, kw_only=True):
@@ -357,15 +371,14 @@ def _header(head: Head, following: Following | None) -> Html:
         tag("div", tag("dt", name), tag("dd", value), tag("dd", note, class_="note") if note else None)
         for name, value, note in head.figures
     )
-    return tag(
-        "header",
-        tag("h1", head.title),
-        tag("p", head.lead, class_="lead"),
-        tag("dl", joined(facts), class_="facts") if head.facts else None,
-        _following(following) if following is not None else None,
-        tag("p", head.warning, class_="warn") if head.warning is not None else None,
-        tag("dl", joined(figures), class_="figures") if head.figures else None,
-    )
+    listed = tag("dl", joined(facts), class_="facts") if head.facts else None
+    tiles = tag("dl", joined(figures), class_="figures") if head.figures else None
+    warning = tag("p", head.warning, class_="warn") if head.warning is not None else None
+    top = (tag("h1", head.title), tag("p", head.lead, class_="lead"))
+    if following is None:
+        return tag("header", *top, listed, warning, tiles)
+    # What is wrong stands on the first screen of a page that people look at in a hurry.
+    return tag("header", *top, warning, head.attention, tiles, listed, _following(following))
 
 
 def _tools(sections: Sequence[Section], groups: Sequence[str] | None) -> Html:

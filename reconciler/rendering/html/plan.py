@@ -116,7 +116,10 @@ def leaving_nodes(plan: Plan) -> frozenset[str]:
     return frozenset(node for action in plan.actions if action.kind in leaves for node in action.nodes)
 
 
-def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, str]]:
+NODES, PENDING, COST = "Nodes in groups", "Pending pods", "Cost per hour"
+
+
+def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, Content]]:
     """Nodes, pending pods, held groups, cost: each as now, and what becomes of it."""
     current, desired = sum(group.current for group in plan.groups), sum(group.desired for group in plan.groups)
     rest = sum(group.desired if group.settled is None else group.settled for group in plan.groups)
@@ -124,15 +127,15 @@ def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, str]]:
     staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
     held = sum(group.held for group in plan.groups)
     note = "" if not settled else "stays so at rest" if rest == desired else f"{rest:,} at rest"
-    figures: list[tuple[str, Content, str]] = [("Nodes in groups", change(f"{current:,}", f"{desired:,}"), note)]
+    figures: list[tuple[str, Content, Content]] = [(NODES, change(f"{current:,}", f"{desired:,}"), note)]
     stay = f"{staying:,} stay pending" if staying else "all get a place" if plan.pods else ""
-    figures.append(("Pending pods", f"{len(plan.pods):,}", stay))
+    figures.append((PENDING, f"{len(plan.pods):,}", stay))
     figures.append(("Groups", f"{len(plan.groups):,}", f"{held:,} held" if held else ""))
     cost = plan.cost
     if cost.current_per_hour is not None and cost.desired_per_hour is not None:
         before, after = (money_text(Decimal(amount), cost.currency) for amount in (cost.current_per_hour, cost.desired_per_hour))
         at_rest = "" if cost.settled_per_hour is None else f"{money_text(Decimal(cost.settled_per_hour), cost.currency)} at rest"
-        figures.append(("Cost per hour", change(before, after), at_rest))
+        figures.append((COST, change(before, after), at_rest))
     return figures
 
 

@@ -16,7 +16,8 @@ _MOST_NAMES = 40
 
 
 def pod_section(plan: Plan, groups: Mapping[str, str]) -> Section:
-    """One fold a lot; more than `MOST_LOTS` are counted."""
+    """One fold a lot; more than `MOST_LOTS` are counted. The filter for what changes keeps all: who looks for that also looks for
+    pods that get no place."""
     if not plan.pods:
         return Section("pods", "Pending pods", tag("p", "No pod is pending."), "0")
     lots = sorted(alike_pods(plan.pods), key=lambda lot: lot.outcome not in STAY_PENDING)
@@ -63,7 +64,7 @@ def _lot(lot: AlikePods, groups: Mapping[str, str], *, opened: bool) -> Html:
     return tag(
         "details", head, tag("div", joined(inner)), class_=CLASSES[sign], open=opened and stays and len(lot.reasons) > 0,
         data_key=lot.label,
-        data_item=True, data_counted=True, data_moves=not stays, data_groups=groups.get(lot.group or ""),
+        data_item=True, data_counted=True, data_moves=True, data_groups=groups.get(lot.group or ""),
     )  # fmt: skip
 
 

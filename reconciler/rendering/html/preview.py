@@ -95,11 +95,11 @@ def refused_html(problems: Sequence[Problem], base: PreviewSide, head: PreviewSi
     return document(top, [_problems("Problems", problems)], [], foot("", None)[1:])
 
 
-def _figures(preview: Preview) -> Sequence[tuple[str, Content, str]]:
+def _figures(preview: Preview) -> Sequence[tuple[str, Content, Content]]:
     """Today and after, with the difference; without a comparison those of the plan."""
     if preview.comparison is None:
         return plan_figures(preview.plan)
-    found: list[tuple[str, Content, str]] = []
+    found: list[tuple[str, Content, Content]] = []
     for figure in change_figures(preview):
         today, after, more = figure.cells()
         worse = figure.code in (PODS, EVICTIONS) and isinstance(figure.change, int) and figure.change > 0

@@ -182,7 +182,7 @@ def replay_html(replay: Replay) -> str:
 _TILES = ("cost", "time to schedule, p99", "pods that never got a node", "peak nodes")
 
 
-def _tiles(replay: Replay) -> list[tuple[str, Content, str]]:
+def _tiles(replay: Replay) -> list[tuple[str, Content, Content]]:
     """What is asked first, with the difference of two policies."""
     lines = {line.name: line for line in figure_lines(replay)}
     return [(name.capitalize(), change(lines[name].cells[0], lines[name].cells[-1]), lines[name].change) for name in _TILES]
