@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.generator.table import code, table
+from reconciler.control.live.telling import action_code
 from reconciler.control.turn.loop import ResultState
 from reconciler.gitops.git.fault import GETTING, FaultCode
 from reconciler.plan.plan import ActionKind
@@ -25,12 +26,12 @@ def log_codes_page() -> str:
         "and fields of "
         "the event. Codes are stable, sentences are not.\n\n## Lines\n\n"
         + table(["code", "level", "example of its message"], ((code(name), level, told) for name, level, told in lines))
-        + "\n## Actions and removals\n\nA line an action has the action as its code: "
-        + ", ".join(code(str(kind)) for kind in ActionKind)
-        + "; `result` is one of "
-        + ", ".join(code(str(state)) for state in ResultState)
-        + ", and `resultCode` says why. Targets that wait for one cause, such as throttling, are one line, and `targets` names "
-        "them; it comes again when the cause has ended in between. The end of a drain is "
+        + "\n## Actions and removals\n\nEach outcome has a code: `result` repeats it, and `resultCode` says why. A line of text "
+        "begins with the code, the group and its sizes, and says what the loop does next: `ResizeRefused general-a 2 -> 5: "
+        "conflict with kubectl; retry in 10 s`.\n\n"
+        + table(["action", *map(str, ResultState)], _outcomes())
+        + "\nTargets that wait for one cause, such as throttling, are one line, and `targets` names them; it comes again when "
+        "the cause has ended in between. The end of a drain is "
         + " or ".join(code(f"Removal{state}") for state in RemovalState if state is not RemovalState.DRAINING)
         + ".\n\n## A policy source\n\n"
         "The policy in force stays; what is wrong is in the log, in `status`, in conditions and Events.\n\n"
@@ -39,6 +40,11 @@ def log_codes_page() -> str:
         + ", ".join(code(name) for name in sorted(_events("Happening")))
         + "; actions that are refused or fail have the action and the result in one word, as `ResizeRefused`.\n"
     )
+
+
+def _outcomes() -> Iterator[list[str]]:
+    for kind in ActionKind:
+        yield [code(str(kind)), *(code(action_code(kind, state)) for state in ResultState)]
 
 
 def _lines() -> Iterator[tuple[str, str, str]]:

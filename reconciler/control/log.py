@@ -31,8 +31,8 @@ class LogLevel(StrEnum):
 
 
 _ORDER = tuple(LogLevel)
-_SAID_ALREADY = ("resultCode", "reason", "target")
-"""Fields that repeat in other words what a line of text says; JSON has them."""
+_SAID_ALREADY = ("result", "resultCode", "reason", "target", "group", "fromReplicas", "toReplicas")
+"""Fields that a line of text says before its message or in other words; JSON has them."""
 
 
 class Log:
@@ -82,20 +82,23 @@ class Log:
 
 
 def _text(at: str, level: LogLevel, code: str, message: str, fields: Mapping[str, Field]) -> str:
-    """`2026-11-21T18:00:00Z warning RemovalFailed: a pod came (nodes n1, n2, n3 and 4 more)`."""
+    """`2026-11-21T18:00:00Z warning ResizeRefused general-a 2 -> 5: conflict with kubectl; retry in 10 s`: what became of what,
+    why, then what else is known (`nodes n1, n2, n3 and 4 more`). No message repeats its code."""
     told = ", ".join(_fields(fields))
-    return plain(f"{at} {level:<7} {code}: {message}" + (f" ({told})" if told else ""))
+    head = " ".join(part for part in (code, *_subject(fields)) if part)
+    return plain(f"{at} {level:<7} {head}: {message.removeprefix(f'{code}: ')}" + (f" ({told})" if told else ""))
+
+
+def _subject(fields: Mapping[str, Field]) -> Iterator[str]:
+    """The group, or the target where no group is known, and its sizes."""
+    before, after = fields.get("fromReplicas"), fields.get("toReplicas")
+    yield str(fields.get("group") or fields.get("target") or "")
+    if before != after:
+        yield f"{before} -> {after}"
 
 
 def _fields(fields: Mapping[str, Field]) -> Iterator[str]:
-    before, after = fields.get("fromReplicas"), fields.get("toReplicas")
     for name, value in fields.items():
-        if value in (None, "", ()) or name in _SAID_ALREADY or name == "fromReplicas":
+        if value in (None, "", ()) or name in _SAID_ALREADY:
             continue
-        if name == "toReplicas":
-            if before != after:
-                yield f"{before} -> {after}"
-        elif isinstance(value, tuple):
-            yield f"{name} {listed(value, NAMES_SHOWN)}"
-        else:
-            yield f"{name} {value}"
+        yield f"{name} {listed(value, NAMES_SHOWN)}" if isinstance(value, tuple) else f"{name} {value}"

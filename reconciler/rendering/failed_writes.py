@@ -43,6 +43,8 @@ def aftermath(kind: ActionKind, code: str, period_seconds: int, retry_seconds: i
     match code:
         case "Conflict":
             loop = f"{again}; {_HELD}"
+        case "Unavailable" if not retry_seconds:
+            loop = f"tried again every {period_seconds} s"
         case "Unknown":
             loop = f"the target is read again in {period_seconds} s"
         case "Refused" | "Failed" if retry_seconds:

@@ -196,7 +196,7 @@ def test_what_was_done_is_said_and_what_is_only_put_off_is_not(stage: Stage) -> 
     ]
     stage.turn = lambda: LoopReport(at_seconds=1000, plan=PLAN, results=tuple(results))
     stage.run.look()
-    assert stage.codes() == ["Leading", "Plan", "Resize", "Resize"]
+    assert stage.codes() == ["Leading", "Plan", "Resize", "ResizeRefused"]
 
 
 def test_a_lost_lease_ends_the_turn(stage: Stage) -> None:

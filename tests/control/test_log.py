@@ -5,9 +5,10 @@ import json
 
 import pytest
 
-from reconciler.control.live.telling import result_lines
+from reconciler.control.live.telling import action_code, result_lines
 from reconciler.control.log import Field, Log, LogForm, LogLevel
 from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.plan import Action, ActionKind, Bound
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
@@ -43,8 +44,8 @@ def test_removals_of_one_group_and_reason_are_one_line():
     assert (first["fromReplicas"], first["toReplicas"]) == (400, 0)
     text, _ = logged(report, LogForm.TEXT)
     assert text == (
-        "2026-11-21T12:00:00Z info    RemoveNode: 400 nodes: each runs nothing that has to move "
-        "(group a, result Done, 400 -> 0, nodes a-0, a-1, a-2 and 397 more)"
+        "2026-11-21T12:00:00Z info    RemoveNode a 400 -> 0: 400 nodes: each runs nothing that has to move "
+        "(nodes a-0, a-1, a-2 and 397 more)"
     )
 
 
@@ -58,7 +59,7 @@ def test_removals_that_ended_are_folded_too():
         ("RemovalFinished", "info", 40),
         ("RemovalFailed", "warning", 1),
     ]
-    assert lines[1]["message"] == "a pod came"
+    assert lines[1]["message"] == "a pod came; the node takes pods again; its unneeded time starts again"
 
 
 def test_lines_of_less_weight_are_left_out():
@@ -82,21 +83,65 @@ def _line(form: LogForm, level: LogLevel = LogLevel.INFO, least: LogLevel = LogL
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "head", "told"),
     [
-        ({}, ""),
-        ({"group": "a", "nodes": ()}, " (group a)"),
-        ({"group": "", "path": None, "count": 0}, " (count 0)"),
-        ({"fromReplicas": 2, "toReplicas": 5}, " (2 -> 5)"),
-        ({"fromReplicas": 2, "toReplicas": 2}, ""),
-        ({"nodes": ("n1", "n2", "n3")}, " (nodes n1, n2, n3)"),
-        ({"nodes": ("n1", "n2", "n3", "n4", "n5")}, " (nodes n1, n2, n3 and 2 more)"),
-        ({"resultCode": "Conflict", "reason": "Empty", "target": "t", "result": "Refused"}, " (result Refused)"),
+        ({}, "", ""),
+        ({"group": "a", "nodes": ()}, " a", ""),
+        ({"group": "", "path": None, "count": 0}, "", " (count 0)"),
+        ({"fromReplicas": 2, "toReplicas": 5}, " 2 -> 5", ""),
+        ({"fromReplicas": 2, "toReplicas": 2}, "", ""),
+        ({"nodes": ("n1", "n2", "n3")}, "", " (nodes n1, n2, n3)"),
+        ({"nodes": ("n1", "n2", "n3", "n4", "n5")}, "", " (nodes n1, n2, n3 and 2 more)"),
+        ({"group": "a", "target": "t", "fromReplicas": 2, "toReplicas": 5, "mode": "Enforce"}, " a 2 -> 5", " (mode Enforce)"),
+        ({"resultCode": "Conflict", "reason": "Empty", "target": "t", "result": "Refused"}, " t", ""),
     ],
 )
-def test_a_line_for_people(fields: dict[str, Field], told: str):
-    """Time, level, code, words; then what the words do not say, without what is empty."""
-    assert _line(LogForm.TEXT, **fields) == f"2026-11-21T12:00:00Z info    Code: it was done{told}\n"
+def test_a_line_for_people(fields: dict[str, Field], head: str, told: str):
+    """Time, level, code, group or target, sizes, words; then what the words do not say, without what is empty."""
+    assert _line(LogForm.TEXT, **fields) == f"2026-11-21T12:00:00Z info    Code{head}: it was done{told}\n"
+
+
+def test_a_message_does_not_repeat_its_code():
+    """A plan's summary begins with the word that is its code; for machines it stays as it is."""
+    for form, told in ((LogForm.TEXT, "info    Plan: 1 group up."), (LogForm.JSON, '"message": "Plan: 1 group up."')):
+        stream = io.StringIO()
+        Log(stream, lambda: AT, form).info("Plan", "Plan: 1 group up.")
+        assert told in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "settled", "told"),
+    [
+        (
+            ResultState.REFUSED, "Conflict", Memory(),
+            'warning ResizeRefused a 2 -> 5: conflict with "kubectl"; retry in 15 s; '
+            "the group is held while that manager owns spec.replicas",
+        ),
+        (
+            ResultState.FAILED, "Failed",
+            Memory(backoffs={"a": BackoffState(failures=1, failed_seconds=AT, until_seconds=AT + 300)}),
+            'warning ResizeFailed a 2 -> 5: conflict with "kubectl"; the group backs off; retry at 2026-11-21T12:05:00Z',
+        ),
+        (ResultState.SKIPPED, "Stale", Memory(), 'info    ResizeSkipped a 2 -> 5: conflict with "kubectl"'),
+        (ResultState.DONE, "", Memory(), 'info    Resize a 2 -> 5: conflict with "kubectl"'),
+    ],
+)  # fmt: skip
+def test_each_outcome_has_its_code_and_says_what_follows(state: ResultState, code: str, settled: Memory, told: str):
+    """What became of what, why, and what the loop does next, in one line."""
+    action = Action(
+        kind=ActionKind.RESIZE, group="a", target="MachineDeployment prod/a", from_=2, to=5, bound=BOUND,
+        reason=Reason("Why", "why"),
+    )  # fmt: skip
+    result = ActionResult(action=action, state=state, code=code, message='conflict with "kubectl"')
+    (line,) = result_lines(LoopReport(at_seconds=AT, results=(result,), settled=settled), 15)
+    stream = io.StringIO()
+    Log(stream, lambda: AT, LogForm.TEXT).line(line.level, line.code, line.message, line.fields)
+    assert stream.getvalue() == f"2026-11-21T12:00:00Z {told}\n"
+
+
+def test_every_outcome_of_every_action_has_a_code_of_its_own():
+    codes = [action_code(kind, state) for kind in ActionKind for state in ResultState]
+    assert len(set(codes)) == len(codes) == 24
 
 
 def test_a_line_for_machines():

@@ -40,20 +40,19 @@ def _removal(node: str, state: RemovalState, message: str = "", code: str = "") 
 @pytest.mark.parametrize(
     ("result", "told"),
     [
-        (_result(ResultState.DONE), (LogLevel.INFO, "pods wait")),
-        (_result(ResultState.DONE, "Held"), (LogLevel.INFO, "pods wait")),
-        (_result(ResultState.REFUSED, "Conflict", "kubectl owns it"), (LogLevel.WARNING, "kubectl owns it")),
-        (_result(ResultState.SKIPPED, "Stale", "moved"), (LogLevel.INFO, "moved")),
+        (_result(ResultState.DONE), (LogLevel.INFO, "Resize", "pods wait")),
+        (_result(ResultState.DONE, "Held"), (LogLevel.INFO, "Resize", "pods wait")),
+        (_result(ResultState.REFUSED, "NotFound", "gone"), (LogLevel.WARNING, "ResizeRefused", "gone; retry in 10 s")),
+        (_result(ResultState.SKIPPED, "Stale", "moved"), (LogLevel.INFO, "ResizeSkipped", "moved")),
         *((_result(ResultState.SKIPPED, code), None) for code in ("Observe", "Held", "Deferred", "BurstArriving")),
     ],
 )
-def test_an_action_is_a_line_unless_the_plan_has_said_it(result: ActionResult, told: tuple[LogLevel, str] | None) -> None:
+def test_an_action_is_a_line_unless_the_plan_has_said_it(result: ActionResult, told: tuple[LogLevel, str, str] | None) -> None:
     """Done and refused always; what was not tried because the plan says so never."""
     lines = list(result_lines(LoopReport(at_seconds=NOW, results=(result,))))
-    assert [(line.level, line.message) for line in lines] == ([] if told is None else [told])
+    assert [(line.level, line.code, line.message) for line in lines] == ([] if told is None else [told])
     if told is not None:
         (line,) = lines
-        assert line.code == "Resize"
         assert (line.fields["fromReplicas"], line.fields["toReplicas"], line.fields["reason"]) == (2, 3, "Why")
 
 
@@ -64,7 +63,10 @@ def test_an_action_is_a_line_unless_the_plan_has_said_it(result: ActionResult, t
             _removal("n1", RemovalState.FINISHED),
             (LogLevel.INFO, "RemovalFinished", f"the machine of n1 is being deleted, and {TARGET} does not count it any more"),
         ),
-        (_removal("n1", RemovalState.FAILED, "a pod came", "Blocked"), (LogLevel.WARNING, "RemovalFailed", "a pod came")),
+        (
+            _removal("n1", RemovalState.FAILED, "a pod came", "Unavailable"),
+            (LogLevel.WARNING, "RemovalFailed", "a pod came; the node takes pods again; retry in 10 s"),
+        ),
         (_removal("n1", RemovalState.DRAINING, "waits"), None),
     ],
 )

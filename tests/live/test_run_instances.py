@@ -64,7 +64,7 @@ def test_what_was_decided_before_another_one_led_is_neither_sent_nor_decided_aga
             between.signal(signal.SIGTERM)
             assert between.ended() == 0
         frozen.signal(signal.SIGCONT)
-        assert "this was decided before the lease was lost" in frozen.said("Adopt")["message"]
+        assert "this was decided before the lease was lost" in frozen.said("AdoptFailed")["message"]
         assert frozen.said("Leading", 2)["message"].startswith("this instance leads again")
         frozen.plan(lambda plan: plan["groups"][0]["max"] == 1)
         turns = frozen.turns()

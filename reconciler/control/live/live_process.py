@@ -206,6 +206,7 @@ class LiveProcess:
             wall_seconds=wall_seconds,
             began=self._began,
             after_turn=self._announce,
+            period_seconds=settings.period_seconds,
         )
         self._leading = threading.Event()
         self._lease_thread = threading.Thread(target=self._lead, name="lease", daemon=True)

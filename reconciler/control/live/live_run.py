@@ -129,7 +129,7 @@ class LiveRun:
     """Turns until it is stopped. `term` is the number of the time that this process leads, 0 while it may not write; `within` one
     of them a turn is made. `leader` says who leads, in a sentence; `policy_missing` why there is no policy to decide by (empty:
     there is). `began` is called before the first turn of every time that this process leads, `after_turn` after each: it tells
-    the outside (events, status) and must not raise."""
+    the outside (events, status) and must not raise. A turn begins every `period_seconds` at the latest."""
 
     def __init__(
         self,
@@ -147,6 +147,7 @@ class LiveRun:
         leader: Callable[[], str] = lambda: "another instance leads",
         began: Callable[[], None] = lambda: None,
         after_turn: Callable[[LoopReport], None] = lambda _: None,
+        period_seconds: float = 10,
     ) -> None:
         self._loop = loop
         self._view = view
@@ -161,6 +162,7 @@ class LiveRun:
         self._wall_seconds = wall_seconds
         self._began = began
         self._after_turn = after_turn
+        self._period_seconds = max(1, round(period_seconds))
         self._led: int | None = None
         self._frozen = False
         self._said = ""
@@ -259,7 +261,7 @@ class LiveRun:
         if report.plan is not None and _essence(report.plan) != self._told_plan:
             self._told_plan = _essence(report.plan)
             self._log.info("Plan", report.plan.summary, digest=report.plan.digest, mode=report.plan.mode)
-        for line in self._new_lines.of(tuple(result_lines(report))):
+        for line in self._new_lines.of(tuple(result_lines(report, self._period_seconds))):
             self._log.line(line.level, line.code, line.message, line.fields)
 
     def _say(self, code: str, message: str) -> None:

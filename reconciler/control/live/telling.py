@@ -21,8 +21,9 @@ from reconciler.kube.leading.events import EventRecorder
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.collection import Served
 from reconciler.plan.one_write import DEFERRED
-from reconciler.plan.plan import Plan
+from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalProgress, RemovalState, WriteCode
+from reconciler.rendering.failed_writes import aftermath
 from reconciler.rendering.wording import one_sentence
 from reconciler.values.plural import count_text
 
@@ -43,14 +44,21 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Field]
 
 
-def result_lines(report: LoopReport) -> Iterator[LogLine]:
-    """Actions that were tried, then removals that ended. What was not tried because the plan says so is told by the plan."""
+def action_code(kind: ActionKind, state: ResultState) -> str:
+    """The code of the line for an action: the action itself where it was done, `ResizeRefused` and the like where it was not."""
+    return str(kind) if state is ResultState.DONE else f"{kind}{state}"
+
+
+def result_lines(report: LoopReport, period_seconds: int = 10) -> Iterator[LogLine]:
+    """Actions that were tried, then removals that ended. What was not tried because the plan says so is told by the plan. What
+    was refused or failed says what the loop does next; it decides again every `period_seconds`. What is not available says itself
+    when it is asked again."""
     tried = [r for r in report.results if not (r.state is ResultState.SKIPPED and r.code in _SAID_BY_THE_PLAN)]
     for results in _lots(tried, lambda one: (one.action.kind, one.action.target, one.state, one.code, one.action.reason.code)):
-        yield _action(results)
+        yield _action(results, report, period_seconds)
     ended = [progress for progress in report.removals if progress.state is not RemovalState.DRAINING]
     for removals in _lots(ended, lambda one: (one.target, one.state, one.code)):
-        yield _removal(removals)
+        yield _removal(removals, period_seconds)
 
 
 class NewLines:
@@ -98,7 +106,7 @@ def _lots(entries: Iterable[_T], key: Callable[[_T], Hashable]) -> Iterable[Sequ
     return lots.values()
 
 
-def _action(results: Sequence[ActionResult]) -> LogLine:
+def _action(results: Sequence[ActionResult], report: LoopReport, period_seconds: int) -> LogLine:
     first = results[0]
     action = first.action
     nodes = tuple(name for one in results for name in one.action.nodes)
@@ -114,10 +122,12 @@ def _action(results: Sequence[ActionResult]) -> LogLine:
         "nodes": nodes,
     }
     message = _one([one.message or one.action.reason.message for one in results], nodes)
-    return LogLine(level=level, code=str(action.kind), message=message, fields=fields)
+    if level is LogLevel.WARNING and first.code != WriteCode.UNAVAILABLE:
+        message += f"; {aftermath(action.kind, first.code, period_seconds, report.retry_seconds(action)).loop}"
+    return LogLine(level=level, code=action_code(action.kind, first.state), message=message, fields=fields)
 
 
-def _removal(removals: Sequence[RemovalProgress]) -> LogLine:
+def _removal(removals: Sequence[RemovalProgress], period_seconds: int) -> LogLine:
     first = removals[0]
     nodes = tuple(one.node for one in removals)
     level = LogLevel.INFO if first.state is RemovalState.FINISHED else LogLevel.WARNING
@@ -127,6 +137,8 @@ def _removal(removals: Sequence[RemovalProgress]) -> LogLine:
         "resultCode": first.code,
     }
     message = _one([one.message or _finished(one) for one in removals], nodes)
+    if level is LogLevel.WARNING:
+        message += f"; {aftermath(ActionKind.REMOVE_NODE, first.code, period_seconds).loop}"
     return LogLine(level=level, code=f"Removal{first.state}", message=message, fields=fields)
 
 
