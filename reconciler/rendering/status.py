@@ -7,7 +7,8 @@ import msgspec
 from reconciler.policy.documents import Mode
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
-from reconciler.rendering.text.layout import paragraph
+from reconciler.rendering.text.layout import Column, Row, Style, paragraph, table
+from reconciler.rendering.wording import HELD, OTHER, SAME
 from reconciler.values.plural import count_text
 
 FORMAT_VERSION = "1.0"
@@ -110,28 +111,49 @@ def status_json(document: StatusDocument) -> str:
 
 
 def status_text(document: StatusDocument) -> str:
-    """One paragraph a thing."""
-    lines: list[str] = []
+    """Problems, who leads and what is in force, then a table of groups: those with a problem or a hold first. What is known of
+    them stands below the table."""
+    policy = document.policy_in_force
+    lines = paragraph(
+        plain(f"policy {document.policy} · state in namespace {document.namespace} · now {document.now}"), _WIDTH, 0
+    )
+    for problem in (*([f"a newer policy is refused: {policy.refused}"] if policy.refused else []), *document.problems):
+        if problem != policy.refused:
+            lines += paragraph(plain(f"problem    {problem}"), _WIDTH, 0)
     for line in _lines(document):
         lines += paragraph(plain(line), _WIDTH, 0)
-    lines += ["", "Groups"] if document.groups else ["", "No groups are known yet."]
-    for group in document.groups:
-        lines += paragraph(plain(_group(group)), _WIDTH, 2)
-        for sentence in _ownership(group):
-            lines += paragraph(plain(sentence), _WIDTH, 4, "- ")
-        lines += [f"      {plain(line)}" for line in group.block]
+    ordered = sorted(document.groups, key=lambda group: (_rank(group), group.name))
+    if ordered:
+        rows = [
+            Row(_MARKS[_rank(group)], (group.name, _size(group.replicas), _size(group.desired), group.target, _state(group)))
+            for group in ordered
+        ]
+        lines += ["", *table(_COLUMNS, rows, _WIDTH, Style(colour=False))]
+    else:
+        lines += ["", "No groups are known yet."]
+    for group in ordered:
+        if known := [*_known(group)]:
+            lines += ["", plain(group.name)]
+            for sentence in known:
+                lines += paragraph(plain(sentence), _WIDTH, 2, "- ")
+            lines += [f"    {plain(line)}" for line in group.block]
     if document.drains:
-        lines += ["", "Drains in flight"]
+        lines += ["", "Nodes that are being drained"]
         lines += [f"  {plain(drain.node)} since {drain.since}" for drain in document.drains]
-    for problem in document.problems:
-        if problem == document.policy_in_force.refused:
-            continue
-        lines += paragraph(plain(f"problem: {problem}"), _WIDTH, 0)
     return "\n".join(lines) + "\n"
 
 
+_COLUMNS = (
+    Column(heading="Group"),
+    Column(heading="Now", right=True),
+    Column(heading="Desired", right=True),
+    Column(heading="Target", shrinks=True),
+    Column(heading="State", wraps=True),
+)
+_MARKS = (HELD, OTHER, SAME)
+
+
 def _lines(document: StatusDocument) -> Iterator[str]:
-    yield f"policy {document.policy} · state in namespace {document.namespace} · now {document.now}"
     leader = document.leader
     if leader.leads:
         yield f"leader     {leader.holder}, renewed {leader.renewed_at}, {count_text(leader.transitions, 'transition')}"
@@ -153,8 +175,6 @@ def _lines(document: StatusDocument) -> Iterator[str]:
         signed = f", signed by {policy.signer}" if policy.signer else ""
         read = f", read {policy.read_at}" if policy.read_at else ""
         yield f"policy     {policy.source} at {policy.revision or 'no revision'}{read}{signed}"
-    if policy.refused:
-        yield f"refused    {policy.refused}"
     for words, at in (
         ("added", document.last_added_at),
         ("removed", document.last_removed_at),
@@ -164,32 +184,45 @@ def _lines(document: StatusDocument) -> Iterator[str]:
             yield f"last {words:<9}{at}"
 
 
-def _ownership(group: GroupStatus) -> Iterator[str]:
-    """Only of groups that are held: for all others it is as expected."""
-    if not group.held:
-        return
-    if group.why and not group.hold and not group.owner.by:
-        # A hold on a target that is not read here: a cloud's, without its credentials.
-        yield group.why
-    yield from (f"evidence: {sentence}" for sentence in group.owner.evidence)
-    if group.wanted is not None and group.replicas is not None and group.wanted != group.replicas:
-        yield f"it would go {group.replicas} -> {group.wanted}"
-    if group.next:
-        yield f"next: {group.next}"
+def _rank(group: GroupStatus) -> int:
+    """0: a problem or a hold, 1: it changes, 2: neither."""
+    if group.held or group.hold or group.backoff_until or group.conflict or group.approval or group.replicas is None:
+        return 0
+    return 1 if group.desired not in (None, group.replicas) else 2
 
 
-def _group(group: GroupStatus) -> str:
-    replicas = "- replicas" if group.replicas is None else count_text(group.replicas, "replica")
-    parts = [f"{group.name}  {replicas} ({group.target})"]
+def _size(size: int | None) -> str:
+    return "-" if size is None else str(size)
+
+
+def _state(group: GroupStatus) -> str:
+    """In a few words; what they rest on stands below the table."""
+    parts = []
     if group.hold:
-        parts.append(f"hold {'is over' if group.hold_over else 'on the target'}: {group.hold}")
+        parts.append("hold is over" if group.hold_over else "hold on the target")
     elif group.held:
         by = f" by {group.owner.by}" if group.owner.by else ""
         parts.append(f"held{by}" + (f" since {group.held_since}" if group.held_since else ""))
-    if group.backoff_until:
-        parts.append(f"left alone until {group.backoff_until}: {group.backoff_reason}")
-    if group.conflict:
-        parts.append(group.conflict)
-    if group.approval:
-        parts.append(group.approval)
-    return "; ".join(parts)
+    if group.held and group.wanted is not None and group.replicas is not None and group.wanted != group.replicas:
+        parts.append(f"would go to {group.wanted}")
+    parts += [f"backs off until {group.backoff_until}"] if group.backoff_until else []
+    parts += ["another writer"] if group.conflict else []
+    parts += ["waits for an approval"] if group.approval else []
+    parts += ["no replicas can be read"] if group.replicas is None else []
+    return ", ".join(parts) or ("changes" if _rank(group) == 1 else "steady state")
+
+
+def _known(group: GroupStatus) -> Iterator[str]:
+    """What the state of a group rests on, and what to do; nothing of groups that are as expected."""
+    if group.hold:
+        yield f"hold: {group.hold}"
+    elif group.held and group.why and not group.owner.by:
+        # A hold on a target that is not read here: a cloud's, without its credentials.
+        yield group.why
+    if group.held:
+        yield from (f"evidence: {sentence}" for sentence in group.owner.evidence)
+    if group.backoff_reason and group.backoff_until:
+        yield f"back-off: {group.backoff_reason}"
+    yield from (told for told in (group.conflict, group.approval) if told)
+    if group.held and group.next:
+        yield f"next: {group.next}"

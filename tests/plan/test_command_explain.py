@@ -1,5 +1,6 @@
 """`reconciler explain`, on the captured cluster and the policy of this repository."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
 
 ROOT = Path(__file__).resolve().parents[2]
-INPUTS = ("--policy", str(ROOT / "policies"), "--cluster", str(ROOT / "examples" / "quickstart"))
+QUICKSTART = ROOT / "examples" / "quickstart"
+INPUTS = ("--policy", str(ROOT / "policies"), "--cluster", str(QUICKSTART))
 
 Explain = Callable[..., tuple[int, str, str]]
 
@@ -33,7 +35,10 @@ def test_pod_that_fits_nowhere(explain: Explain):
     assert "Pending, requests 20 cpu, 8Gi memory, priority 0" in out
     assert "outcome: cannot be placed" in out
     for group in ("auto", "big", "fixed", "spot"):
-        assert f"  - {group}: NodeResourcesFit: needs 20 cpu;" in out.split("A new node of each group:")[1]
+        line = next(line for line in out.split("A new node of each group:")[1].splitlines() if line.startswith(f"  - {group}: "))
+        assert line.startswith(f"  - {group}: needs 20 cpu;")
+        assert "[NodeResourcesFit]" in line
+        assert out.count(f"- {group}: ") == 1, "no list comes twice"
     assert "Nodes that are there: 0 of 12 nodes would run it" in out
     assert "NodeResourcesFit says no on 12 nodes" in out
     assert "closest is big-cvpqs-" in out
@@ -46,7 +51,7 @@ def test_running_pod_that_keeps_its_node(explain: Explain):
     assert code == 0
     assert "pod data/db-0: Running" in out
     assert "it is on node big-cvpqs-75zr8 of group big" in out
-    assert "NotEnoughPdb: PodDisruptionBudget data/db allows 0 evictions" in out
+    assert "PodDisruptionBudget data/db allows 0 evictions, 1 is needed [NotEnoughPdb]" in out
 
 
 def test_node(explain: Explain):
@@ -93,7 +98,6 @@ def test_value(explain: Explain):
         ("node", "nothing-like-it", "There are 12: big-cvpqs-75zr8"),
         ("node", "big-cvpqs", "several begin so"),
         ("pod", "batch/gaint-76c5fdf9f8-9jrqj", "Did you mean batch/giant-76c5fdf9f8-9jrqj"),
-        ("pod", "batch/", "several begin so"),
     ],
 )
 def test_names_that_are_not_there(explain: Explain, what: str, name: str, says: str):
@@ -106,3 +110,58 @@ def test_names_that_are_not_there(explain: Explain, what: str, name: str, says: 
 def test_a_beginning_is_enough(explain: Explain):
     """A prefix that only one name has stands for it."""
     assert explain("group", "fix") == explain("group", "fixed")
+
+
+def captured(prefix: str) -> tuple[list[str], dict[str, str]]:
+    """Pods of the snapshot itself that begin so: those without a node, and node by pod of those that run."""
+    waiting, running = [], {}
+    for file in QUICKSTART.glob("*pods*.json*"):
+        for pod in json.loads(file.read_text())["items"]:
+            key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+            if key.startswith(prefix) and pod["status"]["phase"] not in ("Succeeded", "Failed"):
+                if node := pod["spec"].get("nodeName"):
+                    running[key] = node
+                else:
+                    waiting.append(key)
+    return waiting, running
+
+
+def test_several_pods_that_begin_so(explain: Explain):
+    """Every kind that waits is answered for once, with what nodes say to it once; those that run are a count."""
+    waiting, running = captured("batch/")
+    assert (len(waiting), len(running)) == (14, 12)
+    code, out, _ = explain("pod", "batch/")
+    assert code == 0
+    assert out.count("A new node of each group:") == 3, "one for each of giant, gpu and hungry"
+    assert out.count("pod batch/giant-") == out.count("pod batch/gpu-") == 1
+    assert "9 pods batch/hungry-*: Pending, requests 3 cpu, 6Gi memory, priority 0" in out
+    assert [line for line in out.splitlines() if line.startswith("  outcome: ")] == [
+        "  outcome: a new node will take it (auto)",
+        "  outcome: a new node will take it (big)",
+    ]
+    assert f"Running, not told here: 12 pods on {len(set(running.values()))} nodes" in out
+    paragraphs = [part for part in out.split("\n\n") if part.startswith("A new node")]
+    assert len(set(paragraphs)) == len(paragraphs)
+
+
+def test_only_pods_that_run_begin_so(explain: Explain):
+    """How many, on how many nodes, and by which names to ask."""
+    waiting, running = captured("shop/api")
+    assert waiting == []
+    code, out, _ = explain("pod", "shop/api")
+    assert code == 0
+    assert out.startswith(
+        f"No pod that begins with shop/api waits for a node. Running: {len(running)} pods on {len(set(running.values()))} nodes"
+    )
+
+
+def test_several_pods_as_values(explain: Explain):
+    """The other kinds beside the first; of those that run only the number. Without any that waits there is no one answer."""
+    _, out, _ = explain("pod", "batch/", "-o", "json")
+    document = json.loads(out)
+    kinds = [document["pod"], *document["morePods"]]
+    assert sorted(pod for kind in kinds for pod in (kind["pod"], *kind["alike"])) == sorted(captured("batch/")[0])
+    assert (len(kinds), document["runningPods"]) == (4, 12)
+    code, _, err = explain("pod", "shop/api", "-o", "json")
+    assert code == 1
+    assert "several begin so" in err

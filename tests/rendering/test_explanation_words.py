@@ -25,10 +25,11 @@ def _said(what: str, name: str, unneeded_seconds: int = 60) -> list[str]:
 
 
 def test_a_pending_pod_is_told_every_reason() -> None:
-    """What keeps it waiting, by code, for the group and for the nodes."""
+    """What keeps it waiting, by code, for the nodes and for the group, whose word is told once."""
     said = "\n".join(_said("pod", "shop/giant-1"))
     assert "[NoGroupFits]" in said
-    assert "[GroupRejects]" in said
+    assert said.count("- general: ") == 1
+    assert "wants disk=ssd; the node has no disk [NodeAffinity]" in said
 
 
 def test_nodes_are_counted_under_every_plugin_that_says_no() -> None:

@@ -6,6 +6,7 @@ import pytest
 from reconciler.rendering.status import (
     GroupStatus,
     LeaderStatus,
+    OwnerStatus,
     PlanStatus,
     PolicyStatus,
     StatusDocument,
@@ -54,12 +55,15 @@ def test_a_plan_that_nobody_renews(leader: LeaderStatus, words: str) -> None:
     assert words in "\n".join(_lines(leader=leader))
 
 
-def test_what_was_refused_stands_below_what_is_in_force() -> None:
-    """Once, and not among the problems at the end."""
+def test_problems_come_first() -> None:
+    """A refused policy and what could not be read, each once, before who leads."""
     lines = _lines(policy_in_force=msgspec.structs.replace(POLICY, refused=REFUSED), problems=(REFUSED, "Lease x: 500"))
-    at = lines.index(f"policy     git at {'a' * 12}, read 2027-01-15T07:59:00Z")
-    assert lines[at + 1] == f"refused    {REFUSED}"
-    assert [line for line in lines if line.startswith("problem:")] == ["problem: Lease x: 500"]
+    assert lines[1:4] == [
+        f"problem    a newer policy is refused: {REFUSED}",
+        "problem    Lease x: 500",
+        "leader     pod-7, renewed 2027-01-15T07:59:55Z, 1 transition",
+    ]
+    assert sum(REFUSED in line for line in lines) == 1
 
 
 def test_enforce_says_so_and_an_unknown_mode_nothing() -> None:
@@ -67,9 +71,61 @@ def test_enforce_says_so_and_an_unknown_mode_nothing() -> None:
     assert not [line for line in _lines(plan=msgspec.structs.replace(PLAN, mode="")) if line.startswith("mode")]
 
 
-def test_counts_of_replicas() -> None:
-    """One, several, and none that can be read."""
-    assert [line.strip() for line in _lines() if "MachineDeployment" in line] == [
-        "a  1 replica (MachineDeployment prod/a)", "b  2 replicas (MachineDeployment prod/b)",
-        "c  - replicas (MachineDeployment prod/c)",
-    ]  # fmt: skip
+HELD = GroupStatus(
+    name="web", target="MachineDeployment prod/web", replicas=2, desired=2, wanted=5, held=True,
+    held_since="2027-01-15T06:00:00Z",
+    owner=OwnerStatus(state="Held", by="terraform", evidence=("managedFields: Apply owns spec.replicas",)),
+    next="take it over", block=("spec:", "  replicas: 2"), why="web is held: terraform decides",
+)  # fmt: skip
+
+
+def test_a_table_of_groups() -> None:
+    """Held groups and those with a problem first, then what changes, then what does not; by name."""
+    groups = (
+        GroupStatus(name="a", target="MachineDeployment prod/a", replicas=1, desired=1),
+        GroupStatus(name="b", target="MachineDeployment prod/b", replicas=1, desired=3),
+        GroupStatus(name="c", target="MachineDeployment prod/c"),
+        HELD,
+    )
+    lines = _lines(groups=groups)
+    at = next(at for at, line in enumerate(lines) if line.split()[:1] == ["Group"])
+    assert lines[at : at + 6] == [
+        "    Group  Now  Desired  Target                      State",
+        "  ! c        -        -  MachineDeployment prod/c    no replicas can be read",
+        "  ! web      2        2  MachineDeployment prod/web  held by terraform since 2027-01-15T06:00:00Z,",
+        "                                                     would go to 5",
+        "  ~ b        1        3  MachineDeployment prod/b    changes",
+        "    a        1        1  MachineDeployment prod/a    steady state",
+    ]
+
+
+def test_each_fact_about_a_held_group_is_told_once() -> None:
+    """Owner, since when, what it would do, evidence and next step."""
+    text = " ".join(" ".join(_lines(groups=(HELD,))).split())
+    facts = ("terraform", "2027-01-15T06:00:00Z", "go to 5", "Apply owns spec.replicas", "take it over", "replicas: 2")
+    assert {fact: text.count(fact) for fact in facts} == dict.fromkeys(facts, 1) | {"2027-01-15T06:00:00Z": 2}
+    assert text.endswith("web - evidence: managedFields: Apply owns spec.replicas - next: take it over spec: replicas: 2")
+
+
+@pytest.mark.parametrize(
+    ("fields", "state", "known"),
+    [
+        ({"hold": "repair until tomorrow"}, "hold on the target", ["hold: repair until tomorrow"]),
+        ({"hold": "repair", "hold_over": True}, "hold is over", ["hold: repair"]),
+        ({"held": True, "why": "a hold in git"}, "held", ["a hold in git"]),
+        ({"held": True, "wanted": 1}, "held", []),
+        (
+            {"backoff_until": "2027-01-15T08:05:00Z", "backoff_reason": "no capacity"},
+            "backs off until 2027-01-15T08:05:00Z", ["back-off: no capacity"],
+        ),
+        ({"backoff_reason": "over"}, "steady state", []),
+        ({"conflict": "x undid our writes 2 times"}, "another writer", ["x undid our writes 2 times"]),
+        ({"approval": "3 nodes wait"}, "waits for an approval", ["3 nodes wait"]),
+    ],
+)  # fmt: skip
+def test_what_the_state_of_a_group_rests_on(fields: dict[str, object], state: str, known: list[str]) -> None:
+    """A few words in the table, the rest below it."""
+    group = msgspec.structs.replace(GroupStatus(name="g", target="t", replicas=1, desired=1), **fields)
+    lines = _lines(groups=(group,))
+    assert next(line for line in lines if " g " in line).endswith(f"t       {state}")
+    assert [line.removeprefix("  - ") for line in lines if line.startswith("  - ")] == known

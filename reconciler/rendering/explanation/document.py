@@ -148,7 +148,8 @@ class ValueExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplanationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`what` is pod, node, group or value, and the key of that name is not null."""
+    """`what` is pod, node, group or value, and the key of that name is not null. Of several pods that begin with the name asked
+    for, `more_pods` are the other kinds that wait, and `running_pods` counts those that have a node and are not told."""
 
     format_version: str = FORMAT_VERSION
     what: str
@@ -159,6 +160,8 @@ class ExplanationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     node: NodeExplanation | None = None
     group: GroupExplanation | None = None
     value: ValueExplanation | None = None
+    more_pods: tuple[PodExplanation, ...] = ()
+    running_pods: int = 0
 
 
 def document_json(document: ExplanationDocument) -> str:

@@ -4,6 +4,7 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import NODES, PLATFORM_ROOM
 from reconciler.decisions.reasons.amounts import amount_text
+from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.plan.plan import NodeState
 from reconciler.policy.levels import LEVEL_FIELDS, NOTHING
 from reconciler.rendering.alike import alike_nodes, owner_label
@@ -112,7 +113,8 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
     settled = "" if line.settled is None else f", settled {line.settled}"
     lines = paragraph(f"group {name}: {line.target}, tier {line.tier or 'none'}, mode {group.mode}", width, 0)
     lines += paragraph(f"size: now {line.current}, desired {line.desired}{settled}, range {line.min}..{line.max}", width, 0)
-    lines += paragraph(f"owner: {owner_words(line)}", width, 0)
+    by_owner = line.held and bool(line.owner.by)
+    lines += paragraph(f"owner: {owner_words(line)}" + (f" [{GroupHeld.code}]" if by_owner else ""), width, 0)
     for sentence in line.owner.evidence:
         lines += paragraph(sentence, width, 2, "- ")
     lines += _hold(group, width)
@@ -125,7 +127,7 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
         lines += paragraph(f"this plan: {action_words(action)}: {action.reason.message} [{action.reason.code}]", width, 0)
     told = [action.reason for action in found.actions]
     for reason in line.reasons:
-        if reason in told:
+        if reason in told or (by_owner and reason.code == GroupHeld.code):
             continue
         lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
     lines += [f"    {one}" for one in next_block(line)]

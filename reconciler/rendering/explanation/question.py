@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from reconciler.cluster.pods.pod import Pod
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.reasons.amounts import amount_text, permille_text
+from reconciler.decisions.reasons.pods import GroupRejects
 from reconciler.decisions.removal.last_timer import LAST_TIMERS
 from reconciler.decisions.removal.utilization import (
     GPU_RESOURCES,
@@ -20,7 +22,7 @@ from reconciler.decisions.removal.utilization import (
 )
 from reconciler.plan.plan import NodeLine, PodLine
 from reconciler.policy.levels import LEVEL_FIELDS
-from reconciler.rendering.alike import alike_blockers
+from reconciler.rendering.alike import alike_blockers, owner_label
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import (
     ExplanationDocument,
@@ -236,6 +238,9 @@ def _said(verdict: Sequence[Rejection]) -> tuple[Said, ...]:
 
 _RUNS = "would run it"
 _FEW_GROUPS = 12
+_KINDS_SHOWN = 5
+_MOST_KINDS = 50
+"""As values: every one of them says what each node says."""
 
 
 class _NewNode(msgspec.Struct, frozen=True):
@@ -246,19 +251,81 @@ class _NewNode(msgspec.Struct, frozen=True):
     said: str
 
 
-def alike(case: Case, indices: Sequence[int]) -> bool:
-    """Whether the same is to be said of several pods: one shape, and the same outcome for the same reasons."""
+class _Kinds(msgspec.Struct, frozen=True):
+    """Pods that several begin like. `waiting` are those without a node, alike ones together; the others need no place."""
+
+    waiting: tuple[tuple[int, ...], ...]
+    running: tuple[int, ...]
+    finished: int
+
+    @property
+    def first(self) -> tuple[int, ...]:
+        """The pods that the first answer is about."""
+        return self.waiting[0] if self.waiting else self.running
+
+
+def _kinds(case: Case, indices: Sequence[int]) -> _Kinds:
+    """Pods are alike where the same is to be said of them: one shape, and the same outcome for the same reasons."""
     pods = case.world.pods
-    lines = {line.pod: msgspec.structs.replace(line, pod="") for line in case.plan.pods}
-    first = indices[0]
-    return all(
-        (pods.shape[index], pods.traits[index], pods.node[index]) == (pods.shape[first], pods.traits[first], pods.node[first])
-        and lines.get(pods.key(index)) == lines.get(pods.key(first))
-        for index in indices
-    )
+    lines = {line.pod: line for line in case.plan.pods}
+    waiting: dict[object, list[int]] = {}
+    running, finished = [], 0
+    for index in indices:
+        pod = pods[index]
+        if pod.finished:
+            finished += 1
+        elif pod.node >= 0 or pod.unknown_node:
+            running.append(index)
+        else:
+            line = lines.get(pod.key)
+            said = b"" if line is None else msgspec.json.encode(msgspec.structs.replace(line, pod=""))
+            waiting.setdefault((pods.shape[index], pods.traits[index], said), []).append(index)
+    return _Kinds(tuple(map(tuple, waiting.values())), tuple(running), finished)
 
 
-def explain_pods(case: Case, indices: Sequence[int], width: int) -> list[str]:
+def _alike_running(case: Case, indices: Sequence[int]) -> bool:
+    """Whether the same is to be said of running pods: one shape on one node."""
+    pods = case.world.pods
+    return len({(pods.shape[index], pods.traits[index], pods.node[index]) for index in indices}) == 1
+
+
+def explain_pods(case: Case, subject: str, indices: Sequence[int], width: int) -> list[str]:
+    """Lines about every kind of pod that waits, each once, then how many others begin so. What nodes say to pods of one shape is
+    told once."""
+    kinds = _kinds(case, indices)
+    shapes: dict[int, list[tuple[int, ...]]] = {}
+    for kind in kinds.waiting:
+        shapes.setdefault(case.world.pods.shape[kind[0]], []).append(kind)
+    lots = list(shapes.values())
+    shown = _KINDS_SHOWN if width else len(lots)
+    lines: list[str] = []
+    for lot in lots[:shown]:
+        told = _explain_kind(case, lot[0], width) if len(lot) == 1 else _explain_shape(case, lot, width)
+        lines += [*([""] if lines else []), *told]
+    if left := lots[shown:]:
+        number = sum(len(kind) for lot in left for kind in lot)
+        more = f"{count(number, 'pod')} of {count(len(left), 'more kind')} wait: --wide tells all, a longer name fewer"
+        lines += ["", *paragraph(more, width, 0)]
+    if kinds.running and not kinds.waiting and _alike_running(case, kinds.running):
+        lines += _explain_kind(case, kinds.running, width)
+    elif kinds.running:
+        lines += [*([""] if lines else []), *paragraph(_running(case, subject, kinds), width, 0)]
+    if kinds.finished and (kinds.waiting or kinds.running):
+        lines += paragraph(f"{count(kinds.finished, 'pod')} that begin so have finished", width, 0)
+    return lines or _explain_kind(case, indices, width)
+
+
+def _running(case: Case, subject: str, kinds: _Kinds) -> str:
+    pods = case.world.pods
+    nodes = len({pods[index].node for index in kinds.running})
+    on = f"{count(len(kinds.running), 'pod')} on {count(nodes, 'node')}"
+    named = listed(tuple(sorted(pods.key(index) for index in kinds.running)), NAMES_SHOWN)
+    if kinds.waiting:
+        return f"Running, not told here: {on}; name one for what it keeps: {named}"
+    return f"No pod that begins with {subject} waits for a node. Running: {on}; name one for what it keeps: {named}"
+
+
+def _explain_kind(case: Case, indices: Sequence[int], width: int) -> list[str]:
     """Lines about the first of several pods that are alike, and who the others are."""
     lines = explain_pod(case, indices[0], width)
     others = tuple(case.world.pods.key(index) for index in indices[1:])
@@ -267,30 +334,56 @@ def explain_pods(case: Case, indices: Sequence[int], width: int) -> list[str]:
     return lines
 
 
+def _explain_shape(case: Case, kinds: Sequence[Sequence[int]], width: int) -> list[str]:
+    """Lines about pods of one shape that stand differently."""
+    pods = case.world.pods
+    first = pods[kinds[0][0]]
+    labels = tuple(dict.fromkeys(owner_label(pods.key(index)) for kind in kinds for index in kind))
+    number = sum(map(len, kinds))
+    lines = paragraph(f"{count(number, 'pod')} {listed(labels, NAMES_SHOWN)}: {_requests(case, first)}", width, 0)
+    for kind in kinds:
+        names = listed(tuple(pods.key(index) for index in kind), NAMES_SHOWN)
+        lines += paragraph(f"{count(len(kind), 'pod')}: {names}", width, 0)
+        lines += [f"  {line}" for line in _waiting(case, kind[0], max(0, width - 2))]
+    return [*lines, *_placing(case, first.shape, width)]
+
+
 def explain_pod(case: Case, index: int, width: int) -> list[str]:
     """Lines about one pod of the World."""
-    pods = case.world.pods
-    pod = pods[index]
-    shape = case.world.pod_shapes[pod.shape]
-    lines = paragraph(f"pod {pod.key}: {pod.phase}, requests {_amounts(shape.requests)}, priority {shape.priority}", width, 0)
-    line = next((line for line in case.plan.pods if line.pod == pod.key), None)
-    if line is not None:
-        return [*lines, *_pending(line, width), *_placing(case, pod.shape, width)]
+    pod = case.world.pods[index]
+    lines = paragraph(f"pod {pod.key}: {_requests(case, pod)}", width, 0)
     if pod.finished:
         return [*lines, *paragraph("it has finished: it needs no place and keeps no node", width, 0)]
     if pod.node >= 0:
         return [*lines, *_bound(case, pod.key, case.world.nodes[pod.node].name, width)]
     if pod.unknown_node:
         return [*lines, *paragraph(f"it is bound to node {pod.unknown_node}, which the snapshot does not hold", width, 0)]
+    return [*lines, *_waiting(case, index, width), *_placing(case, pod.shape, width)]
+
+
+def _requests(case: Case, pod: Pod) -> str:
+    shape = case.world.pod_shapes[pod.shape]
+    return f"{pod.phase}, requests {_amounts(shape.requests)}, priority {shape.priority}"
+
+
+def _waiting(case: Case, index: int, width: int) -> list[str]:
+    """What this plan does for a pod without a node, but for what nodes say to it."""
+    pod = case.world.pods[index]
+    line = next((line for line in case.plan.pods if line.pod == pod.key), None)
+    if line is not None:
+        told = frozenset[str]() if case.state().modelled(pod.shape) else frozenset(group.name for group in case.asked_groups())
+        return _pending(line, told, width)
     why = "its scheduling gates are closed" if pod.gated else "it is terminating" if pod.deletion_seconds else "it is no demand"
-    return [*lines, *paragraph(f"{why}, so no node is added for it", width, 0), *_placing(case, pod.shape, width)]
+    return paragraph(f"{why}, so no node is added for it", width, 0)
 
 
-def _pending(line: PodLine, width: int) -> list[str]:
+def _pending(line: PodLine, groups: frozenset[str], width: int) -> list[str]:
+    """The outcome with its reasons, but for what a new node of `groups` says: that is told below."""
     where = line.node or line.group
     lines = paragraph(f"outcome: {outcome_words(line.outcome)}" + (f" ({where})" if where else ""), width, 0)
     for reason in line.reasons:
-        lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
+        if reason.code != GroupRejects.code or reason.data.get("group") not in groups:
+            lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
     return lines
 
 
@@ -303,7 +396,7 @@ def _bound(case: Case, key: str, node: str, width: int) -> list[str]:
         return lines + paragraph("nothing about it keeps the node", width, 0)
     lines += paragraph("it keeps the node:", width, 0)
     for blocker in own:
-        lines += paragraph(f"{blocker.code}: {blocker.message}", width, 2, "- ")
+        lines += paragraph(f"{blocker.message} [{blocker.code}]", width, 2, "- ")
     return lines
 
 
@@ -365,7 +458,7 @@ def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> lis
 
 
 def _pod_said(verdict: Sequence[Rejection]) -> str:
-    return "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
+    return "; ".join(f"{rejection.message} [{rejection.plugin}]" for rejection in verdict)
 
 
 def _amounts(resources: Resources) -> str:
@@ -385,7 +478,7 @@ class UnknownSubjectError(Exception):
 def explained_lines(case: Case, what: str, subject: str, width: int) -> list[str]:
     """The answer as lines of at most `width` characters (0: as long as they are). Raises `UnknownSubjectError`."""
     if what == "pod":
-        return explain_pods(case, _pods(case, subject), width)
+        return explain_pods(case, subject, _pods(case, subject), width)
     if what == "node":
         return explain_node(case, _node(case, subject), width)
     if what == "group":
@@ -397,8 +490,18 @@ def explained(case: Case, what: str, subject: str) -> ExplanationDocument:
     """The answer as values. Raises `UnknownSubjectError`."""
     plan = case.plan
     pod = node = group = value = None
+    more: tuple[PodExplanation, ...] = ()
+    running = 0
     if what == "pod":
-        pod = pod_findings(case, _pods(case, subject))
+        indices = _pods(case, subject)
+        kinds = _kinds(case, indices)
+        if len(kinds.waiting) > _MOST_KINDS or (
+            not kinds.waiting and len(kinds.running) > 1 and not _alike_running(case, kinds.running)
+        ):
+            raise _several("pod", subject, [case.world.pods.key(index) for index in indices])
+        pod = pod_findings(case, kinds.first or indices)
+        more = tuple(pod_findings(case, kind) for kind in kinds.waiting[1:])
+        running = len(kinds.running) if kinds.waiting else 0
     elif what == "node":
         node = node_findings(case, _node(case, subject))
     elif what == "group":
@@ -407,8 +510,9 @@ def explained(case: Case, what: str, subject: str) -> ExplanationDocument:
         name, _, path = _chosen(what, subject, value_names(case)).rpartition("/")
         value = ValueExplanation(group=name, effective=effective_value(case.group(name), path))
     return ExplanationDocument(
-        what=what, now=plan.now, cluster=plan.cluster, policy=plan.policy, pod=pod, node=node, group=group, value=value
-    )
+        what=what, now=plan.now, cluster=plan.cluster, policy=plan.policy, pod=pod, node=node, group=group, value=value,
+        more_pods=more, running_pods=running,
+    )  # fmt: skip
 
 
 def _node(case: Case, subject: str) -> str:
@@ -420,16 +524,14 @@ def _group(case: Case, subject: str) -> str:
 
 
 def _pods(case: Case, subject: str) -> list[int]:
-    """The pod that is meant; several when all that are meant are alike."""
+    """The pod that is meant, or all that begin so."""
     pods = case.world.pods
     keys = {key: index for index in range(len(pods)) if case.chosen.about_pod(key := pods.key(index))}
+    if not subject:
+        raise _several("pod", subject, list(keys))
     named = [(key if "/" in subject else key.partition("/")[2], index) for key, index in keys.items()]
     found = [index for name, index in named if name == subject]
     found = found or [index for name, index in named if name.startswith(subject)]
-    if len(found) > 1 and alike(case, found):
-        return found
-    if len(found) > 1:
-        raise _several("pod", subject, [pods.key(index) for index in found])
     if found:
         return found
     chosen = _chosen("pod", subject, [name for name, _ in named])
