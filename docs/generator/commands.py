@@ -5,6 +5,7 @@ from copy import copy
 import click
 
 from reconciler.cli.main import COMMANDS, cli
+from reconciler.cli.outputs.grouped_help import ALL
 
 _WIDTH = 100
 
@@ -24,5 +25,6 @@ def commands_page() -> str:
         command.add_help_option = False
         top = click.Context(cli, info_name="reconciler")
         context = click.Context(command, info_name=name, parent=top, terminal_width=_WIDTH, max_content_width=_WIDTH)
+        context.meta[ALL] = True
         text += f"\n## {name}\n\n{COMMANDS[name][1]}\n\n```text\n{command.get_help(context)}\n```\n"
     return text

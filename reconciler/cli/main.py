@@ -7,31 +7,39 @@ from collections.abc import Sequence
 import click
 
 from reconciler import __version__
+from reconciler.cli.outputs.grouped_help import GroupedCommand
 
 # name -> (module below reconciler.cli.commands, one line for the list of commands): the list is printed without importing any.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "example": ("example", "Write an example to try the other commands on: a policy, a cluster, a trace."),
-    "init": ("init", "Write a first policy, mode Observe, from what is there."),
+    "example": ("example", "Write an example to try the other commands on."),
+    "init": ("init", "Write a first policy in mode Observe from what exists."),
     "import": ("import_", "Convert another autoscaler's settings to a policy."),
-    "validate": ("validate", "Check policy files: every problem with file:line:column, caret and hint."),
-    "plan": ("plan", "Show what would be done, and why, for one policy and one cluster."),
-    "preview": ("preview", "What a policy change does: two revisions or directories, one cluster."),
-    "previewer": ("previewer", "Preview open pull requests inside the cluster, and keep a comment on each."),
-    "bounds": ("bounds", "Render what admission policies hold our account to: ranges, takeovers, evictions."),
-    "apply": ("apply", "Carry out a saved plan; refuse what is stale, by name of what moved."),
-    "explain": ("explain", "Everything that led to one outcome: a pod, a node, a group, a value."),
-    "fit": ("fit", "For each pending pod and node: does it fit, and every scheduler plugin that says no."),
-    "drain-report": ("drain_report", "Which nodes could be drained at which threshold, and what keeps the others."),
-    "doctor": ("doctor", "Which build runs, and what is worth mending in a cluster."),
-    "snapshot": ("snapshot", "Capture a live cluster as files that the other commands read."),
-    "hold": ("hold", "Leave groups alone for a while, with a reason; or end that."),
-    "handover": ("handover", "How a target comes from another autoscaler, or goes back: steps, and which are done."),
-    "status": ("status", "What the loop of a policy last did, who leads, what is held and what drains."),
-    "run": ("run", "The loop; with --simulate on the embedded cluster."),
-    "simulate": ("simulate", "Demand of the past under one policy or two: how long pods wait, what nodes cost."),
+    "validate": ("validate", "Check policy files; every problem with file:line:column."),
+    "plan": ("plan", "Show what would be done for a policy and a cluster, and why."),
+    "preview": ("preview", "Show what a change of the policy does to a cluster."),
+    "previewer": ("previewer", "Preview open pull requests, and keep a comment on each."),
+    "bounds": ("bounds", "Render the admission policies that bound our account."),
+    "apply": ("apply", "Carry out a saved plan; refuse what is stale."),
+    "explain": ("explain", "Explain one pod, node, group or value."),
+    "fit": ("fit", "Show on which nodes pending pods fit, and what rejects them."),
+    "drain-report": ("drain_report", "Show which nodes could be drained at which threshold."),
+    "doctor": ("doctor", "Show the build, and what to fix in a cluster."),
+    "snapshot": ("snapshot", "Capture a live cluster as files for the other commands."),
+    "hold": ("hold", "Hold groups for a while, with a reason; or release them."),
+    "handover": ("handover", "Show the steps from another autoscaler to us, or back."),
+    "status": ("status", "Show who leads, the last plan, holds and drains."),
+    "run": ("run", "Run the loop; with --simulate on the embedded cluster."),
+    "simulate": ("simulate", "Replay past demand under one policy or two."),
     "schema": ("schema", "Print the JSON Schemas, the CRDs or the reference table."),
     "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }
+COMMAND_GROUPS = {
+    "Try": ("example", "init", "validate", "plan", "explain", "fit", "simulate"),
+    "Review": ("preview", "previewer", "drain-report", "schema"),
+    "Operate": ("run", "status", "hold", "apply", "doctor", "snapshot", "bounds", "completion"),
+    "Migrate": ("import", "handover"),
+}
+"""What somebody wants -> the commands for it."""
 
 
 _COLOR = "color"
@@ -70,7 +78,7 @@ class LazyGroup(click.Group):
             raise TypeError(f"reconciler.cli.commands.{cmd_name}.command is no click command")
         if all(parameter.name != _COLOR for parameter in command.params):
             command.params.append(_color_option())
-        return command
+        return GroupedCommand.of(command)
 
     def invoke(self, ctx: click.Context) -> object:
         """As click does; a pipe whose reader went away is told apart from a failure."""
@@ -87,9 +95,11 @@ class LazyGroup(click.Group):
             raise ReaderGoneError from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, from the table."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        """The list of commands by what they are for, from the table."""
+        widest = max(map(len, COMMANDS))
+        for heading, names in COMMAND_GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(widest), COMMANDS[name][1]) for name in names])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with a did-you-mean for a wrong name."""

@@ -69,7 +69,7 @@ def test_another_namespace_reaches_every_object(tmp_path: Path) -> None:
 def test_the_arguments_are_those_of_the_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every option that the Deployment gives is one that `reconciler run` has."""
     with pytest.raises(SystemExit):
-        main(["run", "--help"])
+        main(["run", "--help-all"])
     known = capsys.readouterr().out
     (container,) = deployment(overlay(name))["spec"]["template"]["spec"]["containers"]
     command, *options = container["args"]

@@ -72,7 +72,7 @@ def test_kustomize_and_helm_give_equal_objects(tmp_path: Path) -> None:
 def test_the_arguments_are_those_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every option is one that `reconciler previewer` has, and the probes ask where it listens."""
     with pytest.raises(SystemExit):
-        main(["previewer", "--help"])
+        main(["previewer", "--help-all"])
     known = capsys.readouterr().out
     only = container(with_component("observe", "previewer", tmp_path))
     command, *options = only["args"]

@@ -61,19 +61,24 @@ def command(
     prints the whole line. It counts once: a plan that was carried out finds nothing any more that it was bound to.
 
     \b
-      Reconciler-Approve: policy=sha256:… plan=sha256:… cluster=prod until=2026-12-01T00:00:00Z nodes<=5 evictions<=20
+      Reconciler-Approve: policy=sha256:… plan=sha256:… cluster=prod
+        until=2026-12-01T00:00:00Z nodes<=5 evictions<=20
 
     Whoever can write a commit can write that trailer: it counts only from a commit that one of the keys of --allowed-signers or
     --gpg-keys signed, unless --any-author says otherwise.
 
     \b
     Examples:
-      reconciler plan --context prod --out plan.json && reconciler apply plan.json --context prod
+      reconciler plan --context prod --out plan.json \\
+        && reconciler apply plan.json --context prod
       reconciler plan --cluster snapshot/ --out plan.json
       reconciler apply plan.json --cluster snapshot/ --simulate
-      reconciler apply plan.json --cluster snapshot/ --simulate --require-plan 3 --approved-by HEAD --any-author
-      reconciler apply plan.json --context prod --require-plan 3 --approved-by HEAD --allowed-signers ~/approvers
-      reconciler apply plan.json --cluster snapshot/ --simulate -o json | jq '.actions[] | select(.state != "Done")'
+      reconciler apply plan.json --cluster snapshot/ --simulate --require-plan 3 \\
+        --approved-by HEAD --any-author
+      reconciler apply plan.json --context prod --require-plan 3 \\
+        --approved-by HEAD --allowed-signers ~/approvers
+      reconciler apply plan.json --cluster snapshot/ --simulate -o json \\
+        | jq '.actions[] | select(.state != "Done")'
     """
     import time
 

@@ -77,8 +77,10 @@ def command(
     Examples:
       reconciler bounds --policy policies/ --out bounds.yaml
       reconciler bounds --policy policies/ --cluster snapshot/ --check bounds.yaml
-      reconciler bounds --policy policies/ --context prod | kubectl apply --server-side -f -
-      reconciler bounds --apply --git https://git.example.org/policies.git --path clusters/prod --name prod
+      reconciler bounds --policy policies/ --context prod \\
+        | kubectl apply --server-side -f -
+      reconciler bounds --apply --git https://git.example.org/policies.git \\
+        --path clusters/prod --name prod
     """
     from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.cli.inputs.log_lines import LogChoice

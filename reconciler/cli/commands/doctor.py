@@ -54,7 +54,8 @@ def command(
       reconciler doctor
       reconciler doctor --context prod --policy policies/ --mode Enforce
       reconciler doctor --policy policies/ --cluster snapshot/
-      reconciler doctor --context prod -o json | jq '.checks[] | select(.state != "Pass")'
+      reconciler doctor --context prod -o json \\
+        | jq '.checks[] | select(.state != "Pass")'
     """
     import platform
 

@@ -20,7 +20,8 @@ def command(directory: Path, *, force: bool) -> None:
     \b
     Examples:
       reconciler example && reconciler plan --cluster examples/quickstart
-      reconciler example try-it && cd try-it && reconciler run --simulate examples/scenarios/burst-and-fall.yaml
+      reconciler example try-it && cd try-it \\
+        && reconciler run --simulate examples/scenarios/burst-and-fall.yaml
     """
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.packaged.example import OverwriteError, unpack

@@ -54,12 +54,15 @@ def command(
     \b
     Examples:
       reconciler explain pod batch/giant-0 --context prod
-      kubectl -n reconciler port-forward deploy/reconciler 8080 & reconciler explain group general-a --live http://localhost:8080
+      kubectl -n reconciler port-forward deploy/reconciler 8080 &
+      reconciler explain group general-a --live http://localhost:8080
       reconciler explain pod batch/giant-0 --cluster snapshot/ --group 'gpu-*'
       reconciler explain node general-a-x7k2p --cluster snapshot/
       reconciler explain group general-a --policy policies/ --cluster snapshot/
-      reconciler explain value general-a/scaleDown.unneededTime --cluster snapshot/
-      reconciler explain node general-a-x7k2p --cluster snapshot/ -o json | jq .node.decision.blockers
+      reconciler explain value general-a/scaleDown.unneededTime \\
+        --cluster snapshot/
+      reconciler explain node general-a-x7k2p --cluster snapshot/ -o json \\
+        | jq .node.decision.blockers
     """
     import sys
 

@@ -69,7 +69,8 @@ def command(
       reconciler fit --context prod
       reconciler fit --cluster snapshot/
       reconciler fit --cluster snapshot/ 'batch/giant-*' --node 'gpu-*'
-      reconciler fit --cluster snapshot/ -o json | jq '.pods[] | select(all(.nodes[]; .fits | not)).pod'
+      reconciler fit --cluster snapshot/ -o json \\
+        | jq '.pods[] | select(all(.nodes[]; .fits | not)).pod'
     """
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_cluster

@@ -41,7 +41,8 @@ def command(
     Examples:
       reconciler handover openshift worker-a --policy policies/ --context prod
       reconciler handover openshift worker-a --back --context prod
-      reconciler handover openshift prod-worker-a --cluster examples/openshift/cluster
+      reconciler handover openshift prod-worker-a \\
+        --cluster examples/openshift/cluster
     """
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_inputs

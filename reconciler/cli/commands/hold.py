@@ -53,7 +53,8 @@ def command(
     \b
     Examples:
       reconciler hold general-a --reason "recovering node h100-3" --until 2h
-      reconciler hold --all --reason "change freeze" --until 2026-12-24T00:00:00Z --context prod
+      reconciler hold --all --reason "change freeze" \\
+        --until 2026-12-24T00:00:00Z --context prod
       reconciler hold general-a --release
     """
     import time

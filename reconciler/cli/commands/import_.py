@@ -29,11 +29,15 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
 
     \b
     Examples:
-      kubectl -n kube-system get deploy cluster-autoscaler -o yaml > ca.yaml && reconciler import ca.yaml
+      kubectl -n kube-system get deploy cluster-autoscaler -o yaml > ca.yaml \\
+        && reconciler import ca.yaml
       reconciler import ca.yaml priority-expander.yaml --out policies/ --name prod
-      helm get values cluster-autoscaler -n kube-system -o yaml > values.yaml && reconciler import values.yaml --out policies/
-      oc get clusterautoscaler,machineautoscaler -A -o yaml > openshift.yaml && reconciler import openshift.yaml --out policies/
-      kubectl get nodepools -o yaml > nodepools.yaml && reconciler import nodepools.yaml --out policies/
+      helm get values cluster-autoscaler -n kube-system -o yaml > values.yaml \\
+        && reconciler import values.yaml --out policies/
+      oc get clusterautoscaler,machineautoscaler -A -o yaml > openshift.yaml \\
+        && reconciler import openshift.yaml --out policies/
+      kubectl get nodepools -o yaml > nodepools.yaml \\
+        && reconciler import nodepools.yaml --out policies/
       reconciler import cluster.eksctl.yaml --out policies/
     """
     import time

@@ -37,7 +37,8 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
     \b
     Examples:
       reconciler init --context prod
-      reconciler init --context prod --out clusters/prod --name prod && reconciler plan --policy clusters/prod --context prod
+      reconciler init --context prod --out clusters/prod --name prod \\
+        && reconciler plan --policy clusters/prod --context prod
     """
     import time
 

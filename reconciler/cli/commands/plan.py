@@ -62,7 +62,8 @@ def command(
       reconciler plan
       reconciler plan --policy policies/ --context prod
       reconciler plan --cluster snapshot/
-      reconciler plan --policy policies/ --cluster snapshot.json.gz --now 2026-11-21T18:00:00Z
+      reconciler plan --policy policies/ --cluster snapshot.json.gz \\
+        --now 2026-11-21T18:00:00Z
       reconciler plan --cluster snapshot/ --group 'gpu-*' --pod-namespace batch
       reconciler plan --cluster snapshot/ -o markdown > comment.md
       reconciler plan --cluster snapshot/ -o html > plan.html

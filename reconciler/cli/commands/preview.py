@@ -101,14 +101,22 @@ def command(
     \b
     Examples:
       reconciler preview --base origin/main --head HEAD --cluster snapshot/
-      reconciler preview --base origin/main --head-dir policies/ --cluster snapshot/
-      reconciler preview --base v1.4 --head v1.5 --path clusters/prod --cluster snapshot/ -o markdown
-      reconciler preview --base origin/main --cluster snapshot/ -o html > preview.html
+      reconciler preview --base origin/main --head-dir policies/ \\
+        --cluster snapshot/
+      reconciler preview --base v1.4 --head v1.5 --path clusters/prod \\
+        --cluster snapshot/ -o markdown
+      reconciler preview --base origin/main --cluster snapshot/ -o html \\
+        > preview.html
       reconciler preview --base origin/main --cluster snapshot/ --replay captures/
-      reconciler preview --base origin/main --cluster snapshot/ --replay examples/traces/pool-28.csv --until 24h
-      reconciler preview --base refs/remotes/origin/main --cluster-in-base snapshot --comment
-      reconciler preview --base refs/remotes/origin/main --cluster-ref refs/remotes/origin/snapshots --cluster-name prod --comment
-      reconciler preview --base-dir rendered/main --head-dir rendered/change --cluster snapshot/ --detailed-exitcode
+      reconciler preview --base origin/main --cluster snapshot/ \\
+        --replay examples/traces/pool-28.csv --until 24h
+      reconciler preview --base refs/remotes/origin/main \\
+        --cluster-in-base snapshot --comment
+      reconciler preview --base refs/remotes/origin/main \\
+        --cluster-ref refs/remotes/origin/snapshots --cluster-name prod \\
+        --comment
+      reconciler preview --base-dir rendered/main --head-dir rendered/change \\
+        --cluster snapshot/ --detailed-exitcode
     """
     import msgspec
 

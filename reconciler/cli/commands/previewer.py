@@ -77,10 +77,14 @@ def command(**given: object) -> int:
 
     \b
     Examples:
-      reconciler previewer --repository team/policies --git https://github.com/team/policies.git --token-file token \\
-        --git-password-file token --path clusters/prod --cluster-name prod --listen :8080
-      reconciler previewer --host gitlab --repository 42 --git https://gitlab.com/team/policies.git --token-file token \\
-        --git-password-file token --cluster-name prod --cluster snapshot.tar.gz --once
+      reconciler previewer --repository team/policies \\
+        --git https://github.com/team/policies.git --token-file token \\
+        --git-password-file token --path clusters/prod --cluster-name prod \\
+        --listen :8080
+      reconciler previewer --host gitlab --repository 42 \\
+        --git https://gitlab.com/team/policies.git --token-file token \\
+        --git-password-file token --cluster-name prod --cluster snapshot.tar.gz \\
+        --once
     """
     from reconciler.cli.inputs.remote_access import remote_access
     from reconciler.cli.processes.previewer_run import PreviewerChoice, run_previewer

@@ -131,12 +131,14 @@ def command(
     \b
     Examples:
       reconciler run --policy policies/ --context prod --read-only
-      reconciler run --git https://git.example.org/policies.git --path clusters/prod --name prod
+      reconciler run --git https://git.example.org/policies.git \\
+        --path clusters/prod --name prod
       reconciler run --custom-resources --namespace reconciler
       reconciler run --flux-source flux-system/policies --path clusters/prod
       reconciler run --simulate
       reconciler run --simulate examples/scenarios/burst-and-fall.yaml
-      reconciler run --simulate --cluster snapshot/ --policy policies/ --until 2h -o json
+      reconciler run --simulate --cluster snapshot/ --policy policies/ \\
+        --until 2h -o json
     """
     from reconciler.cli.inputs.source_choice import only_source, source_choice
     from reconciler.cli.outputs.failure import InputError

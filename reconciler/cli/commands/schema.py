@@ -32,7 +32,8 @@ def command(what: str) -> None:
     \b
     Examples:
       reconciler schema policy > policy.schema.json
-      head -1 policies/prod.yaml    # yaml-language-server: $schema=../policy.schema.json
+      head -1 policies/prod.yaml
+      # yaml-language-server: $schema=../policy.schema.json
       reconciler schema crds | kubectl apply --server-side -f -
       reconciler schema plan > plan.schema.json
       reconciler schema reference > policy.md

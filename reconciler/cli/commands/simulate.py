@@ -62,11 +62,16 @@ def command(
 
     \b
     Examples:
-      reconciler simulate --trace examples/traces/pool-28.csv --policy examples/traces/packed
-      reconciler simulate --trace examples/traces/pool-28.csv --policy examples/traces/packed --against examples/traces/spare
-      reconciler simulate --trace captures/ --policy policies/ --against changed/ -o markdown
-      reconciler simulate --trace curve.csv --cluster snapshot/ --alone --until 24h -o json
-      reconciler simulate --trace curve.csv --against changed/ -o html > replay.html
+      reconciler simulate --trace examples/traces/pool-28.csv \\
+        --policy examples/traces/packed
+      reconciler simulate --trace examples/traces/pool-28.csv \\
+        --policy examples/traces/packed --against examples/traces/spare
+      reconciler simulate --trace captures/ --policy policies/ \\
+        --against changed/ -o markdown
+      reconciler simulate --trace curve.csv --cluster snapshot/ --alone \\
+        --until 24h -o json
+      reconciler simulate --trace curve.csv --against changed/ -o html \\
+        > replay.html
     """
     from reconciler.cli.inputs.trace_files import read_replay_inputs
     from reconciler.cli.outputs.replay_bar import replay_bar

@@ -53,9 +53,12 @@ def command(
     \b
     Examples:
       reconciler snapshot --context prod --out snapshot/
-      reconciler snapshot --out snapshot/ --redact --salt-file salt --readable-policy policies/ --gzip --force
-      reconciler snapshot --context prod --out snapshot/ && reconciler plan --cluster snapshot/
-      reconciler snapshot --publish https://git.example.org/policies.git --cluster-name prod --git-password-file token
+      reconciler snapshot --out snapshot/ --redact --salt-file salt \\
+        --readable-policy policies/ --gzip --force
+      reconciler snapshot --context prod --out snapshot/ \\
+        && reconciler plan --cluster snapshot/
+      reconciler snapshot --publish https://git.example.org/policies.git \\
+        --cluster-name prod --git-password-file token
     """
     import msgspec
 
