@@ -27,10 +27,9 @@ def fit_json(fits: Iterable[PodFit]) -> Iterator[bytes]:
     yield b"]}\n"
 
 
-def fit_text(fits: Iterable[PodFit], fold: Fold, width: int, asked: Sequence[str] = ()) -> Iterator[str]:
+def fit_text(fits: Iterable[PodFit], fold: Fold, width: int) -> Iterator[str]:
     """A paragraph for pods of one owner with equal answers: where they fit, then the nodes that are alike in the plugins that
-    reject them, most frequent first. Pods that fit nowhere come first. `fold` says how much is told before it is counted,
-    `asked` which pods were asked about."""
+    reject them, most frequent first. Pods that fit nowhere come first. `fold` says how much is told before it is counted."""
     lots: dict[tuple[str, _Answer], list[str]] = {}
     known: tuple[tuple[NodeFit, ...], _Answer] | None = None
     for fit in fits:
@@ -38,8 +37,7 @@ def fit_text(fits: Iterable[PodFit], fold: Fold, width: int, asked: Sequence[str
             known = (fit.nodes, _answer(fit.nodes, fold))
         lots.setdefault((owner_label(fit.pod) if fold.lots else fit.pod, known[1]), []).append(fit.pod)
     if not lots:
-        called = f"No pending pod is called {listed(tuple(asked), fold.names)}; `*` and `?` in a name stand for what it may be."
-        yield from paragraph(called, width, 0) if asked else ("No pod is pending.",)
+        yield "No pod is pending."
         return
     pods = sum(len(names) for names in lots.values())
     nowhere = sum(len(names) for (_, answer), names in lots.items() if not answer.fits)

@@ -47,6 +47,19 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return (not self.nodes or _any_match(name, self.nodes)) and (not self.groups or _any_match(target, self.groups))
 
 
+def begun(world: World, asked: Asked) -> Asked:
+    """The same with each name of a pod that no pod has as the beginning of names. Patterns stay as they are."""
+    pods = world.pods
+    keys = [pods.key(pod) for pod in range(len(pods))] if any(map(_is_name, asked.pods)) else []
+    whole = {*keys, *(key.partition("/")[2] for key in keys)}
+    told = tuple(f"{name}*" if _is_name(name) and name not in whole else name for name in asked.pods)
+    return msgspec.structs.replace(asked, pods=told)
+
+
+def _is_name(pattern: str) -> bool:
+    return bool(pattern) and not any(character in pattern for character in "*?[")
+
+
 def targets_of_nodes(world: World) -> dict[str, str]:
     """Node -> the name of the target that its machine belongs to; nodes without one are left out."""
     return {machine.node: machine.target.name for machine in world.machines if machine.node and machine.target is not None}

@@ -13,7 +13,7 @@ from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.rendering.fit import fit_json, fit_text
 from reconciler.rendering.fold import EVERYTHING, Fold
-from reconciler.scheduling.fit import Asked, fit, targets_of_nodes
+from reconciler.scheduling.fit import Asked, begun, fit, targets_of_nodes
 from tests.builders import ClusterBuilder
 
 _POD = {
@@ -155,8 +155,6 @@ def test_plugins_are_the_same_with_and_without_messages() -> None:
 def test_nothing_pending() -> None:
     """An empty answer is said, not silent."""
     assert list(fit_text(fit(ClusterBuilder().world()), Fold(), 80)) == ["No pod is pending."]
-    (told,) = fit_text(fit(ClusterBuilder().world()), Fold(), 0, ("shop/web",))
-    assert told == "No pending pod is called shop/web; `*` and `?` in a name stand for what it may be."
 
 
 def test_equal_pods_are_told_once() -> None:
@@ -217,3 +215,54 @@ def test_only_nodes_of_groups() -> None:
     assert [node.node for node in found.nodes] == ["general-1", "general-2"]
     (found,) = fit(world, asked=Asked(groups=("general",), nodes=("*-2", "alone")))
     assert [node.node for node in found.nodes] == ["general-2"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("shop/web-1", ["shop/web-1"]),
+        ("web-1", ["shop/web-1"]),
+        ("shop/web", [f"shop/web-{number}" for number in (1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9)]),
+        ("web-1*", ["shop/web-1", "shop/web-10", "shop/web-11"]),
+        ("shop/", [*(f"shop/web-{number}" for number in (1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9)), "shop/zoo-1"]),
+        ("run", []),
+        ("other/web", []),
+        ("", []),
+    ],
+)
+def test_beginnings_of_names_as_explain_takes_them(asked: str, found: list[str]):
+    """A whole name stands for that pod alone, even if others begin so; a pattern for what it matches."""
+    cluster = ClusterBuilder()
+    cluster.node("n")
+    cluster.pods("web", 11)
+    cluster.pods("zoo", 1)
+    cluster.pods("run", 1, on="n")
+    world = cluster.world()
+    assert sorted(one.pod for one in fit(world, asked=begun(world, Asked(pods=(asked,))))) == found
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (
+            ["nobody"],
+            1,
+            "error: no pending pod begins with nobody; for a pod that has a node ask `reconciler explain pod NAME`\n",
+        ),
+        (["--namespace", "none"], 1, "error: no pod is pending in namespace none; "),
+        (["a", "--namespace", "none"], 1, "error: no pending pod begins with a in namespace none; "),
+        ([], 0, ""),
+    ],
+)
+def test_the_exit_code_says_whether_there_is_an_answer(
+    words: list[str], code: int, told: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Without one stdout is empty, and stderr says what to ask. That nothing is pending answers who asks for nothing special."""
+    for kind, items in (("Pod", []), ("Node", [_NODE])):
+        document = {"apiVersion": "v1", "kind": f"{kind}List", "items": items}
+        (tmp_path / f"{kind.lower()}s.json").write_text(json.dumps(document))
+    assert main_exit(["fit", "--cluster", str(tmp_path), "-o", form, *words]) == code
+    captured = capsys.readouterr()
+    assert captured.err.startswith(told)
+    assert bool(captured.out) is (code == 0)

@@ -62,16 +62,20 @@ def command(
 
     Pods without a node that are neither terminating nor finished, those held back by scheduling gates included. Verdicts
     are those of the filter plugins of kube-scheduler 1.36 in its default configuration. POD, `--namespace`, `--group` and
-    `--node` may hold `*` and `?`; a pod is named with its namespace or without.
+    `--node` may hold `*` and `?`; a pod is named with its namespace or without, or by the beginning of its name as in
+    `explain`. Exit code 1 when no pending pod is called so.
 
     \b
     Examples:
       reconciler fit --context prod
       reconciler fit --cluster snapshot/
+      reconciler fit --cluster snapshot/ batch/giant
       reconciler fit --cluster snapshot/ 'batch/giant-*' --node 'gpu-*'
       reconciler fit --cluster snapshot/ -o json \\
         | jq '.pods[] | select(all(.nodes[]; .fits | not)).pod'
     """
+    from itertools import chain
+
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_cluster
     from reconciler.cli.outputs.failure import EXIT_OK, InputError
@@ -79,22 +83,34 @@ def command(
     from reconciler.rendering.fit import fit_json, fit_text
     from reconciler.rendering.fold import EVERYTHING, Fold
     from reconciler.rendering.json_text import inert_json
-    from reconciler.scheduling.fit import Asked, fit, targets_of_nodes
+    from reconciler.scheduling.fit import Asked, begun, fit, targets_of_nodes
 
     with progress("reading cluster"):
         world = read_cluster(cluster_path, connection_choice(connection))
-    asked = Asked(pods=pods, namespaces=namespaces, nodes=nodes, groups=groups)
+    asked = begun(world, Asked(pods=pods, namespaces=namespaces, nodes=nodes, groups=groups))
     targets = targets_of_nodes(world)
     if (nodes or groups) and not any(asked.about_node(node.name, targets.get(node.name, "")) for node in world.nodes):
         of = f" of {' or '.join(groups)}" if groups else ""
         raise InputError(f"no node{of} of the cluster is called {' or '.join(nodes)}" if nodes else f"there is no node{of}")
+    found = fit(world, messages=output != "json", asked=asked)
+    first = next(found, None)
+    if first is None and (pods or namespaces):
+        raise InputError(_nobody(pods, namespaces))
+    fits = found if first is None else chain((first,), found)
     if output == "json":
         stream = sys.stdout.buffer
-        for piece in fit_json(fit(world, messages=False, asked=asked)):
+        for piece in fit_json(fits):
             stream.write(inert_json(piece.decode()).encode())
         stream.flush()
     else:
-        width = 0 if wide else text_width(sys.stdout)
-        for line in fit_text(fit(world, asked=asked), EVERYTHING if wide else Fold(), width, pods):
+        for line in fit_text(fits, EVERYTHING if wide else Fold(), 0 if wide else text_width(sys.stdout)):
             click.echo(line)
     return EXIT_OK
+
+
+def _nobody(pods: tuple[str, ...], namespaces: tuple[str, ...]) -> str:
+    """Why nothing is answered, and what to ask instead."""
+    named = f" begins with {' or '.join(pods)}" if pods else ""
+    where = f" in namespace {' or '.join(namespaces)}" if namespaces else ""
+    is_pending = "no pending pod" if named else "no pod is pending"
+    return f"{is_pending}{named}{where}; for a pod that has a node ask `reconciler explain pod NAME`"
