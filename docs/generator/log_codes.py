@@ -27,10 +27,10 @@ def log_codes_page() -> str:
         "the event. Codes are stable, sentences are not.\n\n## Lines\n\n"
         + table(["code", "level", "example of its message"], ((code(name), level, told) for name, level, told in lines))
         + "\n## Actions and removals\n\nEach outcome has a code: `result` repeats it, and `resultCode` says why. A line of text "
-        "begins with the code, the group and its sizes, and says what the loop does next: `ResizeRefused general-a 2 -> 5: "
+        "begins with the code, the group and its sizes. It says what the loop does next: `ResizeRefused general-a 2 -> 5: "
         "conflict with kubectl; retry in 10 s`.\n\n"
         + table(["action", *map(str, ResultState)], _outcomes())
-        + "\nTargets that wait for one cause, such as throttling, are one line, and `targets` names them; it comes again when "
+        + "\nTargets that wait for one cause, such as throttling, are one line, and `targets` names them. It comes again when "
         "the cause has ended in between. The end of a drain is "
         + " or ".join(code(f"Removal{state}") for state in RemovalState if state is not RemovalState.DRAINING)
         + ".\n\n## A policy source\n\n"

@@ -213,7 +213,7 @@ def _state(group: GroupStatus) -> str:
 
 
 def _known(group: GroupStatus) -> Iterator[str]:
-    """What the state of a group rests on, and what to do; nothing of groups that are as expected."""
+    """The evidence for the state of a group, and what to do. Empty for groups that are as expected."""
     if group.hold:
         yield f"hold: {group.hold}"
     elif group.held and group.why and not group.owner.by:

@@ -138,6 +138,15 @@ def test_the_whole_report_stays():
     assert 'id="live"' not in body
 
 
+@pytest.mark.parametrize(("kept", "told"), [({}, "for 20 s"), ({f"MachineDeployment prod/{LONG}": NOW - 7200}, "for 2 h")])
+def test_a_hold_may_be_older_than_the_process(kept: dict[str, int], told: str):
+    """What was kept of it counts, else when this process saw it first."""
+    busy = busy_loop()
+    page = LivePage(busy.figures, lambda: busy.last, lambda: busy.now, leader=lambda: "we lead", held_since=lambda: kept)
+    words = Words(page.routes()[0].answer(Request(method="GET", path="/", headers={})).body).of("attention")
+    assert f"{LONG}: held by kubectl {told}" in words
+
+
 def test_decisions_are_folded():
     """However many nodes one plan removes, it is a line a group and reason."""
     loop = BusyLoop().lead()

@@ -97,6 +97,18 @@ def test_what_could_not_be_written_is_written_by_the_next_turn() -> None:
     assert plan_in(state) is not None
 
 
+def test_since_when_a_target_is_held_survives_a_restart() -> None:
+    """The record that another process wrote says it; a group that is not held has no instant."""
+    state = Parts()
+    PlanRecorder(state).turned(_report(1000, HELD))
+    later = PlanRecorder(state)
+    assert later.held_since() == {}
+    later.turned(_report(5000, HELD))
+    assert later.held_since() == {TARGET: 1000}
+    later.turned(_report(6000, OURS))
+    assert later.held_since() == {}
+
+
 def test_next_step() -> None:
     """By what holds: a declaration is left out or taken over, a person's write ends by itself, a hold is released."""
     assert next_step(HELD).startswith("the policy takes it over first, spec.adoptFrom: [kubectl]; only then kubectl leaves")

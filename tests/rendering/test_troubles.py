@@ -60,7 +60,7 @@ def test_what_was_not_met_again_is_told_for_an_hour(age: int, number: int) -> No
 
 
 def test_another_size_that_meets_the_same_is_the_same_trouble() -> None:
-    """Since the first of them; another code begins anew."""
+    """Since the first of them; another code begins again."""
     first = msgspec.structs.replace(REFUSED, to=4, fate_seconds=NOW - 90, last_seconds=NOW - 40, times=2)
     (found,) = told(decisions=(first, REFUSED))
     assert (found.what, found.since_seconds, found.why) == (

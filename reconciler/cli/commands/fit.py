@@ -62,8 +62,8 @@ def command(
 
     Pods without a node that are neither terminating nor finished, those held back by scheduling gates included. Verdicts
     are those of the filter plugins of kube-scheduler 1.36 in its default configuration. POD, `--namespace`, `--group` and
-    `--node` may hold `*` and `?`; a pod is named with its namespace or without, or by the beginning of its name as in
-    `explain`. Exit code 1 when no pending pod is called so.
+    `--node` may hold `*` and `?`; a pod is named with its namespace or without. The beginning of a name is enough, as in
+    `explain`. Exit code 1 when no pending pod matches.
 
     \b
     Examples:

@@ -60,7 +60,7 @@ class GroupedCommand(click.Command):
         return sum(isinstance(parameter, click.Option) for parameter in self.params) > MOST_OPTIONS
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """One section a group; in a long command without the options that are seldom needed."""
+        """One section per group. A long command leaves out the options that few people need."""
         brief = self.is_long and not ctx.meta.get(ALL)
         left: list[click.Parameter] = []
         for heading, parameters in _grouped(self.get_params(ctx)):

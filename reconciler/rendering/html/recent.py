@@ -36,7 +36,7 @@ def line(
     value: Callable[[Sample], int | None],
     words: Callable[[int], str],
 ) -> Html:
-    """The line of one figure from six hours ago to `now_seconds`, with its lowest and highest value in `words`; nothing where
+    """The line of one figure from six hours ago to `now_seconds`, with its lowest and highest value in `words`. It is empty where
     no sample has a value."""
     begin = now_seconds // STEP_SECONDS - MOST + 1
     known = {sample.at_seconds // STEP_SECONDS - begin: found for sample in samples if (found := value(sample)) is not None}

@@ -43,8 +43,8 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What the loop knows beside its plan. `held_since` is by target, `backoffs` the end of each group's back-off; both in Unix
-    seconds."""
+    """What the loop knows in addition to its plan. `held_since` is by target, `backoffs` the end of each group's back-off. Both
+    are in Unix seconds."""
 
     now_seconds: int
     period_seconds: int
