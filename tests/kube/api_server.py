@@ -77,11 +77,14 @@ class FakeApiServer:
 
     def define(self, item: Object) -> None:
         """Serve the kind of a definition."""
-        spec = item["spec"]
+        spec, names = item["spec"], item["spec"]["names"]
         for version in spec["versions"]:
-            names = spec["names"]
-            found = Collection(group=spec["group"], kind=names["kind"], version=version["name"], plural=names["plural"])
-            self.kinds[found.path] = found
+            self.serve(f"/apis/{spec['group']}/{version['name']}/{names['plural']}", names["kind"])
+
+    def serve(self, path: str, kind: str) -> None:
+        """Serve a kind at `/apis/GROUP/VERSION/PLURAL`."""
+        _, _, group, version, plural = path.split("/")
+        self.kinds[path] = Collection(group=group, kind=kind, version=version, plural=plural)
 
     def put(self, path: str, body: Object) -> None:
         """Somebody writes the object, whatever its version and owners; what it says of its owners is kept."""
