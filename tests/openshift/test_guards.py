@@ -8,7 +8,7 @@ from tests.openshift.server import AUTOSCALERS, MACHINES, MARKS, SETS, TARGET, b
 
 
 def test_replicas_are_applied_alone() -> None:
-    """As a MachineSet of its group, under the resourceVersion that was read, by no other path."""
+    """As a MachineSet of its group, under the uid and the resourceVersion that were read, by no other path."""
     server = three()
     judged = bound(server, 2)
     assert provider(server).resize(TARGET, 5, judged).done
@@ -17,9 +17,18 @@ def test_replicas_are_applied_alone() -> None:
     assert body == {
         "apiVersion": f"{GROUP}/v1beta1",
         "kind": "MachineSet",
-        "metadata": {"name": "a", "namespace": NAMESPACE, "resourceVersion": judged.resource_version},
+        "metadata": {"name": "a", "namespace": NAMESPACE, "uid": "uid-1", "resourceVersion": judged.resource_version},
         "spec": {"replicas": 5},
     }
+
+
+def test_a_set_that_has_gone_is_not_made_anew() -> None:
+    """It is deleted between our look and our write: an apply would make one of replicas alone, whatever version it names."""
+    server = three()
+    judged = bound(server, 2)
+    server.between = lambda: server.remove(SETS)
+    result = provider(server).resize(TARGET, 5, judged)
+    assert (result.done, result.code, SETS in server.objects) == (False, WriteCode.NOT_FOUND, False)
 
 
 def test_a_marked_machine_bears_both_marks() -> None:
