@@ -22,7 +22,7 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from reconciler.kube.connection.api import ApiError, Cause, ContentType
+from reconciler.kube.connection.api import ApiError, Cause, ContentType, UnreachableError
 from reconciler.kube.connection.transport import FIELD_MANAGER
 from reconciler.kube.watching.collection import WORKLOAD, Collection
 from tests.kube.owned_fields import applied, updated
@@ -39,7 +39,8 @@ _SET_BY_SERVER = ("uid", "creationTimestamp", "deletionTimestamp")
 class FakeApiServer:
     """Objects by path. `sent` keeps every write: method, path, body; `reads` every read and watch.
 
-    A read below a path of `forbidden` is refused. A path of `refused` answers writes, and of `unreadable` reads, with that error.
+    A read below a path of `forbidden` is refused. A path of `refused` answers writes, and of `unreadable` reads, with that error;
+    `unreadable` also with bytes as they are.
     `between` is called before the next write, once; `before` with the path before every write is done. What they raise is the
     answer. Namespaces of `_NOWHERE` are missing. Lists are atomic to owners of fields.
     """
@@ -54,8 +55,10 @@ class FakeApiServer:
         self.sent: list[tuple[str, str, Any]] = []
         self.reads: list[tuple[str, dict[str, str]]] = []
         self.refused: dict[str, Exception] = {}
-        self.unreadable: dict[str, Exception] = {}
+        self.unreadable: dict[str, Exception | bytes] = {}
         self.forbidden: set[str] = set()
+        self.away = False
+        """Nobody answers."""
         self.between: Callable[[], None] | None = None
         self.before: Callable[[str], None] = lambda _: None
         self.kinds: dict[str, Collection] = {item.path: item for item in WORKLOAD}
@@ -125,6 +128,8 @@ class FakeApiServer:
         self._take_turns()
         with self._change:
             self._check(path)
+            if isinstance(damaged := self.unreadable.get(path), bytes):
+                return damaged
             if path == "/version":
                 return b'{"gitVersion":"v1.36.3"}'
             path = path.removesuffix("/status")
@@ -156,8 +161,10 @@ class FakeApiServer:
         return self.kinds.get(_IN_NAMESPACE.sub("", path))
 
     def _check(self, path: str) -> None:
-        if path in self.unreadable:
-            raise self.unreadable[path]
+        if self.away:
+            raise UnreachableError("gone")
+        if isinstance(fault := self.unreadable.get(path), Exception):
+            raise fault
         if path in self.forbidden:
             raise ApiError(403, "Forbidden", f"{path} is forbidden")
 
@@ -193,6 +200,8 @@ class FakeApiServer:
         self._take_turns()
         with self._change:
             self.sent.append((method, path, said))
+            if self.away:
+                raise UnreachableError("gone")
             self.before(path)
             if path in self.refused:
                 raise self.refused[path]
