@@ -206,6 +206,15 @@ def test_nothing_is_written_where_nothing_is_said() -> None:
     assert (kept.renew({}, "1"), len(server.sent)) == ((), 1)
 
 
+def test_an_object_that_has_gone_is_not_made_anew() -> None:
+    """It is deleted between our look and our write: nothing else of the installation would know the new one."""
+    server = Server()
+    server.between = lambda: server.remove(PATH)
+    with pytest.raises(BoundsError, match="409 Conflict"):
+        KeptBounds(server, "reconciler").renew({KEY: "1-5"}, "1")
+    assert PATH not in server.objects
+
+
 @pytest.mark.parametrize(("fault", "said"), [
     (ApiError(404, "NotFound", "not there"), "it is installed with the admission policies"),
     (ApiError(403, "Forbidden", "not yours"), "not yours"),
