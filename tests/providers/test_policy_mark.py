@@ -1,71 +1,64 @@
 """The mark that says which policy writes a target comes before the write, so that no other policy writes beside it."""
 
-from collections.abc import Mapping
 from typing import Any
-
-import msgspec
 
 from reconciler.kube.connection.api import ApiError, ContentType
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets, ClusterApiVersion
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
+from tests.kube.api_server import FakeApiServer
 from tests.values import machine_deployment
 
 GENERAL = machine_deployment("general")
 MARK = "reconciler.dev/policy"
 
 
-class Server:
-    """A MachineDeployment of two replicas that nobody owns. `refuses` is the answer to the next write of metadata, before which
-    `meanwhile` has marked the object."""
+VERSION = ClusterApiVersion()
+PATH = VERSION.path(GENERAL.kind, "prod", GENERAL.name)
+
+
+class Server(FakeApiServer):
+    """A MachineDeployment of two replicas that nobody owns."""
 
     def __init__(self, mark: str = "") -> None:
-        self.annotations: dict[str, str] = {MARK: mark} if mark else {}
-        self.version = 7
-        self.refuses: ApiError | None = None
-        self.meanwhile = ""
-        self.writes: list[tuple[ContentType, Any]] = []
-
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        meta: dict[str, Any] = {"name": path.rpartition("/")[2], "namespace": "prod", "resourceVersion": str(self.version)}
-        if "/clusters/" in path:
-            return msgspec.json.encode({"metadata": meta, "spec": {}})
+        super().__init__()
+        self.put(VERSION.path("Cluster", "prod", "c"), {"metadata": {"name": "c", "namespace": "prod"}, "spec": {}})
         entry = {"manager": "manager", "operation": "Update", "fieldsV1": {"f:status": {}}}
-        meta |= {"generation": 3, "annotations": self.annotations, "managedFields": [entry]}
         spec = {"clusterName": "c", "replicas": 2, "selector": {}, "template": {"spec": {"clusterName": "c"}}}
-        return msgspec.json.encode({"metadata": meta, "spec": spec})
+        metadata = {"name": GENERAL.name, "namespace": "prod", "managedFields": [entry]}
+        self.put(PATH, {"metadata": metadata | {"annotations": {MARK: mark} if mark else {}}, "spec": spec})
+        self.version = int(self.objects[PATH]["metadata"]["resourceVersion"])
 
-    def write(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        *,
-        content_type: ContentType = ContentType.JSON,
-        query: Mapping[str, str] | None = None,
-    ) -> bytes:
-        assert isinstance(body, dict)
-        if content_type is ContentType.MERGE_PATCH and self.refuses is not None:
-            if self.meanwhile:
-                self.annotations = {MARK: self.meanwhile}
-                self.version += 1
-            refusal, self.refuses = self.refuses, None
+    @property
+    def annotations(self) -> dict[str, str]:
+        return dict(self.objects[PATH]["metadata"]["annotations"])
+
+    @property
+    def writes(self) -> list[tuple[ContentType, Any]]:
+        return [(ContentType.APPLY if "apiVersion" in body else ContentType.MERGE_PATCH, body) for _, _, body in self.sent]
+
+    def refuses(self, refusal: ApiError, meanwhile: str = "") -> None:
+        """The next write, before which `meanwhile` has marked the object."""
+
+        def between() -> None:
+            if meanwhile:
+                item = self.objects[PATH]
+                self.put(PATH, item | {"metadata": item["metadata"] | {"annotations": {MARK: meanwhile}}})
             raise refusal
-        self.version += 1
-        self.annotations |= body["metadata"].get("annotations", {})
-        self.writes.append((content_type, body))
-        return msgspec.json.encode({"metadata": {"resourceVersion": str(self.version), "generation": 4}})
+
+        self.between = between
 
     def resize(self, **annotations: str) -> WriteResult:
-        targets = ClusterApiTargets(self, ClusterApiVersion())  # type: ignore[arg-type]
-        digest = judged_now(targets.read(GENERAL).facts).digest
-        bound = Bound(resource_version="7", replicas=2, owner_digest=digest, policy_digest="")
+        targets = ClusterApiTargets(self, VERSION)
+        facts = targets.read(GENERAL).facts
+        digest = judged_now(facts).digest
+        bound = Bound(resource_version=facts.resource_version, replicas=2, owner_digest=digest, policy_digest="")
         return targets.resize(GENERAL, 5, bound, {MARK: "test", **annotations})
 
-    def versions(self) -> list[str]:
-        """The resourceVersion that each write was made under."""
-        return [body["metadata"].get("resourceVersion", "") for _, body in self.writes]
+    def versions(self) -> list[int]:
+        """The resourceVersion that each write was made under, counted from the one that was read."""
+        return [int(body["metadata"]["resourceVersion"]) - self.version for _, body in self.writes]
 
 
 def test_the_first_write_marks_the_target_and_then_sizes_it() -> None:
@@ -73,7 +66,7 @@ def test_the_first_write_marks_the_target_and_then_sizes_it() -> None:
     server = Server()
     assert server.resize().done
     assert [kind for kind, _ in server.writes] == [ContentType.MERGE_PATCH, ContentType.APPLY]
-    assert (server.writes[0][1]["metadata"]["annotations"], server.versions()) == ({MARK: "test"}, ["7", "8"])
+    assert (server.writes[0][1]["metadata"]["annotations"], server.versions()) == ({MARK: "test"}, [0, 1])
 
 
 def test_a_target_that_bears_the_mark_is_sized_alone() -> None:
@@ -86,7 +79,7 @@ def test_a_target_that_bears_the_mark_is_sized_alone() -> None:
 def test_a_target_that_another_policy_marks_meanwhile_is_not_sized() -> None:
     """Its mark is met as a conflict; read again, the target is not as it was judged."""
     server = Server()
-    server.refuses, server.meanwhile = ApiError(409, "Conflict", "the object has been modified"), "other"
+    server.refuses(ApiError(409, "Conflict", "the object has been modified"), "other")
     assert server.resize().code == WriteCode.STALE
     assert (server.writes, server.annotations) == ([], {MARK: "other"})
 
@@ -94,6 +87,6 @@ def test_a_target_that_another_policy_marks_meanwhile_is_not_sized() -> None:
 def test_a_mark_that_is_forbidden_stops_no_write() -> None:
     """An admission rule of the user's own may allow replicas and no annotations."""
     server = Server()
-    server.refuses = ApiError(403, "Forbidden", "no annotations here")
+    server.refuses(ApiError(403, "Forbidden", "no annotations here"))
     assert server.resize().done
     assert server.writes[0][0] is ContentType.APPLY
