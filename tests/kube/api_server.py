@@ -39,10 +39,9 @@ _SET_BY_SERVER = ("uid", "creationTimestamp", "deletionTimestamp")
 class FakeApiServer:
     """Objects by path. `sent` keeps every write: method, path, body; `reads` every read and watch.
 
-    A read below a path of `forbidden` is refused. A path of `refused` answers writes, and of `unreadable` reads, with that error;
-    `unreadable` also with bytes as they are.
-    `between` is called before the next write, once; `before` with the path before every write is done. What they raise is the
-    answer. Namespaces of `_NOWHERE` are missing. Lists are atomic to owners of fields.
+    A read of a path in `forbidden` is refused. A path in `refused` answers writes, and one in `unreadable` reads, with that error
+    or with those bytes. `between` is called before the next write, once; `before` with the path before every write is done. What
+    they raise is the answer. Namespaces of `_NOWHERE` are missing.
     """
 
     def __init__(self) -> None:
@@ -54,7 +53,7 @@ class FakeApiServer:
         self.objects: dict[str, Object] = {}
         self.sent: list[tuple[str, str, Any]] = []
         self.reads: list[tuple[str, dict[str, str]]] = []
-        self.refused: dict[str, Exception] = {}
+        self.refused: dict[str, Exception | bytes] = {}
         self.unreadable: dict[str, Exception | bytes] = {}
         self.forbidden: set[str] = set()
         self.away = False
@@ -203,8 +202,10 @@ class FakeApiServer:
             if self.away:
                 raise UnreachableError("gone")
             self.before(path)
-            if path in self.refused:
-                raise self.refused[path]
+            if isinstance(refusal := self.refused.get(path), bytes):
+                return refusal
+            if refusal is not None:
+                raise refusal
             for name in _NOWHERE:
                 if f"/namespaces/{name}/" in path:
                     raise ApiError(404, "NotFound", f'namespaces "{name}" not found')

@@ -1,42 +1,17 @@
 """The mark that says which policy writes a target comes before the write, so that no other policy writes beside it."""
 
-from typing import Any
-
 from reconciler.kube.connection.api import ApiError, ContentType
-from reconciler.plan.plan import Bound
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets, ClusterApiVersion
 from reconciler.providers.contract import WriteCode, WriteResult
-from reconciler.providers.ownership_guard import judged_now
-from tests.kube.api_server import FakeApiServer
-from tests.values import machine_deployment
+from tests.providers.deployments import GENERAL, NOBODYS, PATH, DeploymentServer
 
-GENERAL = machine_deployment("general")
 MARK = "reconciler.dev/policy"
 
 
-VERSION = ClusterApiVersion()
-PATH = VERSION.path(GENERAL.kind, "prod", GENERAL.name)
-
-
-class Server(FakeApiServer):
-    """A MachineDeployment of two replicas that nobody owns."""
+class Server(DeploymentServer):
+    """Two replicas that nobody owns."""
 
     def __init__(self, mark: str = "") -> None:
-        super().__init__()
-        self.put(VERSION.path("Cluster", "prod", "c"), {"metadata": {"name": "c", "namespace": "prod"}, "spec": {}})
-        entry = {"manager": "manager", "operation": "Update", "fieldsV1": {"f:status": {}}}
-        spec = {"clusterName": "c", "replicas": 2, "selector": {}, "template": {"spec": {"clusterName": "c"}}}
-        metadata = {"name": GENERAL.name, "namespace": "prod", "managedFields": [entry]}
-        self.put(PATH, {"metadata": metadata | {"annotations": {MARK: mark} if mark else {}}, "spec": spec})
-        self.version = int(self.objects[PATH]["metadata"]["resourceVersion"])
-
-    @property
-    def annotations(self) -> dict[str, str]:
-        return dict(self.objects[PATH]["metadata"]["annotations"])
-
-    @property
-    def writes(self) -> list[tuple[ContentType, Any]]:
-        return [(ContentType.APPLY if "apiVersion" in body else ContentType.MERGE_PATCH, body) for _, _, body in self.sent]
+        super().__init__(2, NOBODYS, {MARK: mark} if mark else {})
 
     def refuses(self, refusal: ApiError, meanwhile: str = "") -> None:
         """The next write, before which `meanwhile` has marked the object."""
@@ -50,11 +25,7 @@ class Server(FakeApiServer):
         self.between = between
 
     def resize(self, **annotations: str) -> WriteResult:
-        targets = ClusterApiTargets(self, VERSION)
-        facts = targets.read(GENERAL).facts
-        digest = judged_now(facts).digest
-        bound = Bound(resource_version=facts.resource_version, replicas=2, owner_digest=digest, policy_digest="")
-        return targets.resize(GENERAL, 5, bound, {MARK: "test", **annotations})
+        return self.targets().resize(GENERAL, 5, self.bound(), {MARK: "test", **annotations})
 
     def versions(self) -> list[int]:
         """The resourceVersion that each write was made under, counted from the one that was read."""
@@ -81,7 +52,7 @@ def test_a_target_that_another_policy_marks_meanwhile_is_not_sized() -> None:
     server = Server()
     server.refuses(ApiError(409, "Conflict", "the object has been modified"), "other")
     assert server.resize().code == WriteCode.STALE
-    assert (server.writes, server.annotations) == ([], {MARK: "other"})
+    assert (server.writes, server.annotations()) == ([], {MARK: "other"})
 
 
 def test_a_mark_that_is_forbidden_stops_no_write() -> None:

@@ -4,47 +4,24 @@ from itertools import groupby
 
 import pytest
 
-from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval
-from tests.kube.api_server import FakeApiServer
+from tests.providers.deployments import GENERAL, MACHINES, MARK, PATH, VERSION, DeploymentServer
 
-GROUP = TargetRef(kind=MACHINE_DEPLOYMENT, namespace="prod", name="general")
-MARK = "cluster.x-k8s.io/delete-machine"
 STALE = ApiError(409, "Conflict", "the object has been modified")
 
 
-VERSION = ClusterApiVersion()
-PATH, MACHINES = VERSION.path(MACHINE_DEPLOYMENT, "prod", "general"), VERSION.path("Machine", "prod")
-
-
-class Server(FakeApiServer):
-    """A MachineDeployment of five replicas that we own, with Machines `m1` to `m5` of the nodes `n1` to `n5`."""
+class Server(DeploymentServer):
+    """Five replicas that we own."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.serve(f"/apis/{VERSION.api_version}/machinesets", "MachineSet")
-        entry = {"manager": "nodegroup-reconciler", "operation": "Apply", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
-        names = {"name": "general", "namespace": "prod", "generation": 4, "managedFields": [entry]}
-        self.put(PATH, {"metadata": names, "spec": {"replicas": 5}})
-        for one in range(1, 6):
-            metadata = {"name": f"m{one}", "namespace": "prod", "annotations": {}}
-            self.put(f"{MACHINES}/m{one}", {"metadata": metadata, "spec": {}, "status": {"nodeRef": {"name": f"n{one}"}}})
-
-    @property
-    def replicas(self) -> int:
-        return int(self.objects[PATH]["spec"]["replicas"])
-
-    def annotations(self, name: str) -> dict[str, str]:
-        found: dict[str, str] = self.objects[f"{MACHINES}/{name}"]["metadata"]["annotations"]
-        return found
+        super().__init__(5)
 
     def step(self, *numbers: int, floor: int = 0, marked: tuple[int, ...] = ()) -> list[TargetRemoval]:
         provider = ClusterApiProvider(self, VERSION, "test")
         leaving = (LeavingMachine(machine=f"m{one}", node=f"n{one}", marked=one in marked) for one in numbers)
-        return list(provider.step(GROUP, tuple(leaving), floor))
+        return list(provider.step(GENERAL, tuple(leaving), floor))
 
     @property
     def written(self) -> list[str]:
@@ -169,7 +146,8 @@ def test_somebody_who_resizes_while_machines_are_marked_ends_it() -> None:
 
     def resized(path: str) -> None:
         if path.endswith("/m2") and server.replicas == 5:
-            server.put(PATH, server.objects[PATH] | {"spec": {"replicas": 7}})
+            spec = server.objects[PATH]["spec"]
+            server.put(PATH, server.objects[PATH] | {"spec": spec | {"replicas": 7}})
 
     server.before = resized
     assert [one.state for one in server.step(1, 2)] == [RemovalState.FAILED] * 2
