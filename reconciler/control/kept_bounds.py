@@ -80,7 +80,7 @@ class KeptBounds:
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            # The uid keeps an apply for an object that has gone from making one that nothing else of the installation knows.
+            # The uid prevents that an apply creates an object that somebody has deleted. Nothing else would know the new one.
             "metadata": {
                 **self._about, "uid": found.metadata.uid, "resourceVersion": found.metadata.resource_version,
                 "annotations": {REVISION_MARK: revision},

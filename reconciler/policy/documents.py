@@ -216,9 +216,9 @@ class TargetSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
     namespace: str = ""
     name: str
     region: str = ""
-    # As whom AWS is asked, where the group is in another account. No other platform has a use for it, and the name is AWS's. It
-    # stays all the same: saved plans and approvals hold the digest of the policy, which covers every attribute of every group
-    # by its name. Under another one, or in a struct of the platform, every digest would be another.
+    # The role for AWS when the group is in another account. No other platform uses it, and the name is AWS's. It stays here
+    # because saved plans and approvals hold the digest of the policy. The digest covers each attribute of a group by its name,
+    # so another name or a struct of the platform would change every digest.
     role_arn: str = ""
 
 

@@ -58,8 +58,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     `attribute` is the struct attribute that the value feeds (empty: the children feed the struct of the parent, or the
     value is not kept). `default` is written as in YAML; None means that nothing applies when the key is left out. A row
     says it only where the type that it feeds does not: see `built_in`.
-    `cluster_autoscaler` is the flag that says the same there (empty: none does). `elsewhere` is what objects of platforms say for
-    it, by the key of the platform: each platform's `policy_keys` has its names, and no row of the table has any.
+    `cluster_autoscaler` is the flag of the Cluster Autoscaler for the same setting (empty: none). `elsewhere` maps the key of a
+    platform to the name on its objects. The names come from the platform's `policy_keys`, never from a row of the table.
     `minimum` and `maximum` bound integers, durations (in seconds) and the number of list items. `exactly_one_of` and
     `at_most_one_of` name children that exclude each other. `list_key` is the child that names an item of this list
     (unique), `unique` says that a list of scalars is a set. `pattern` is what a whole text must match. `constants` are attributes

@@ -26,9 +26,8 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
-    """What a platform's own objects say for settings of policies. `column` and `meaning` are for the reference. `names` are by
-    the path of the field, below `spec` of its document; below `defaults` and in windows a field has the name that it has in a
-    NodeGroup."""
+    """The names that a platform's own objects have for settings of policies. `column` and `meaning` are for the reference.
+    `names` maps the path of a field below `spec` to a name. Below `defaults` and in windows the path is that of a NodeGroup."""
 
     column: str
     meaning: str
@@ -42,8 +41,8 @@ class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     `experimental` says how far they were proven where that is not on the real platform (empty: it is). `controllers` are managers
     of its own that would write replicas again, each with what to do instead of adopting from it. `never_adopted` are names of
     what holds its targets whatever `adoptFrom` says, likewise. `balancing` is what `spec.balancing.presets` may name for its
-    nodes. `in_cloud`: its targets are kept by a service of a cloud and not by an API server. `elsewhere` are other names of
-    settings on its own objects (None: there are no others)."""
+    nodes. `in_cloud`: its targets are kept by a service of a cloud and not by an API server. `elsewhere` are the
+    names of settings on its own objects (None: they have none)."""
 
     target: Field
     discovery: Field | None = None

@@ -1,14 +1,14 @@
-"""What holds for every YAML text: bounds, aliases, tags, and what an unquoted scalar is. Read from parser events.
+"""The rules for every YAML text: bounds, aliases, tags, and what an unquoted scalar is.
 
-Events instead of the parser's own nodes keep three attacks out at once: nesting deep enough to overflow the C stack, aliases
-that grow to gigabytes, and constructors of any kind.
+Both readers take parser events instead of the parser's own nodes. This prevents three attacks: nesting that overflows the C
+stack, aliases that grow to gigabytes, and constructors of any kind.
 
-Two readers make values of the events, and what differs between them differs for a reason:
+The two readers differ for a reason:
 
-- `policy.reading.yaml_text` reads what people write, policies and the manifests beside them. It keeps the place of each value.
-  It also keeps both of two equal keys: whoever knows whose document that is reports them, and one of others is none of ours.
+- `policy.reading.yaml_text` reads what people write: policies, and the manifests next to them. It keeps the place of each value.
+  It keeps both of two equal keys, because only the owner of a document may report a mistake in it.
 - `cluster.snapshots.texts` reads what programs print, up to gigabytes in one text. It makes JSON and keeps no places. A
-  mistake there ends the reading, since no part of a damaged capture can be trusted.
+  mistake ends the reading, because no part of a damaged capture can be trusted.
 """
 
 import re
@@ -36,8 +36,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opened(Generic[T]):
-    """A collection that is being read: `items` are its values so far, of a mapping keys and values in turn. `keys`: those that
-    whoever judges keys has put there."""
+    """A collection that is being read. `items` are its values so far; in a mapping, keys and values alternate. `keys` are for a
+    reader that judges keys."""
 
     __slots__ = ("anchor", "event", "items", "keys", "levels", "mapping", "values_before")
 
@@ -82,7 +82,7 @@ class YamlReader(Generic[T]):
         raise NotImplementedError
 
     def read(self, text: str | bytes, loader: Loader = LOADER) -> None:
-        """Read up to the end, or to the first fault that ends the reading. Raises `yaml.YAMLError` for what is no YAML."""
+        """Read up to the end, or to the first fault that ends the reading. Raises `yaml.YAMLError` for invalid YAML."""
         for event in yaml.parse(text, Loader=loader):
             if not self._take(event):
                 break

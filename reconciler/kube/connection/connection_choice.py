@@ -103,7 +103,7 @@ def _in_files(paths: list[str], context: str | None) -> Choice:
 def kubeconfig_content(path: Path) -> dict[str, Any]:
     """A kubeconfig file as it is written. Raises `ConnectionConfigError`.
 
-    It belongs to whoever runs this, and names the programs to run: the parser's own safe loader reads it, and no bound of ours.
+    It belongs to the user and names programs to run. The parser's own safe loader reads it, without bounds of ours.
     """
     try:
         content = yaml.load(path.read_bytes(), LOADER)  # noqa: S506 - a safe loader

@@ -256,7 +256,7 @@ class MachineTargets:
         return Reading(facts, reading.body)
 
     def _apply(self, reading: Reading, replicas: int, emptied: str = "") -> WriteResult:
-        """The uid keeps an apply for a target that has gone from making a new one. The resourceVersion does not (measured on
+        """The uid prevents that an apply creates a target that somebody has deleted. The resourceVersion does not (measured on
         kube-apiserver 1.36). An apply takes away what an earlier one of ours has set and it does not name: a mark that is there
         stays as long as machines may go by it."""
         facts = reading.facts
