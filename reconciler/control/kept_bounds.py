@@ -26,6 +26,7 @@ class BoundsError(Exception):
 
 
 class _Meta(msgspec.Struct, rename="camel"):
+    uid: str = ""
     resource_version: str = ""
     annotations: dict[str, str] | None = None
 
@@ -79,9 +80,10 @@ class KeptBounds:
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            # The version keeps an apply for an object that has gone from making one that nothing else of the installation knows.
+            # The uid prevents that an apply creates an object that somebody has deleted. Nothing else would know the new one.
             "metadata": {
-                **self._about, "resourceVersion": found.metadata.resource_version, "annotations": {REVISION_MARK: revision},
+                **self._about, "uid": found.metadata.uid, "resourceVersion": found.metadata.resource_version,
+                "annotations": {REVISION_MARK: revision},
             },
             "data": dict(data),
             "binaryData": parts,

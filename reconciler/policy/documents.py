@@ -216,6 +216,9 @@ class TargetSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
     namespace: str = ""
     name: str
     region: str = ""
+    # The role for AWS when the group is in another account. No other platform uses it, and the name is AWS's. It stays here
+    # because saved plans and approvals hold the digest of the policy. The digest covers each attribute of a group by its name,
+    # so another name or a struct of the platform would change every digest.
     role_arn: str = ""
 
 

@@ -41,19 +41,6 @@ class Kind(StrEnum):
     OPAQUE = "Opaque"  # accepted and not read: what API servers add
 
 
-class Equivalents(msgspec.Struct, frozen=True, kw_only=True):
-    """The same setting elsewhere; empty where there is none.
-
-    A Cluster Autoscaler flag, a field of OpenShift's ClusterAutoscaler or MachineAutoscaler, an annotation on a Cluster
-    API object, a tag on an Auto Scaling group.
-    """
-
-    cluster_autoscaler: str = ""
-    openshift: str = ""
-    cluster_api: str = ""
-    auto_scaling_group: str = ""
-
-
 class Loosens(StrEnum):
     """Which change of a value lets more be written, removed or evicted. For a choice it is the word to which a change loosens."""
 
@@ -71,6 +58,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     `attribute` is the struct attribute that the value feeds (empty: the children feed the struct of the parent, or the
     value is not kept). `default` is written as in YAML; None means that nothing applies when the key is left out. A row
     says it only where the type that it feeds does not: see `built_in`.
+    `cluster_autoscaler` is the flag of the Cluster Autoscaler for the same setting (empty: none). `elsewhere` maps the key of a
+    platform to the name on its objects. The names come from the platform's `policy_keys`, never from a row of the table.
     `minimum` and `maximum` bound integers, durations (in seconds) and the number of list items. `exactly_one_of` and
     `at_most_one_of` name children that exclude each other. `list_key` is the child that names an item of this list
     (unique), `unique` says that a list of scalars is a set. `pattern` is what a whole text must match. `constants` are attributes
@@ -91,7 +80,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     minimum: int | None = None
     maximum: int | None = None
     pattern: str = ""
-    equivalents: Equivalents = Equivalents()
+    cluster_autoscaler: str = ""
+    elsewhere: Mapping[str, str] = {}
     item: "Field | None" = None
     children: tuple["Field", ...] = ()
     exactly_one_of: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ The structs of `documents` are the truth about values; this tree says how they a
 every attribute of every struct is fed by exactly one field.
 """
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
@@ -11,8 +12,9 @@ from functools import cache
 import msgspec
 
 from reconciler.policy import documents
-from reconciler.policy.field import Equivalents, Field, Kind, Written, rooted, structs_in, walk
+from reconciler.policy.field import Field, Kind, Written, rooted, structs_in, walk
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP, NODE_GROUP_POLICY
+from reconciler.policy.platform_parts import platform_keys
 from reconciler.values.duration import duration_text
 
 # What applies when a key is left out, as the reference shows it: taken from the type that the field feeds.
@@ -60,7 +62,24 @@ def _written(field: Field, value: object) -> Written | None:
     return value if isinstance(value, str) and value else None
 
 
-__all__ = ["DocumentKind", "Equivalents", "Field", "Kind", "Written", "document_kind", "document_kinds", "walk"]
+# What objects of platforms say for the same setting: each platform has its names.
+
+_LEVELS = re.compile(r"spec\.(tiers\[\]\.)?(defaults\.)?(windows\[\]\.)?")
+
+
+def with_other_names(field: Field) -> Field:
+    """The field and all below it with the names that platforms have for them."""
+    path = _LEVELS.sub("", field.path, count=1)
+    names = {keys.provider: keys.elsewhere.names.get(path, "") for keys in platform_keys() if keys.elsewhere is not None}
+    return msgspec.structs.replace(
+        field,
+        elsewhere={provider: name for provider, name in names.items() if name},
+        item=with_other_names(field.item) if field.item is not None else None,
+        children=tuple(with_other_names(child) for child in field.children),
+    )
+
+
+__all__ = ["DocumentKind", "Field", "Kind", "Written", "document_kind", "document_kinds", "walk"]
 
 
 class DocumentKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +102,7 @@ def document_kinds() -> tuple[DocumentKind, ...]:
         scope="Cluster",
         short_names=("ngp",),
         description=NODE_GROUP_POLICY.description,
-        root=with_built_in(rooted(NODE_GROUP_POLICY, ""), documents.NodeGroupPolicy),
+        root=with_other_names(with_built_in(rooted(NODE_GROUP_POLICY, ""), documents.NodeGroupPolicy)),
     )
     group = DocumentKind(
         kind="NodeGroup",
@@ -91,7 +110,7 @@ def document_kinds() -> tuple[DocumentKind, ...]:
         scope="Namespaced",
         short_names=("ng",),
         description=NODE_GROUP.description,
-        root=with_built_in(rooted(NODE_GROUP, ""), documents.NodeGroup),
+        root=with_other_names(with_built_in(rooted(NODE_GROUP, ""), documents.NodeGroup)),
     )
     return (policy, group)
 

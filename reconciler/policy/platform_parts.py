@@ -25,6 +25,15 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     clouds: tuple[str, ...] = ()
 
 
+class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
+    """The names that a platform's own objects have for settings of policies. `column` and `meaning` are for the reference.
+    `names` maps the path of a field below `spec` to a name. Below `defaults` and in windows the path is that of a NodeGroup."""
+
+    column: str
+    meaning: str
+    names: Mapping[str, str]
+
+
 class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     """`target` and `discovery` are objects under `spec.target` and in `spec.discovery[]`, whose key is the provider's name and
     whose constants name the provider, and the kind of target where there is one alone. `discovery` None: its targets are named
@@ -32,8 +41,8 @@ class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     `experimental` says how far they were proven where that is not on the real platform (empty: it is). `controllers` are managers
     of its own that would write replicas again, each with what to do instead of adopting from it. `never_adopted` are names of
     what holds its targets whatever `adoptFrom` says, likewise. `balancing` is what `spec.balancing.presets` may name for its
-    nodes. `in_cloud`: its targets are kept by a service of a cloud and not by an API
-    server."""
+    nodes. `in_cloud`: its targets are kept by a service of a cloud and not by an API server. `elsewhere` are the
+    names of settings on its own objects (None: they have none)."""
 
     target: Field
     discovery: Field | None = None
@@ -43,6 +52,7 @@ class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     never_adopted: Mapping[str, str] = {}
     balancing: Preset | None = None
     in_cloud: bool = False
+    elsewhere: Elsewhere | None = None
 
     @property
     def provider(self) -> str:

@@ -21,8 +21,8 @@ def failed(error: ApiError | UnreachableError, what: str) -> WriteResult:
     """The result of a write that raised.
 
     SOURCE: measured on kube-apiserver 1.36. A 409 with a FieldManagerConflict cause names the manager; one without causes
-    is a resourceVersion that moved (an apply for an object that has gone since answers so too). A 429 or 503 was turned
-    away before it did anything; another 5xx may come after the write, as may a connection that broke.
+    is a resourceVersion that moved (an apply with the uid of an object that has gone since answers so too). A 429 or 503 was
+    turned away before it did anything; another 5xx may come after the write, as may a connection that broke.
     """
     if isinstance(error, UnreachableError):
         code = WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE

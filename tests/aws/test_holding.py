@@ -23,7 +23,7 @@ from tests.aws.service.server import Service
 from tests.aws.service.state import Group
 from tests.aws.test_loop import POLICY, Loop, pending, sizes
 from tests.aws.writes import MARK, Writer, client, ref, workers
-from tests.control.test_told_of_groups import Server as KeptState
+from tests.kube.api_server import FakeApiServer
 
 HOLD = "reconciler.dev/hold"
 _NO_SERVER: Api = None  # type: ignore[assignment]
@@ -84,7 +84,7 @@ def test_the_loop_leaves_it_alone(service: Service) -> None:
 
 def test_status_says_it_without_asking_the_loop(service: Service) -> None:
     """Held, with the words of the hold and how it ends, from what the loop keeps of its last plan; and its end."""
-    loop, server = Loop(service), KeptState()
+    loop, server = Loop(service), FakeApiServer()
     state = LockedState(StateObject(server, "reconciler", "prod"))  # type: ignore[arg-type]
     for words, held_now in (("maintenance", True), ("", False)):
         held(service, loop.groups["spot"], words)

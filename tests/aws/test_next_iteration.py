@@ -81,7 +81,7 @@ class _Autoscaler:
     def __init__(self, service: Service) -> None:
         self._service, self.server = service, Server()
         self._began = service.account.now
-        self.server.lease("7", "2027-01-15T00:00:00Z")
+        self.server.lease("2027-01-15T00:00:00Z")
         watch = RivalWatch((self.server,), (), monotonic=self._seconds, wall_seconds=lambda: NOON + self._seconds())
         self.loop = Loop(service, rivals=watch.evidence, rivals_at_write=watch.before_write)
 
@@ -89,7 +89,7 @@ class _Autoscaler:
         return self._service.account.now - self._began
 
     def returns(self) -> None:
-        self.server.lease("8", "2027-01-15T12:00:00Z")
+        self.server.lease("2027-01-15T12:00:00Z")
 
 
 @pytest.mark.usefixtures("at_once")

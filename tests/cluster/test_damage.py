@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.texts import json_parts
 from tests.cluster.objects import Object, node, obj, pod, scalable
 
 
@@ -152,8 +153,42 @@ def test_deep_json(opening: bytes) -> None:
 
 @pytest.mark.parametrize("opening", [b"[", b"{a: ", b"- "])
 def test_deep_yaml(opening: bytes) -> None:
-    """In YAML, where the usual loader ends the whole process, too."""
-    assert "x.yaml: document 1: nested more deeply" in str(refusal({"x.yaml": opening * 100_000}))
+    """In YAML, where the usual loader ends the whole process, too: at our bound, or at libyaml's own."""
+    said = str(refusal({"x.yaml": opening * 100_000}))
+    assert said.startswith(("x.yaml: document 1: nested more deeply", "x.yaml: document 1: more than 100 levels"))
+
+
+def test_aliases_in_yaml_nest_as_what_they_stand_for() -> None:
+    """Sixty levels that hold an alias of sixty are a hundred and twenty."""
+    deep = "b: " + "[" * 60 + "*a" + "]" * 60
+    assert "the alias *a nests more than 100 levels" in str(refusal({"x.yaml": f"a: &a {'[' * 60}{']' * 60}\n{deep}\n".encode()}))
+
+
+def test_aliases_in_yaml_count_over_all_documents() -> None:
+    """Each document alone is within the bound; together they would fill the memory."""
+    levels = "".join(f"l{level}: &l{level} [{', '.join([f'*l{level - 1}'] * 9)}]\n" for level in range(1, 8))
+    body = f"---\nl0: &l0 [x]\n{levels}" * 5  # six million values each
+    assert "more than 20000000 values" in str(refusal({"x.yaml": body.encode()}))
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"kind: !Sub Pod\n", "the tag '!Sub' is not allowed (line 1, column 7)"),
+        (b"kind: !!python/name:os.system Pod\n", "the tag '!!python/name:os.system' is not allowed"),
+        (b"a: &a {x: 1}\nb: {<<: *a}\n", "merge keys (<<) are not supported (line 2, column 5)"),
+        (b"? [a]\n: b\n", "a mapping key that is no text (line 1, column 5)"),
+    ],
+)
+def test_yaml_that_is_no_plain_data(body: bytes, said: str) -> None:
+    """What YAML parsers read differently, or construct something from, is refused as in a policy."""
+    assert said in str(refusal({"x.yaml": body}))
+
+
+def test_tags_of_yaml_itself_type_what_they_stand_before() -> None:
+    """YAML 1.2.2, 10.3.1: core tags. Without them the look decides, and quotes make a text."""
+    body = b'a: !!int 5\nb: !!str 5\nc: "5"\nd: 5\ne: ! 5\n"<<": 6\n'
+    assert json.loads(json_parts(body)[0]) == {"a": 5, "b": "5", "c": "5", "d": 5, "e": "5", "<<": 6}
 
 
 def test_yaml_alias_bomb() -> None:
@@ -164,7 +199,7 @@ def test_yaml_alias_bomb() -> None:
 
 def test_yaml_alias_of_itself() -> None:
     """An alias within what it stands for has no end."""
-    assert "the alias *a stands for something that holds it" in str(refusal({"x.yaml": b"a: &a [*a]\n"}))
+    assert "the alias *a stands inside what it repeats" in str(refusal({"x.yaml": b"a: &a [*a]\n"}))
 
 
 def test_yaml_repeated_key() -> None:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -19,6 +18,7 @@ from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSour
 from reconciler.gitops.sources.directory_source import DirectorySource
 from reconciler.gitops.sources.last_good import LastGoodError, decode_last_good
 from reconciler.kube.connection.api import ApiError, Cause, ContentType, UnreachableError
+from tests.kube.api_server import FakeApiServer
 
 PATH = "/api/v1/namespaces/reconciler/configmaps/reconciler-bounds"
 KEY = "MachineDeployment_prod_general-a"
@@ -41,58 +41,24 @@ BEFORE, AFTER = 1793534399, 1793534400
 """A second before that hold ends, and its end."""
 
 
-class Server:
-    """Keeps the ConfigMap as an API server does where it is applied: a version, and who owns which key of `data`."""
+class Server(FakeApiServer):
+    """Has the ConfigMap, as it is installed."""
 
     def __init__(self) -> None:
-        self.version, self.writes = 1, 0
-        self.data: dict[str, str] = {}
-        self.binary: dict[str, str] = {}
-        self.annotations: dict[str, str] = {}
-        self.owners: dict[str, str] = {}
-        self.fault: Exception | None = None
+        super().__init__()
+        self.put(PATH, {"metadata": {"name": "reconciler-bounds", "namespace": "reconciler"}})
 
     def kept_by(self, manager: str, data: Mapping[str, str]) -> None:
         """Somebody else writes keys."""
-        self.data |= data
-        self.owners |= dict.fromkeys(data, manager)
-        self.version += 1
+        self.write("PATCH", PATH, {"data": data}, content_type=ContentType.MERGE_PATCH, query={"fieldManager": manager})
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        assert (path, query) == (PATH, None)
-        if self.fault is not None:
-            raise self.fault
-        # What is empty is not in the answer, as a real one leaves it out.
-        metadata = {"resourceVersion": str(self.version)} | ({"annotations": self.annotations} if self.annotations else {})
-        kept = {"data": self.data, "binaryData": self.binary}
-        return json.dumps({"metadata": metadata} | {name: part for name, part in kept.items() if part}).encode()
+    @property
+    def data(self) -> dict[str, str]:
+        return dict(self.objects[PATH].get("data", {}))
 
-    def write(self, method: str, path: str, body: Any = None, *, content_type: ContentType, query: Mapping[str, str]) -> bytes:
-        assert (method, path, content_type) == ("PATCH", PATH, ContentType.APPLY)
-        assert query == {"fieldManager": BOUNDS_MANAGER, "force": "false"}
-        assert body["metadata"]["resourceVersion"] == str(self.version)
-        wanted = body["data"]
-        met = [key for key in wanted if self.owners.get(key, BOUNDS_MANAGER) != BOUNDS_MANAGER and self.data[key] != wanted[key]]
-        if met:
-            causes = tuple(Cause(reason="FieldManagerConflict", field=f".data.{key}") for key in met)
-            raise ApiError(409, "Conflict", f'Apply failed with 1 conflict: conflict with "{self.owners[met[0]]}"', causes)
-        left = {key: text for key, text in self.data.items() if self.owners[key] != BOUNDS_MANAGER}
-        self.data, self.binary, self.annotations = left | wanted, body["binaryData"], body["metadata"]["annotations"]
-        self.owners = dict.fromkeys(wanted, BOUNDS_MANAGER) | {key: self.owners[key] for key in left}
-        self.version += 1
-        self.writes += 1
-        return self.get(PATH)
-
-
-class Refusing(Server):
-    """Answers every write with one fault."""
-
-    def __init__(self, refusal: ApiError) -> None:
-        super().__init__()
-        self.refusal = refusal
-
-    def write(self, method: str, path: str, body: Any = None, *, content_type: ContentType, query: Mapping[str, str]) -> bytes:
-        raise self.refusal
+    @property
+    def annotations(self) -> dict[str, str]:
+        return dict(self.objects[PATH]["metadata"]["annotations"])
 
 
 class Running:
@@ -108,7 +74,7 @@ class Running:
 
     def begin(self) -> None:
         """Another process, with nothing but what the server keeps."""
-        kept = KeptBounds(self.server, "reconciler")  # type: ignore[arg-type]
+        kept = KeptBounds(self.server, "reconciler")
         self.told = io.StringIO()
 
         def follow() -> FollowedPolicy:
@@ -142,7 +108,7 @@ def test_what_the_policy_says_is_written_once(running: Running) -> None:
     revision = running.source.current().revision
     assert revision
     assert running.server.annotations == {"reconciler.dev/revision": revision}
-    assert (running.keeper.round(), running.server.writes) == (True, 3)
+    assert (running.keeper.round(), len(running.server.sent)) == (True, 3)
     assert running.codes() == ["BoundsRenewed"] * 3
 
 
@@ -154,7 +120,7 @@ def test_another_revision_with_the_same_bounds_is_written(running: Running) -> N
     assert running.keeper.round()
     second = running.source.current().revision
     assert first != second
-    assert (running.server.annotations, running.server.writes) == ({"reconciler.dev/revision": second}, 2)
+    assert (running.server.annotations, len(running.server.sent)) == ({"reconciler.dev/revision": second}, 2)
     current = running.source.current
     running.source.current = lambda: msgspec.structs.replace(current(), revision=None)  # type: ignore[method-assign]
     assert running.keeper.round()
@@ -181,7 +147,7 @@ def test_a_restart_knows_what_was_in_force(running: Running) -> None:
     running.file.write_text(POLICY.partition("---")[0])
     running.begin()
     assert (running.keeper.round(), KEY in running.server.data) == (True, True)
-    kept = decode_last_good(base64.b64decode(running.server.binary["policy"]))
+    kept = decode_last_good(base64.b64decode(running.server.objects[PATH]["binaryData"]["policy"]))
     assert b"general-a" in kept.files["prod.yaml"]
 
 
@@ -209,8 +175,7 @@ def test_a_key_of_somebody_else_is_not_taken(running: Running) -> None:
     assert (running.keeper.round(), running.server.data[KEY]) == (False, "0-9999")
     assert 'conflict with \\"kubectl\\"' in running.told.getvalue()
     assert f".data.{KEY}" in running.told.getvalue()
-    running.server.data.clear()
-    running.server.owners.clear()
+    running.server.put(PATH, {"metadata": {"name": "reconciler-bounds", "namespace": "reconciler", "managedFields": []}})
     running.server.kept_by("kubectl", {"MachineDeployment_prod_other": "0-9999"})
     assert (running.keeper.round(), running.server.data[KEY]) == (False, "held")
     assert "MachineDeployment_prod_other: 0-9999 there, nothing by the policy" in running.told.getvalue()
@@ -227,7 +192,8 @@ def test_of_many_foreign_keys_five_are_told(running: Running) -> None:
         (ApiError(409, "Conflict", "met before"), "ConfigMap reconciler/reconciler-bounds: 409 Conflict: met before"),
         (ApiError(422, "Invalid", "no", fields), "ConfigMap reconciler/reconciler-bounds: 422 Invalid: no"),
     ]:
-        kept = KeptBounds(Refusing(fault), "reconciler")  # type: ignore[arg-type]
+        running.server.refused[PATH] = fault
+        kept = KeptBounds(running.server, "reconciler")
         with pytest.raises(BoundsError, match=re.escape(said)):
             kept.renew({KEY: "1-5"}, "1")
 
@@ -235,9 +201,18 @@ def test_of_many_foreign_keys_five_are_told(running: Running) -> None:
 def test_nothing_is_written_where_nothing_is_said() -> None:
     """An object without data, for a policy without targets; a new revision of it is."""
     server = Server()
-    kept = KeptBounds(server, "reconciler")  # type: ignore[arg-type]
-    assert (kept.renew({}, ""), server.writes) == ((), 0)
-    assert (kept.renew({}, "1"), server.writes) == ((), 1)
+    kept = KeptBounds(server, "reconciler")
+    assert (kept.renew({}, ""), len(server.sent)) == ((), 0)
+    assert (kept.renew({}, "1"), len(server.sent)) == ((), 1)
+
+
+def test_an_object_that_has_gone_is_not_made_anew() -> None:
+    """It is deleted between our look and our write: nothing else of the installation would know the new one."""
+    server = Server()
+    server.between = lambda: server.remove(PATH)
+    with pytest.raises(BoundsError, match="409 Conflict"):
+        KeptBounds(server, "reconciler").renew({KEY: "1-5"}, "1")
+    assert PATH not in server.objects
 
 
 @pytest.mark.parametrize(("fault", "said"), [
@@ -248,23 +223,23 @@ def test_nothing_is_written_where_nothing_is_said() -> None:
 def test_a_server_that_refuses_is_told_once(running: Running, fault: Exception, said: str) -> None:
     """And asked again: nothing is renewed by what could not be read."""
     running.keeper.round()
-    running.now, running.server.fault = AFTER, fault
+    running.now, running.server.unreadable[PATH] = AFTER, fault
     assert (running.keeper.round(), running.keeper.round()) == (False, False)
     assert said in running.told.getvalue()
     assert running.codes()[1:] == ["BoundsNotRenewed"]
-    running.server.fault = None
+    running.server.unreadable.clear()
     assert (running.keeper.round(), running.server.data[KEY]) == (True, "1-5")
 
 
 def test_a_damaged_policy_beside_the_bounds_is_read_afresh(running: Running) -> None:
     """From the source, and written whole."""
     running.keeper.round()
-    running.server.binary["policy"] = "???"
+    running.server.objects[PATH]["binaryData"]["policy"] = "???"
     with pytest.raises(LastGoodError, match="damaged"):
-        StateLastGoodStore(KeptBounds(running.server, "reconciler")).load()  # type: ignore[arg-type]
+        StateLastGoodStore(KeptBounds(running.server, "reconciler")).load()
     running.begin()
     assert running.keeper.round()
-    assert decode_last_good(base64.b64decode(running.server.binary["policy"])).files
+    assert decode_last_good(base64.b64decode(running.server.objects[PATH]["binaryData"]["policy"])).files
 
 
 def test_a_group_that_no_range_can_be_given_to_is_told_once(running: Running) -> None:

@@ -9,7 +9,7 @@ from reconciler.control.live.target_marks import HoldState, set_hold
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.providers.answer import CloudError
 from tests.builders import ClusterBuilder, node_group, policy
-from tests.kube.versioned import VersionedServer
+from tests.kube.api_server import FakeApiServer
 
 HOLD = "reconciler.dev/hold"
 PATH = "/apis/cluster.x-k8s.io/v1beta2/namespaces/prod/machinedeployments/general"
@@ -23,9 +23,9 @@ def _facts(**owner: object) -> TargetFacts:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> VersionedServer:
+def server(monkeypatch: pytest.MonkeyPatch) -> FakeApiServer:
     monkeypatch.setattr(target_marks, "object_of", lambda ref, served: _At())
-    server = VersionedServer()
+    server = FakeApiServer()
     server.put(PATH, {"metadata": {"name": "general", "annotations": {"example.com/other": "x"}}})
     return server
 
@@ -34,11 +34,11 @@ class _At:
     path = PATH
 
 
-def _set(server: VersionedServer, text: str, **owner: object) -> target_marks.HoldResult:
+def _set(server: FakeApiServer, text: str, **owner: object) -> target_marks.HoldResult:
     return set_hold(server, (), policy(node_group("general")), "general", _facts(**owner), text)
 
 
-def test_written_and_taken_off(server: VersionedServer) -> None:
+def test_written_and_taken_off(server: FakeApiServer) -> None:
     """Under the version that was read, beside what others have written; what is so already is not written."""
     held = _set(server, "by me")
     assert (held.state, held.before, held.now, held.group) == (HoldState.HELD, "", "by me", "general")
@@ -52,7 +52,7 @@ def test_written_and_taken_off(server: VersionedServer) -> None:
 
 
 @pytest.mark.parametrize(("times", "state"), [(2, HoldState.HELD), (3, HoldState.FAILED)])
-def test_somebody_was_faster(server: VersionedServer, times: int, state: HoldState) -> None:
+def test_somebody_was_faster(server: FakeApiServer, times: int, state: HoldState) -> None:
     """Read again, up to three times."""
 
     def touch() -> None:
@@ -66,14 +66,14 @@ def test_somebody_was_faster(server: VersionedServer, times: int, state: HoldSta
 
 
 @pytest.mark.parametrize("error", [ApiError(403, "Forbidden", "no right"), UnreachableError("cut")])
-def test_a_server_that_does_not_take_it(server: VersionedServer, error: Exception) -> None:
+def test_a_server_that_does_not_take_it(server: FakeApiServer, error: Exception) -> None:
     """Told, not raised, and not tried again."""
     server.refused[PATH] = error
     result = _set(server, "by me")
     assert (result.state, result.message, len(server.sent)) == (HoldState.FAILED, str(error), 1)
 
 
-def test_what_a_topology_owns_is_held_there(server: VersionedServer) -> None:
+def test_what_a_topology_owns_is_held_there(server: FakeApiServer) -> None:
     """Nothing is written; the lines to add, or to take out, are said. What is held so already is written nowhere else."""
     owned = {"topology_owned": True, "topology_deployment": "general"}
     refused = _set(server, "by me", **owned)
@@ -87,7 +87,7 @@ def test_what_a_topology_owns_is_held_there(server: VersionedServer) -> None:
     assert ": take out of " in off.message
 
 
-def test_an_object_without_annotations(server: VersionedServer) -> None:
+def test_an_object_without_annotations(server: FakeApiServer) -> None:
     """The first one is written."""
     server.put(PATH, {"metadata": {"name": "general"}})
     assert _set(server, "by me").state is HoldState.HELD
@@ -119,7 +119,7 @@ def test_a_target_that_a_cloud_keeps(
         return before
 
     monkeypatch.setattr(target_marks, "hold_in_cloud", hold)
-    rules, facts, server = policy(node_group("general")), _facts(), VersionedServer()
+    rules, facts, server = policy(node_group("general")), _facts(), FakeApiServer()
     found = set_hold(server, (), rules, "general", facts, text)
     assert (found.group, found.target, found.state) == ("general", str(facts.ref), state)
     assert found.message.endswith(message)

@@ -4,7 +4,7 @@ import io
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -20,23 +20,22 @@ from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
 from reconciler.gitops.sources.last_good import LastGood, LastGoodError, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
-from reconciler.kube.connection.api import ContentType
 from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets, ClusterApiVersion
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.machines.marks import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
-from reconciler.providers.ownership_guard import judged_now
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+from tests.kube.api_server import FakeApiServer
 from tests.kube.scripted import ManualPace
 from tests.live.reconciler_process import policy_text
+from tests.providers.deployments import MARK, DeploymentServer
 
 GENERAL = machine_deployment("general")
 TAINT = "reconciler.dev/deleting=test.1:NoSchedule"
@@ -133,80 +132,36 @@ def test_stale_marks_go_before_replicas_are_lowered() -> None:
     assert [asked[0] for asked in platform.asked] == ["abandon", "step"]
 
 
-class Server:
-    """A MachineDeployment of ours, its Cluster and a Machine; `deposed_after` so many writes the Lease is lost."""
-
-    def __init__(self, mark: str | None = None, deposed_after: int = 99) -> None:
-        self.mark = mark
-        self.left = deposed_after
-        self.writes: list[ContentType] = []
-
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        meta: dict[str, Any] = {"name": path.rpartition("/")[2], "namespace": "prod", "resourceVersion": "7", "generation": 3}
-        if "/clusters/" in path:
-            return msgspec.json.encode({"metadata": meta, "spec": {}})
-        if "/machines/" in path:
-            annotations = {"cluster.x-k8s.io/delete-machine": self.mark} if self.mark else {}
-            return msgspec.json.encode({"metadata": meta | {"annotations": annotations}, "spec": {"clusterName": "c"}})
-        if path.endswith("/machinesets"):
-            return b'{"items":[]}'
-        entry = {"manager": "nodegroup-reconciler", "operation": "Apply", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
-        spec = {"clusterName": "c", "replicas": 2, "selector": {}, "template": {"spec": {"clusterName": "c"}}}
-        return msgspec.json.encode({"metadata": meta | {"managedFields": [entry]}, "spec": spec})
-
-    def write(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        *,
-        content_type: ContentType = ContentType.JSON,
-        query: Mapping[str, str] | None = None,
-    ) -> bytes:
-        if not self.left:
-            raise NotLeaderError("a does not lead; b does")
-        self.left -= 1
-        self.writes.append(content_type)
-        return b'{"metadata":{"resourceVersion":"8","generation":4}}'
-
-    def targets(self) -> ClusterApiTargets:
-        return ClusterApiTargets(self, ClusterApiVersion())  # type: ignore[arg-type]
-
-    def bound(self) -> Bound:
-        digest = judged_now(self.targets().read(GENERAL).facts).digest
-        return Bound(resource_version="7", replicas=2, owner_digest=digest, policy_digest="")
-
-
 @pytest.mark.parametrize(("mark", "may"), [(None, True), ("nodegroup-reconciler.test.g3.r2", False)])
 def test_a_mark_that_no_drain_left_is_no_licence(mark: str | None, *, may: bool) -> None:
     """A marked machine is taken for drained, so that none may be marked when its removal begins: its pods would be killed."""
-    server = Server(mark)
-    result = MachineProvider(server.targets(), "test", PlatformHearing()).may_begin(GENERAL, "m", "n", server.bound())
+    server = DeploymentServer(2)
+    server.annotations("m1").update({MARK: mark} if mark else {})
+    result = MachineProvider(server.targets(), "test", PlatformHearing()).may_begin(GENERAL, "m1", "n1", server.bound())
     assert (result.done, result.code) == (may, "" if may else WriteCode.REFUSED)
 
 
 def test_a_write_that_was_done_is_told_as_done() -> None:
     """The Lease is lost between the replicas and the annotation that explains them: the memory must know of the replicas."""
-    server = Server(deposed_after=1)
+    server = DeploymentServer(2)
+
+    def deposed(_: str) -> None:
+        if len(server.sent) > 1:
+            raise NotLeaderError("a does not lead; b does")
+
+    server.before = deposed
     result = server.targets().resize(GENERAL, 5, server.bound(), {"reconciler.dev/revision": "abc"})
-    assert (result.done, result.generation, server.writes) == (True, 4, [ContentType.APPLY])
+    assert (result.done, result.generation, server.replicas) == (True, 5, 5)
 
 
 def test_nothing_ends_the_thread_that_renews() -> None:
     """Credentials may fail in ways of their own: it is told, and the next try leads again."""
 
-    class Expired(Server):
-        broken = True
-
-        def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-            if self.broken:
-                raise RuntimeError("the token file is empty")
-            return b'{"metadata":{"resourceVersion":"1"},"spec":{}}'
-
-    api = Expired()
-    lease = LeaderLease(api, namespace="n", name="l", identity="a", pace=ManualPace(), wall_seconds=lambda: 0.0)  # type: ignore[arg-type]
+    api = FakeApiServer()
+    api.unreadable["/apis/coordination.k8s.io/v1/namespaces/n/leases/l"] = RuntimeError("the token file is empty")
+    lease = LeaderLease(api, namespace="n", name="l", identity="a", pace=ManualPace(), wall_seconds=lambda: 0.0)
     assert (lease.step(), lease.message) == (False, "RuntimeError: the token file is empty")
-    api.broken = False
+    api.unreadable.clear()
     assert (lease.step(), lease.message) == (True, "")
 
 

@@ -1,6 +1,6 @@
 """What is said of a loop that is not asked itself: from its Lease, its state and its policy object, and what of it is missing."""
 
-import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,6 +22,7 @@ from reconciler.plan.plan import GroupLine, Ownership, OwnerState, Plan
 from reconciler.plan.reason import Reason
 from reconciler.rendering.status import LeaderStatus, PlanStatus, PolicyStatus, StatusDocument
 from tests.builders import ClusterBuilder
+from tests.kube.api_server import FakeApiServer
 
 NOW = 1_800_000_000  # 2027-01-15T08:00:00Z
 A, B = "MachineDeployment prod/a", "MachineDeployment prod/b"
@@ -29,24 +30,16 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/reconciler/leases/reconciler-pr
 POLICY = "/apis/reconciler.dev/v1alpha1/nodegrouppolicies/prod"
 
 
-class _Server:
-    """Keeps what is written, and answers these paths beside it."""
+class _Server(FakeApiServer):
+    """Has these objects, and answers these paths by a failure or by bytes."""
 
-    def __init__(self, **answers: object) -> None:
-        self.answers = dict(answers)
-
-    def get(self, path: str, query: object = None) -> bytes:
-        found = self.answers.get(path)
-        if isinstance(found, Exception):
-            raise found
-        if found is None:
-            raise ApiError(404, "NotFound", path)
-        return found if isinstance(found, bytes) else json.dumps(found).encode()
-
-    def write(self, method: str, path: str, body: dict[str, dict[str, str]], **_: object) -> bytes:
-        body["metadata"] = {**body["metadata"], "resourceVersion": "1"}
-        self.answers[path if path.endswith(body["metadata"]["name"]) else f"{path}/{body['metadata']['name']}"] = body
-        return json.dumps(body).encode()
+    def __init__(self, **answers: Any) -> None:
+        super().__init__()
+        for path, answer in answers.items():
+            if isinstance(answer, dict):
+                self.put(path, answer)
+            else:
+                self.unreadable[path] = answer
 
     @property
     def state(self) -> LockedState:
@@ -54,7 +47,7 @@ class _Server:
 
 
 def _status(server: _Server, now_seconds: int = NOW, **more: object) -> StatusDocument:
-    return loop_status(server, "reconciler", "prod", more.pop("targets", {}), now_seconds, **more)  # type: ignore[arg-type]
+    return loop_status(server, "reconciler", "prod", more.pop("targets", {}), now_seconds, **more)
 
 
 def _line(name: str, **fields: object) -> GroupLine:

@@ -8,7 +8,6 @@ from reconciler.control.live.plan_record import PlanRecorder, plan_in
 from reconciler.control.policy.policy_in_force import LockedState
 from reconciler.control.turn.announcements import announcements
 from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
-from reconciler.kube.connection.api import ApiError
 from reconciler.kube.leading.events import Subject
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome
@@ -16,6 +15,7 @@ from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.rendering.status import status_text
 from reconciler.rendering.wording import next_step
+from tests.kube.api_server import FakeApiServer
 
 TARGET = "MachineDeployment prod/general"
 BY_KUBECTL = Ownership(
@@ -118,30 +118,12 @@ def test_next_step() -> None:
     assert next_step(held_by_us).startswith("`reconciler hold general --release`")
 
 
-class Server:
-    """Nothing but one ConfigMap."""
-
-    def __init__(self) -> None:
-        self.config_map: dict[str, object] = {}
-
-    def get(self, path: str, query: object = None) -> bytes:
-        if path.endswith("/configmaps/reconciler-state-prod") and self.config_map:
-            return msgspec.json.encode(self.config_map)
-        raise ApiError(404, "NotFound", path)
-
-    def write(self, method: str, path: str, body: object = None, **_: object) -> bytes:
-        assert isinstance(body, dict)
-        body["metadata"] = {**body["metadata"], "resourceVersion": "1"}
-        self.config_map = body
-        return msgspec.json.encode(body)
-
-
 def test_status_says_what_the_plan_says() -> None:
     """Owner, evidence, since when, what it would do and what to do next, without asking the loop."""
-    server = Server()
-    state = LockedState(StateObject(server, "reconciler", "prod"))  # type: ignore[arg-type]
+    server = FakeApiServer()
+    state = LockedState(StateObject(server, "reconciler", "prod"))
     PlanRecorder(state).turned(_report(1000, HELD))
-    document = loop_status(server, "reconciler", "prod", {}, 2000)  # type: ignore[arg-type]
+    document = loop_status(server, "reconciler", "prod", {}, 2000)
     (group,) = document.groups
     assert (group.held, group.owner.state, group.owner.by) == (True, "Held", "kubectl")
     assert group.owner.evidence == BY_KUBECTL.evidence
@@ -154,12 +136,12 @@ def test_status_says_what_the_plan_says() -> None:
 
 def test_status_says_what_waits_for_an_approval() -> None:
     """In the words of the plan, which has the line to commit."""
-    server = Server()
-    state = LockedState(StateObject(server, "reconciler", "prod"))  # type: ignore[arg-type]
+    server = FakeApiServer()
+    state = LockedState(StateObject(server, "reconciler", "prod"))
     waits = Reason(code="WaitsForApproval", message="3 nodes wait for an approval: Reconciler-Approve-Removals: …")
     other = Reason(code="CoolDown", message="not told")
     PlanRecorder(state).turned(_report(1000, msgspec.structs.replace(OURS, reasons=(other, waits))))
-    document = loop_status(server, "reconciler", "prod", {}, 2000)  # type: ignore[arg-type]
+    document = loop_status(server, "reconciler", "prod", {}, 2000)
     assert document.groups[0].approval == waits.message
     text = " ".join(status_text(document).split())
     assert waits.message in text

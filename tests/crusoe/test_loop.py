@@ -148,7 +148,7 @@ def test_the_autoscaler_of_the_platform_holds() -> None:
         server = Server()
         runs: dict[str, object] = {"spec": {"containers": [{"image": "registry.example.org/cluster-autoscaler:v1"}]}}
         found: dict[str, object] = {"metadata": {"name": "cluster-autoscaler"}, "spec": {"replicas": replicas, "template": runs}}
-        server.objects["/apis/apps/v1/namespaces/crusoe-system/deployments"] = {"items": [found]}
+        server.put(f"/apis/apps/v1/namespaces/crusoe-system/deployments/{found['metadata']['name']}", found)
         return RivalWatch((server,), (), monotonic=lambda: 0.0, wall_seconds=lambda: 0.0).evidence()
 
     assert evidence(1) == ("Deployment crusoe-system/cluster-autoscaler has 1 replicas",)

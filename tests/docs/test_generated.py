@@ -34,7 +34,7 @@ def test_every_flag_that_a_field_names_is_in_the_table() -> None:
         flag
         for kind in document_kinds()
         for field in walk(kind.root)
-        for flag in re.findall(r"--([a-z][a-z-]+)", field.equivalents.cluster_autoscaler)
+        for flag in re.findall(r"--([a-z][a-z-]+)", field.cluster_autoscaler)
     }
     assert sorted(named - {flag.name for flag in flags()}) == []
 

@@ -9,17 +9,17 @@ import pytest
 
 from reconciler.kube.connection.api import UnreachableError
 from reconciler.kube.custom.custom_object import GROUPS, POLICIES, CustomObject, CustomObjects, CustomStore
+from tests.kube.api_server import FakeApiServer
 from tests.kube.cluster import eventually
-from tests.kube.watched import WatchedServer
 
 TOP = "/apis/reconciler.dev/v1alpha1"
 POLICY = f"{TOP}/nodegrouppolicies/prod"
 
 
 @pytest.fixture
-def server() -> WatchedServer:
+def server() -> FakeApiServer:
     """With our kinds, a policy, and a group in each of two namespaces."""
-    found = WatchedServer()
+    found = FakeApiServer()
     found.kinds |= {kind.path: kind for kind in (POLICIES, GROUPS)}
     put(found, POLICY, "NodeGroupPolicy", "2026-11-21T10:00:02Z")
     put(found, group("a", "young"), "NodeGroup", "2026-11-21T10:00:03Z")
@@ -31,7 +31,7 @@ def group(namespace: str, name: str) -> str:
     return f"{TOP}/namespaces/{namespace}/nodegroups/{name}"
 
 
-def put(server: WatchedServer, path: str, kind: str, created: str, **spec: Any) -> None:
+def put(server: FakeApiServer, path: str, kind: str, created: str, **spec: Any) -> None:
     parts = path.split("/")
     namespace = {"namespace": parts[parts.index("namespaces") + 1]} if "namespaces" in parts else {}
     metadata = {"name": parts[-1], "creationTimestamp": created, **namespace}
@@ -39,7 +39,7 @@ def put(server: WatchedServer, path: str, kind: str, created: str, **spec: Any) 
 
 
 @pytest.fixture
-def objects(server: WatchedServer) -> Iterator[CustomObjects]:
+def objects(server: FakeApiServer) -> Iterator[CustomObjects]:
     found = CustomObjects(server)
     found.start()
     assert found.wait(30)
@@ -63,7 +63,7 @@ def test_all_of_them_the_oldest_first(objects: CustomObjects) -> None:
     assert (young.generation, young.created, young.spec) == (1, "2026-11-21T10:00:03Z", {})
 
 
-def test_of_the_same_second_by_kind_and_name(server: WatchedServer, objects: CustomObjects) -> None:
+def test_of_the_same_second_by_kind_and_name(server: FakeApiServer, objects: CustomObjects) -> None:
     """So that two processes judge alike."""
     for path in (group("b", "x"), group("a", "z"), group("a", "y"), f"{TOP}/nodegrouppolicies/w"):
         put(server, path, "NodeGroupPolicy" if path.endswith("w") else "NodeGroup", "2026-11-21T11:00:00Z")
@@ -71,7 +71,7 @@ def test_of_the_same_second_by_kind_and_name(server: WatchedServer, objects: Cus
     assert names(objects)[3:] == ["y", "z", "x", "w"]
 
 
-def test_only_the_namespaces_that_are_named(server: WatchedServer) -> None:
+def test_only_the_namespaces_that_are_named(server: FakeApiServer) -> None:
     """Groups of others are not even asked for; policies are cluster-scoped."""
     objects = CustomObjects(server, ("a",))
     objects.start()
@@ -81,7 +81,7 @@ def test_only_the_namespaces_that_are_named(server: WatchedServer) -> None:
     assert objects.stop()
 
 
-def test_changes_are_told(server: WatchedServer, objects: CustomObjects) -> None:
+def test_changes_are_told(server: FakeApiServer, objects: CustomObjects) -> None:
     """To the last that was named, not of a status, and not after the end."""
     first, second = threading.Semaphore(0), threading.Semaphore(0)
     objects.start(first.release)
@@ -99,7 +99,7 @@ def test_changes_are_told(server: WatchedServer, objects: CustomObjects) -> None
     assert not second.acquire(blocking=False)
 
 
-def test_before_it_was_started(server: WatchedServer) -> None:
+def test_before_it_was_started(server: FakeApiServer) -> None:
     """Nothing is known, which is a doubt; there is nothing to end."""
     objects = CustomObjects(server)
     assert (objects.all(), objects.doubt()) == ((), "NodeGroupPolicy: not read yet")
@@ -109,7 +109,7 @@ def test_before_it_was_started(server: WatchedServer) -> None:
 
 def test_a_server_without_our_definitions() -> None:
     """Waited for no longer than until that is known; what to do is told."""
-    objects = CustomObjects(WatchedServer(), ("a",))
+    objects = CustomObjects(FakeApiServer(), ("a",))
     objects.start()
     assert objects.wait(30)
     assert objects.doubt() == (
@@ -119,7 +119,7 @@ def test_a_server_without_our_definitions() -> None:
     assert objects.stop()
 
 
-def test_what_may_not_be_read(server: WatchedServer) -> None:
+def test_what_may_not_be_read(server: FakeApiServer) -> None:
     """The wait runs out, and the server's words are the doubt."""
     server.forbidden.add(f"{TOP}/nodegroups")
     objects = CustomObjects(server)
@@ -131,7 +131,7 @@ def test_what_may_not_be_read(server: WatchedServer) -> None:
     assert objects.stop()
 
 
-def test_a_watch_that_breaks(server: WatchedServer, objects: CustomObjects) -> None:
+def test_a_watch_that_breaks(server: FakeApiServer, objects: CustomObjects) -> None:
     """What was known stays, in doubt until the watch has caught up."""
     server.forbidden.add(f"{TOP}/nodegroups")
     server.end(f"{TOP}/nodegroups", UnreachableError("cut"))
@@ -141,7 +141,7 @@ def test_a_watch_that_breaks(server: WatchedServer, objects: CustomObjects) -> N
     assert objects.wait(0.0)
 
 
-def test_waits_are_short(server: WatchedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waits_are_short(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A phase may change without a notice: it is looked at again within 0.2 s, and never later than asked."""
     objects = CustomObjects(server)
     now, waits = [0.0], list[float]()
@@ -160,7 +160,7 @@ def test_waits_are_short(server: WatchedServer, monkeypatch: pytest.MonkeyPatch)
     ("most", "changes", "waits"),
     [(60.0, 0, [5.0]), (60.0, 3, [5.0] * 4), (12.0, 9, [5.0, 5.0, 5.0, 3.0]), (0.0, 9, [])],
 )
-def test_settling(server: WatchedServer, monkeypatch: pytest.MonkeyPatch, most: float, changes: int, waits: list[float]) -> None:
+def test_settling(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch, most: float, changes: int, waits: list[float]) -> None:
     """Each change, here every three seconds, begins the wait anew; the longest time ends it."""
     objects = CustomObjects(server)
     now, found = [0.0], list[float]()
@@ -182,7 +182,7 @@ def test_settling(server: WatchedServer, monkeypatch: pytest.MonkeyPatch, most: 
     assert found == waits
 
 
-def test_the_end_ends_settling(server: WatchedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_ends_settling(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """That which is under way and each that follows."""
     objects = CustomObjects(server)
 

@@ -10,20 +10,20 @@ from reconciler.cluster.wire.node import NodeTaint
 from reconciler.kube.connection.api import ApiError, Cause, UnreachableError
 from reconciler.kube.drain import DrainMark, NodeDrain, checked_owner, mark_of, read_mark
 from tests.kube import test_drain
-from tests.kube.emptied_node import EmptiedNode, EvictingServer
-from tests.kube.versioned import asked
+from tests.kube.api_server import FakeApiServer, asked
+from tests.kube.emptied_node import EmptiedNode
 
 globals().update(asked(test_drain))
 
 
 @pytest.fixture
 def scene(request: pytest.FixtureRequest) -> EmptiedNode:
-    return EmptiedNode(request.node.name.removeprefix("test_")[:40], test_drain.FOREIGN, test_drain.BEGAN)
+    return EmptiedNode(request.node.originalname.removeprefix("test_")[:40], test_drain.FOREIGN, test_drain.BEGAN)
 
 
 @pytest.fixture
-def api() -> EvictingServer:
-    return EvictingServer()
+def api() -> FakeApiServer:
+    return FakeApiServer()
 
 
 def _touched(scene: EmptiedNode, times: int) -> None:
@@ -216,4 +216,4 @@ def test_owners_that_fit(owner: str) -> None:
 def test_owners_that_do_not(owner: str) -> None:
     """One character more, or one that a label's value may not hold."""
     with pytest.raises(ValueError, match="cannot stand in a taint: at most 52"):
-        NodeDrain(EvictingServer(), owner, lambda: 0)
+        NodeDrain(FakeApiServer(), owner, lambda: 0)

@@ -5,15 +5,15 @@ import pytest
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.leading.events import Happening, Subject
 from tests.kube import test_events
-from tests.kube.versioned import VersionedServer, asked
+from tests.kube.api_server import FakeApiServer, asked
 
 globals().update(asked(test_events))
 telling = test_events.telling
 
 
 @pytest.fixture
-def api() -> VersionedServer:
-    return VersionedServer()
+def api() -> FakeApiServer:
+    return FakeApiServer()
 
 
 def _writes(telling: test_events.Telling) -> list[tuple[str, object]]:

@@ -5,18 +5,18 @@ import pytest
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.leading.lease import Timing
 from tests.kube import test_lease
-from tests.kube.versioned import VersionedServer, asked
+from tests.kube.api_server import FakeApiServer, asked
 
 globals().update(asked(test_lease))
 
 
 @pytest.fixture
-def api() -> VersionedServer:
-    return VersionedServer()
+def api() -> FakeApiServer:
+    return FakeApiServer()
 
 
-def _two() -> tuple[VersionedServer, test_lease.Two]:
-    server = VersionedServer()
+def _two() -> tuple[FakeApiServer, test_lease.Two]:
+    server = FakeApiServer()
     return server, test_lease.Two(server, "ours")
 
 

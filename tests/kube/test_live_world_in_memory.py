@@ -14,17 +14,16 @@ from reconciler.kube.watching.collection import WORKLOAD, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
 from tests.kube import objects, test_live_world
+from tests.kube.api_server import FakeApiServer, asked
 from tests.kube.cluster import create, eventually
-from tests.kube.versioned import asked
-from tests.kube.watched import WatchedServer
 
 globals().update(asked(test_live_world))
 live = test_live_world.live
 
 
 @pytest.fixture(scope="module")
-def api() -> WatchedServer:
-    server = WatchedServer()
+def api() -> FakeApiServer:
+    server = FakeApiServer()
     for item in objects.definitions():
         server.define(item)
     create(server, test_live_world.NAMESPACE_OBJECT)
@@ -58,7 +57,7 @@ class Clock:
 
 
 @contextmanager
-def following(server: WatchedServer, management: WatchedServer | None = None, **options: Any) -> Iterator[LiveWorld]:
+def following(server: FakeApiServer, management: FakeApiServer | None = None, **options: Any) -> Iterator[LiveWorld]:
     """Nodes, pods and a group of Cluster API, with a trusted view."""
     own: dict[str, Any] = {"now_seconds": lambda: NOW, "workload_collections": FEW, "capi_group": objects.GROUP}
     world = LiveWorld(server, management, **(own | options))
@@ -71,9 +70,9 @@ def following(server: WatchedServer, management: WatchedServer | None = None, **
 
 
 @pytest.fixture
-def small() -> WatchedServer:
+def small() -> FakeApiServer:
     """One node, one pod, one target."""
-    server = WatchedServer()
+    server = FakeApiServer()
     for item in objects.definitions():
         server.define(item)
     own = f"/apis/{objects.GROUP}/v1beta2/namespaces"
@@ -87,7 +86,7 @@ def small() -> WatchedServer:
     return server
 
 
-def test_a_view_is_of_its_instant(small: WatchedServer) -> None:
+def test_a_view_is_of_its_instant(small: FakeApiServer) -> None:
     """The same objects a minute later are the same view but for its instant; nothing is read for it."""
     clock = Clock()
     with following(small, now_seconds=clock, name="prod") as world:
@@ -102,9 +101,9 @@ def test_a_view_is_of_its_instant(small: WatchedServer) -> None:
         assert len(small.reads) == reads
 
 
-def test_targets_come_from_the_management_cluster(small: WatchedServer) -> None:
+def test_targets_come_from_the_management_cluster(small: FakeApiServer) -> None:
     """Nodes and pods of one cluster, targets and their templates of the other, in the namespaces that are named."""
-    workload = WatchedServer()
+    workload = FakeApiServer()
     workload.put(f"{NODES}/w1", objects.node("w1"))
     with following(workload, small, namespaces=("infra",)) as world:
         eventually(lambda: any("testmachinetemplates" in path for path, _ in small.reads), "following the template")
@@ -121,7 +120,7 @@ def test_targets_come_from_the_management_cluster(small: WatchedServer) -> None:
     assert not any(objects.GROUP in path for path, _ in workload.reads)
 
 
-def test_platforms_that_are_named_are_read(small: WatchedServer) -> None:
+def test_platforms_that_are_named_are_read(small: FakeApiServer) -> None:
     """In the group and version that is said, which the server is not asked for."""
     served = (Served(platform="clusterAPI", group=objects.GROUP, version="v1beta2"),)
     with following(small, served=served) as world:
@@ -129,14 +128,14 @@ def test_platforms_that_are_named_are_read(small: WatchedServer) -> None:
     assert f"/apis/{objects.GROUP}" not in [path for path, _ in small.reads]
 
 
-def test_a_version_of_cluster_api_that_is_named(small: WatchedServer) -> None:
+def test_a_version_of_cluster_api_that_is_named(small: FakeApiServer) -> None:
     """It is read in that version, and the server is not asked which it prefers."""
     with following(small, capi_version="v1beta2") as world:
         assert len(world.observe().targets) == 2
     assert f"/apis/{objects.GROUP}" not in [path for path, _ in small.reads]
 
 
-def test_nothing_is_trusted_before_all_was_read(small: WatchedServer) -> None:
+def test_nothing_is_trusted_before_all_was_read(small: FakeApiServer) -> None:
     """A collection that may not be read: `wait` runs out, the age is infinite, and at most three reasons are told."""
     small.forbidden = {PODS, NODES, *(f"/apis/{objects.GROUP}/v1beta2/{plural}" for plural in objects.KINDS.values())}
     world = LiveWorld(small, now_seconds=lambda: NOW, workload_collections=FEW, capi_group=objects.GROUP)
@@ -163,9 +162,10 @@ def test_nothing_is_trusted_before_all_was_read(small: WatchedServer) -> None:
     assert not world.wait(30)
 
 
-def test_how_old_the_view_is(small: WatchedServer) -> None:
+def test_how_old_the_view_is(small: FakeApiServer) -> None:
     """As old as the stream that was silent for longest, on the clock that is handed in; more than 120 s are not trusted.
     Collections that the server has not are no reason."""
+    small.bookmarks = 0
     pace = SetPace()
     with following(small, capi_group="absent.kube-tests.dev", pace=pace) as world:
         assert world.age_seconds() == 0
@@ -183,7 +183,7 @@ def test_how_old_the_view_is(small: WatchedServer) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "trusted"), [(1.0, True), (0.0, False)])
-def test_the_last_moment_of_a_wait(small: WatchedServer, seconds: float, trusted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_moment_of_a_wait(small: FakeApiServer, seconds: float, trusted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view that comes to be trusted in the last second is taken; with no time left nobody waits."""
     world = LiveWorld(small, now_seconds=lambda: NOW, workload_collections=FEW, capi_group=objects.GROUP)
     doubts = iter([("Pod: waiting",), ()])
@@ -192,7 +192,7 @@ def test_the_last_moment_of_a_wait(small: WatchedServer, seconds: float, trusted
     assert world.wait(seconds) is trusted
 
 
-def test_every_change_is_told(small: WatchedServer) -> None:
+def test_every_change_is_told(small: FakeApiServer) -> None:
     """In some thread, after it is in the view: what comes, goes, and says something new; a heartbeat does not."""
     told = threading.Semaphore(0)
     with following(small, on_change=told.release) as world:
@@ -212,8 +212,9 @@ def test_every_change_is_told(small: WatchedServer) -> None:
         assert not told.acquire(blocking=False)
 
 
-def test_the_version_of_the_server_is_asked_now_and_then(small: WatchedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_version_of_the_server_is_asked_now_and_then(small: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every ten minutes at most, however often the view changes; one that does not say keeps the last answer."""
+    small.bookmarks = 0  # the clock that is moved is that of the watches too: one that was heard would have been silent since
     with following(small) as world:
         pace, seconds = world._own_pace, [0.0]
         monkeypatch.setattr(pace, "monotonic", lambda: seconds[0])
@@ -256,7 +257,7 @@ class Cloud:
         return self.found
 
 
-def test_what_a_cloud_tells_is_part_of_the_view(small: WatchedServer) -> None:
+def test_what_a_cloud_tells_is_part_of_the_view(small: FakeApiServer) -> None:
     """Trusted with its first whole answer, read as a snapshot would be, and ended with the rest."""
     cloud = Cloud()
     told: list[None] = []
@@ -294,7 +295,7 @@ def test_what_a_cloud_tells_is_part_of_the_view(small: WatchedServer) -> None:
     assert cloud.stopped
 
 
-def test_an_end_that_takes_too_long(small: WatchedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_that_takes_too_long(small: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that does not end in time is told by `stop`; the threads that are waited for have ten seconds together."""
     waited: list[float] = []
 
@@ -310,7 +311,7 @@ def test_an_end_that_takes_too_long(small: WatchedServer, monkeypatch: pytest.Mo
         assert waited[1] == 0.01
 
 
-def test_infrastructure_templates_are_followed_once(small: WatchedServer) -> None:
+def test_infrastructure_templates_are_followed_once(small: FakeApiServer) -> None:
     """However many targets refer to a kind, and however often the view is asked for."""
     with following(small) as world:
         path = f"/apis/{objects.INFRASTRUCTURE}/v1beta2/testmachinetemplates"
@@ -322,7 +323,7 @@ def test_infrastructure_templates_are_followed_once(small: WatchedServer) -> Non
         assert [state.collection for state in world.freshness()] == sorted(["Node", "Pod", *objects.KINDS, "TestMachineTemplate"])
 
 
-def test_two_collections_of_one_kind_are_one_view(small: WatchedServer) -> None:
+def test_two_collections_of_one_kind_are_one_view(small: FakeApiServer) -> None:
     """Each namespace has its own watch; what they bring stands in one view, and a change of either is in it."""
     with following(small, namespaces=("infra", "other")) as world:
         assert [target.ref.name for target in world.observe().targets] == ["general", "other"]

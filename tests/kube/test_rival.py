@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
-from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.leading.rival import DEPLOYMENTS_SECONDS, RivalWatch
+from tests.kube.api_server import FakeApiServer
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cluster-autoscaler"
 STATUS = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
@@ -16,31 +15,18 @@ NOON = 1_800_014_400
 """2027-01-15T12:00:00Z."""
 
 
-class Server:
-    """Answers reads from `objects`; what is not there is not found."""
+class Server(FakeApiServer):
+    """A server that is looked at and never written."""
 
-    def __init__(self) -> None:
-        self.objects: dict[str, dict[str, Any]] = {}
-        self.away = False
-        self.now = 0.0
-        self.reads = 0
+    now = 0.0
 
-    def get(self, path: str, query: object = None) -> bytes:
-        self.reads += 1
-        if self.away:
-            raise UnreachableError("gone")
-        if path not in self.objects:
-            raise ApiError(404, "NotFound", "not found")
-        return msgspec.json.encode(self.objects[path])
-
-    def write(self, *_: object, **__: object) -> bytes:
-        raise AssertionError("a look writes nothing")
-
-    stream = write
-
-    def lease(self, version: str, renewed: str, holder: str = "ca-0") -> None:
+    def lease(self, renewed: str, holder: str = "ca-0") -> None:
         spec = {"holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": 15}
-        self.objects[LEASE] = {"metadata": {"resourceVersion": version}, "spec": spec}
+        self.put(LEASE, {"metadata": {"name": "cluster-autoscaler"}, "spec": spec})
+
+    def deployments(self, *items: dict[str, Any]) -> None:
+        """These and no others are there."""
+        self.objects = {f"{DEPLOYMENTS}/{item['metadata']['name']}": item for item in items}
 
     def look(self, watch: RivalWatch, after_seconds: float = 10) -> tuple[str, ...]:
         self.now += after_seconds
@@ -64,7 +50,7 @@ def test_nothing_there(server: Server, watch: RivalWatch) -> None:
 
 def test_a_lease_renewed_just_now_counts_at_first_sight(server: Server, watch: RivalWatch) -> None:
     """Ten seconds old when it is seen; alive for the rest of the minute, and then not any more unless it changes."""
-    server.lease("7", "2027-01-15T12:00:00.123456Z")
+    server.lease("2027-01-15T12:00:00.123456Z")
     assert server.look(watch) == (RENEWED,)
     assert server.look(watch, 49) == (RENEWED,)
     assert server.look(watch, 11) == ()
@@ -72,31 +58,31 @@ def test_a_lease_renewed_just_now_counts_at_first_sight(server: Server, watch: R
 
 def test_an_old_lease_counts_only_once_it_changes(server: Server, watch: RivalWatch) -> None:
     """Left by one that is long gone; or by one whose clock is wrong, which gives itself away by renewing."""
-    server.lease("7", "2027-01-15T10:00:00Z")
+    server.lease("2027-01-15T10:00:00Z")
     assert server.look(watch) == ()
-    server.lease("8", "2027-01-15T10:00:02Z")
+    server.lease("2027-01-15T10:00:02Z")
     assert server.look(watch) == (RENEWED,)
 
 
 def test_a_lease_given_back_is_nobodys(server: Server, watch: RivalWatch) -> None:
     """Without a holder."""
-    server.lease("7", "2027-01-15T12:00:05Z", holder="")
+    server.lease("2027-01-15T12:00:05Z", holder="")
     assert server.look(watch) == ()
 
 
 def test_a_status_that_says_no_time(server: Server, watch: RivalWatch) -> None:
     """It counts once it changes, as any that is old."""
-    for version, seen in (("1", False), ("2", True)):
-        server.objects[STATUS] = {"metadata": {"resourceVersion": version}}
+    for seen in (False, True):
+        server.put(STATUS, {"metadata": {}})
         assert bool(server.look(watch)) is seen
 
 
 def test_a_status_written_just_now(server: Server, watch: RivalWatch) -> None:
     """The time is in an annotation, as Go prints it: 12:00:03 an hour ahead of UTC is 11:00:03 here, too old, in UTC not."""
     key = "cluster-autoscaler.kubernetes.io/last-updated"
-    for version, zone, alive in (("1", "+0100 CET", False), ("2", "+0000 UTC", True)):
+    for zone, alive in (("+0100 CET", False), ("+0000 UTC", True)):
         written = f"2027-01-15 12:00:03.5 {zone}"
-        server.objects[STATUS] = {"metadata": {"resourceVersion": version, "annotations": {key: written}}}
+        server.put(STATUS, {"metadata": {"annotations": {key: written}}})
         fresh = RivalWatch((server,), (), monotonic=lambda: server.now, wall_seconds=lambda: NOON + 10)
         assert bool(fresh.evidence()) is alive
 
@@ -113,35 +99,31 @@ def test_a_status_written_just_now(server: Server, watch: RivalWatch) -> None:
 )
 def test_a_lease_with_a_time_that_is_none(server: Server, watch: RivalWatch, text: str) -> None:
     """It counts once it changes; the look goes on."""
-    server.lease("7", text)
+    server.lease(text)
     assert server.look(watch) == ()
-    server.lease("8", text)
+    server.lease(text)
     assert server.look(watch) == (RENEWED,)
 
 
 def test_a_server_that_does_not_answer_leaves_it_as_it_was(server: Server, watch: RivalWatch) -> None:
     """Known to be alive: alive until its minute is over. Deleted: gone at once, and judged anew should there be another."""
-    server.lease("7", "2027-01-15T12:00:10Z")
+    server.lease("2027-01-15T12:00:10Z")
     assert server.look(watch) == (RENEWED,)
     server.away = True
     assert server.look(watch) == (RENEWED,)
     server.away = False
     server.objects.clear()
     assert server.look(watch) == ()
-    server.lease("9", "2027-01-15T10:00:00Z")
+    server.lease("2027-01-15T10:00:00Z")
     assert server.look(watch) == ()
 
 
 def test_it_looks_every_ten_seconds_only(server: Server, watch: RivalWatch) -> None:
     """A turn takes several views: one look."""
     server.look(watch)
-    before = server.reads
+    before = len(server.reads)
     server.look(watch, 1)
-    assert server.reads == before > 0
-
-
-def deployments(*items: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": "DeploymentList", "items": list(items)}
+    assert len(server.reads) == before > 0
 
 
 def deployment(name: str, replicas: int | None, **container: object) -> dict[str, Any]:
@@ -161,11 +143,12 @@ IMAGE = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.1"
 ])  # fmt: skip
 def test_a_deployment_that_runs_one(server: Server, watch: RivalWatch, container: dict[str, object]) -> None:
     """By image, program or flags, whatever its name; unless it is scaled to zero, or where nobody looks for one."""
-    server.objects[DEPLOYMENTS] = deployments(deployment("any-name", 2, **container), deployment("off", 0, **container))
+    server.deployments(deployment("any-name", 2, **container), deployment("off", 0, **container))
     assert server.look(watch) == ("Deployment kube-system/any-name has 2 replicas",)
-    server.objects[DEPLOYMENTS] = deployments(deployment("any-name", None, **container))
+    server.deployments(deployment("any-name", None, **container))
     assert server.look(watch, DEPLOYMENTS_SECONDS) == ("Deployment kube-system/any-name has 1 replicas",)
-    server.objects = {DEPLOYMENTS.replace("kube-system", "shop"): deployments(deployment("any-name", 2, **container))}
+    server.deployments()
+    server.put(f"{DEPLOYMENTS.replace('kube-system', 'shop')}/any-name", deployment("any-name", 2, **container))
     assert server.look(watch, DEPLOYMENTS_SECONDS) == ()
 
 
@@ -177,13 +160,13 @@ def test_a_deployment_that_runs_one(server: Server, watch: RivalWatch, container
 ])  # fmt: skip
 def test_a_name_holds_nothing(server: Server, watch: RivalWatch, container: dict[str, object]) -> None:
     """Somebody calls a Deployment so, or has a program beside it: it sizes nothing."""
-    server.objects[DEPLOYMENTS] = deployments(deployment("my-cluster-autoscaler", 1, **container))
+    server.deployments(deployment("my-cluster-autoscaler", 1, **container))
     assert server.look(watch) == ()
 
 
 def test_deployments_that_cannot_be_asked_for_are_as_they_were(server: Server, watch: RivalWatch) -> None:
     """A server that is away scales nothing down."""
-    server.objects[DEPLOYMENTS] = deployments(deployment("ca", 1, image=IMAGE))
+    server.deployments(deployment("ca", 1, image=IMAGE))
     before = server.look(watch)
     server.away = True
     assert server.look(watch, DEPLOYMENTS_SECONDS) == before != ()
@@ -194,11 +177,9 @@ def test_deployments_that_cannot_be_asked_for_are_as_they_were(server: Server, w
 
 def test_deployments_are_listed_once_a_minute(server: Server, watch: RivalWatch) -> None:
     """Six looks, ten seconds apart: its Lease and status are read in each, the list in one."""
-    read: list[str] = []
-    get = server.get
-    server.get = lambda path, query=None: (read.append(path), get(path, query))[1]  # type: ignore[method-assign]
     for _ in range(6):
         server.look(watch)
+    read = [path for path, _ in server.reads]
     assert (read.count(DEPLOYMENTS), read.count(LEASE)) == (1, 6)
     server.look(watch)
-    assert read.count(DEPLOYMENTS) == 2
+    assert [path for path, _ in server.reads].count(DEPLOYMENTS) == 2

@@ -8,18 +8,18 @@ import pytest
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from tests.kube import test_state
-from tests.kube.versioned import VersionedServer, asked
+from tests.kube.api_server import FakeApiServer, asked
 
 globals().update(asked(test_state))
 policy = test_state.policy
 
 
 @pytest.fixture
-def api() -> VersionedServer:
-    return VersionedServer()
+def api() -> FakeApiServer:
+    return FakeApiServer()
 
 
-def test_a_busy_server_is_not_somebody_else(api: VersionedServer) -> None:
+def test_a_busy_server_is_not_somebody_else(api: FakeApiServer) -> None:
     """Only a conflict says that another one has written; any other refusal is told as it is, and the next save tries again."""
     state = StateObject(api, "kube-state", "prod")
     state.load("memory")
@@ -46,7 +46,7 @@ def _packed_to(size: int) -> bytes:
 @pytest.mark.parametrize(
     ("packed", "chunks"), [(716_800, []), (716_801, [716_801]), (921_600, [921_600]), (921_601, [921_600, 1])]
 )
-def test_what_lies_in_chunks(api: VersionedServer, packed: int, chunks: list[int]) -> None:
+def test_what_lies_in_chunks(api: FakeApiServer, packed: int, chunks: list[int]) -> None:
     """More than 700 KiB, in pieces of at most 900 KiB."""
     state, content = StateObject(api, "kube-state", "prod"), _packed_to(packed)
     state.load("memory")
@@ -58,7 +58,7 @@ def test_what_lies_in_chunks(api: VersionedServer, packed: int, chunks: list[int
 
 
 @pytest.mark.parametrize(("packed", "kept"), [(33_554_432, True), (33_554_433, False)])
-def test_the_largest_part(api: VersionedServer, monkeypatch: pytest.MonkeyPatch, packed: int, kept: bool) -> None:
+def test_the_largest_part(api: FakeApiServer, monkeypatch: pytest.MonkeyPatch, packed: int, kept: bool) -> None:
     """32 MiB when packed; more is told and not written."""
     state = StateObject(api, "kube-state", "prod")
     state.load("memory")
@@ -72,7 +72,7 @@ def test_the_largest_part(api: VersionedServer, monkeypatch: pytest.MonkeyPatch,
     assert api.sent == []
 
 
-def test_chunks_are_read_and_looked_for_once(api: VersionedServer) -> None:
+def test_chunks_are_read_and_looked_for_once(api: FakeApiServer) -> None:
     """What was read once is known by its digest; small parts that follow small ones leave no chunk to look for."""
     state, content = StateObject(api, "kube-state", "prod"), _packed_to(716_801)
     state.load("memory")
@@ -89,7 +89,7 @@ def test_chunks_are_read_and_looked_for_once(api: VersionedServer) -> None:
     assert [name == "reconciler-state-prod" for name in read[1:]] == [True, False, True]
 
 
-def test_an_object_without_anything_in_it(api: VersionedServer) -> None:
+def test_an_object_without_anything_in_it(api: FakeApiServer) -> None:
     """Somebody has made the ConfigMap: nothing was saved yet, and what is saved first lies in it."""
     path = "/api/v1/namespaces/kube-state/configmaps/reconciler-state-prod"
     api.put(path, {"metadata": {"name": "reconciler-state-prod"}})
@@ -100,7 +100,7 @@ def test_an_object_without_anything_in_it(api: VersionedServer) -> None:
     assert api.objects[path]["data"]["format"] == "1"
 
 
-def _damaged(api: VersionedServer, content: bytes, *, where: str, value: str | None) -> str:
+def _damaged(api: FakeApiServer, content: bytes, *, where: str, value: str | None) -> str:
     """What is told of a part of which a field was changed: `where` is its own ConfigMap or that of its chunk."""
     state = StateObject(api, "kube-state", "prod")
     state.load("memory")
@@ -118,13 +118,13 @@ def _damaged(api: VersionedServer, content: bytes, *, where: str, value: str | N
 
 @pytest.mark.parametrize("where", ["own", "chunk"])
 @pytest.mark.parametrize("value", [None, "!"])
-def test_what_is_not_base64_is_damage(api: VersionedServer, where: str, value: str | None) -> None:
+def test_what_is_not_base64_is_damage(api: FakeApiServer, where: str, value: str | None) -> None:
     """Missing bytes, and a character too many."""
     content = b"small" if where == "own" else _packed_to(716_801)
     assert "ConfigMap kube-state/reconciler-state-prod, memory: damaged: " in _damaged(api, content, where=where, value=value)
 
 
-def test_a_chunk_that_is_gone(api: VersionedServer) -> None:
+def test_a_chunk_that_is_gone(api: FakeApiServer) -> None:
     """Told by its name."""
     state = StateObject(api, "kube-state", "prod")
     state.load("memory")
@@ -137,7 +137,7 @@ def test_a_chunk_that_is_gone(api: VersionedServer) -> None:
 
 
 @pytest.mark.parametrize("entry", ["no JSON", '{"digest":"x"}', ""])
-def test_an_entry_that_cannot_be_read(api: VersionedServer, entry: str) -> None:
+def test_an_entry_that_cannot_be_read(api: FakeApiServer, entry: str) -> None:
     """Damage of that part alone; its keeper may write it anew."""
     path = "/api/v1/namespaces/kube-state/configmaps/reconciler-state-prod"
     state = StateObject(api, "kube-state", "prod")
@@ -153,7 +153,7 @@ def test_an_entry_that_cannot_be_read(api: VersionedServer, entry: str) -> None:
     assert (fresh.load("memory"), fresh.load("policy")) == (b"3", b"2")
 
 
-def test_a_part_that_unpacks_into_more_than_was_written(api: VersionedServer) -> None:
+def test_a_part_that_unpacks_into_more_than_was_written(api: FakeApiServer) -> None:
     """Not unpacked beyond the size that its entry says: a bomb is damage."""
     path = "/api/v1/namespaces/kube-state/configmaps/reconciler-state-prod"
     state = StateObject(api, "kube-state", "prod")
@@ -165,7 +165,7 @@ def test_a_part_that_unpacks_into_more_than_was_written(api: VersionedServer) ->
         StateObject(api, "kube-state", "prod").load("memory")
 
 
-def test_a_save_after_a_failure_reads_nothing_into_it(api: VersionedServer) -> None:
+def test_a_save_after_a_failure_reads_nothing_into_it(api: FakeApiServer) -> None:
     """Equal content is not written again, also by a process that only read it."""
     state = StateObject(api, "kube-state", "prod")
     state.load("memory")
@@ -177,7 +177,7 @@ def test_a_save_after_a_failure_reads_nothing_into_it(api: VersionedServer) -> N
     assert len(api.sent) == 1
 
 
-def test_chunks_of_others_stay(api: VersionedServer) -> None:
+def test_chunks_of_others_stay(api: FakeApiServer) -> None:
     """Only those of this policy that no part names are removed."""
     maps = "/api/v1/namespaces/kube-state/configmaps"
     state = StateObject(api, "kube-state", "prod")

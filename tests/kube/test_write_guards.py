@@ -5,8 +5,8 @@ import pytest
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.leading.lease import LeaderLease
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
+from tests.kube.api_server import FakeApiServer, Object
 from tests.kube.scripted import ManualPace
-from tests.kube.versioned import Object, VersionedServer
 
 NODE, LEASE = "/api/v1/nodes/n1", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/reconciler-prod"
 NOW = 1_800_000_000
@@ -21,15 +21,16 @@ def _pod(name: str, uid: str) -> Object:
     }
 
 
-def _drain(server: VersionedServer) -> NodeDrain:
+def _drain(server: FakeApiServer) -> NodeDrain:
     server.put(NODE, {"metadata": {"name": "n1"}, "spec": {}})
     return NodeDrain(server, "prod", lambda: NOW)
 
 
 def test_an_eviction_names_the_pod_that_was_judged() -> None:
     """Another pod of the same name must not leave in its stead: each eviction carries the uid that was read."""
-    server = VersionedServer()
-    server.lists["/api/v1/pods"] = [_pod("web-1", "uid-of-web-1"), _pod("web-2", "uid-of-web-2")]
+    server = FakeApiServer()
+    for name in ("web-1", "web-2"):
+        server.put(f"/api/v1/namespaces/shop/pods/{name}", _pod(name, f"uid-of-{name}"))
     drain = _drain(server)
     drain.begin("n1")
     drain.step("n1")
@@ -42,7 +43,7 @@ def test_an_eviction_names_the_pod_that_was_judged() -> None:
 
 def test_a_mark_is_written_on_the_node_that_was_read() -> None:
     """Somebody taints the node in between: the mark is put on again, beside that taint and not in its place."""
-    server = VersionedServer()
+    server = FakeApiServer()
     drain = _drain(server)
     theirs = {"key": "example.com/theirs", "effect": "NoSchedule"}
     server.between = lambda: server.put(NODE, {"metadata": {"name": "n1"}, "spec": {"taints": [theirs]}})
@@ -55,7 +56,7 @@ def test_a_mark_is_written_on_the_node_that_was_read() -> None:
     assert server.objects[NODE]["spec"]["taints"] == [theirs]
 
 
-def _lease(server: VersionedServer, pace: ManualPace) -> LeaderLease:
+def _lease(server: FakeApiServer, pace: ManualPace) -> LeaderLease:
     return LeaderLease(
         server,
         namespace="kube-system",
@@ -68,7 +69,7 @@ def _lease(server: VersionedServer, pace: ManualPace) -> LeaderLease:
 
 def test_a_renewal_that_finds_another_count_begins_another_term() -> None:
     """Between two renewals another instance led and let us have it back: it counted, so what we decided before is void."""
-    server, pace = VersionedServer(), ManualPace()
+    server, pace = FakeApiServer(), ManualPace()
     lease = _lease(server, pace)
     assert lease.step()
     first = lease.term()
@@ -83,7 +84,7 @@ def test_a_renewal_that_finds_another_count_begins_another_term() -> None:
 
 def test_a_takeover_counts_and_a_faster_one_wins() -> None:
     """A lease that ran out is taken with one transition more, under the version that was read: whoever was faster keeps it."""
-    server, pace = VersionedServer(), ManualPace()
+    server, pace = FakeApiServer(), ManualPace()
     theirs = {"holderIdentity": "two", "renewTime": "a", "leaseDurationSeconds": 15, "leaseTransitions": 4}
     server.put(LEASE, {"metadata": {"name": "reconciler-prod"}, "spec": theirs})
     lease = _lease(server, pace)
@@ -103,7 +104,7 @@ def test_a_takeover_counts_and_a_faster_one_wins() -> None:
 @pytest.mark.parametrize("changed", ["before the write", "while it is written"])
 def test_a_state_that_somebody_else_has_written_is_not_overwritten(changed: str) -> None:
     """Of two instances the second to write learns it before it acts, and its part stays what the first one wrote."""
-    server = VersionedServer()
+    server = FakeApiServer()
     ours, theirs = (StateObject(server, "kube-system", "prod") for _ in range(2))
     ours.save("memory", b"first")
     assert ours.load("memory") == theirs.load("memory") == b"first"
@@ -118,7 +119,7 @@ def test_a_state_that_somebody_else_has_written_is_not_overwritten(changed: str)
 
 def test_a_part_that_changed_under_another_ones_reading_is_not_overwritten() -> None:
     """Reading the policy brings a new version of the object, but the memory in it is not what its keeper has seen."""
-    server = VersionedServer()
+    server = FakeApiServer()
     ours, theirs = (StateObject(server, "kube-system", "prod") for _ in range(2))
     ours.save("memory", b"first")
     theirs.load("memory")

@@ -1,11 +1,7 @@
 """MachineSets of one namespace on a server in memory, and the provider that writes to it."""
 
-import copy
-import json
-from collections.abc import Mapping
 from typing import Any
 
-from reconciler.kube.connection.api import ApiError, ContentType
 from reconciler.kube.watching.collection import Served
 from reconciler.plan.plan import Bound
 from reconciler.platforms.openshift.facts.machineset import reference
@@ -14,6 +10,7 @@ from reconciler.providers.machines.marks import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import judged_now
+from tests.kube.api_server import FakeApiServer
 from tests.openshift.objects import GROUP, NAMESPACE, Object, machine, machine_set, owners
 
 SETS = f"/apis/{GROUP}/v1beta1/namespaces/{NAMESPACE}/machinesets/a"
@@ -24,59 +21,54 @@ TARGET = reference(NAMESPACE, "a")
 OURS = owners("nodegroup-reconciler", "Apply")
 
 
-class Server:
-    """Keeps one set with its Machines and applies merge patches and applies; every write is kept."""
+class Server(FakeApiServer):
+    """One set with its Machines, and the Nodes `n0` to `n2`."""
 
     def __init__(self, item: Object, *machines: Object, autoscalers: tuple[Object, ...] = ()) -> None:
-        self.set: Any = copy.deepcopy(item)
-        self.machines: dict[str, Any] = {str(one["metadata"]["name"]): one for one in machines}  # type: ignore[index]
-        self.autoscalers = list(autoscalers)
-        self.nodes = {"n0", "n1", "n2"}
-        self.writes: list[tuple[str, str, Any]] = []
+        super().__init__()
+        for path, kind in ((SETS, "MachineSet"), (MACHINES, "Machine"), (AUTOSCALERS, "MachineAutoscaler")):
+            self.serve(path.removesuffix("/a").replace(f"/namespaces/{NAMESPACE}", ""), kind)
+        self.put(SETS, item)
+        self.add(*machines)
+        for one in autoscalers:
+            self.put(f"{AUTOSCALERS}/{named(one)}", one)
+        self.nodes("n0", "n1", "n2")
 
-    def get(self, path: str, _: Mapping[str, str] | None = None) -> bytes:
-        name = path.rpartition("/")[2]
-        found: Any = {SETS: self.set, MACHINES: {"items": list(self.machines.values())}, AUTOSCALERS: {"items": self.autoscalers}}
-        if path.startswith("/api/v1/nodes/") and name in self.nodes:
-            return b"{}"
-        answer = found.get(path) or self.machines.get(name)
-        if answer is None:
-            raise ApiError(404, "NotFound", path)
-        return json.dumps(answer).encode()
+    @property
+    def set(self) -> Any:
+        return self.objects[SETS]
 
-    def write(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        content_type: ContentType = ContentType.JSON,
-        query: Mapping[str, str] | None = None,
-    ) -> bytes:
-        self.writes.append((method, path, body))
-        if path == SETS:
-            if body.get("spec"):
-                assert (content_type, query) == (ContentType.APPLY, {"fieldManager": "nodegroup-reconciler", "force": "false"})
-                self.set["spec"]["replicas"] = body["spec"]["replicas"]
-                self.set["metadata"]["generation"] += 1
-            return json.dumps(self.set).encode()
-        item = self.machines[path.rpartition("/")[2]]
-        for key, text in body["metadata"]["annotations"].items():
-            item["metadata"]["annotations"][key] = text
-            if text is None:
-                del item["metadata"]["annotations"][key]
-        return json.dumps(item).encode()
+    @property
+    def machines(self) -> dict[str, Any]:
+        found = ((path.removeprefix(f"{MACHINES}/"), item) for path, item in self.objects.items())
+        return {name: item for name, item in found if "/" not in name}
+
+    def add(self, *machines: Object) -> None:
+        for one in machines:
+            self.put(f"{MACHINES}/{named(one)}", one)
+
+    def nodes(self, *names: str) -> None:
+        """These and no others are there."""
+        self.objects = {path: item for path, item in self.objects.items() if not path.startswith("/api/v1/nodes/")}
+        for name in names:
+            self.put(f"/api/v1/nodes/{name}", {"metadata": {"name": name}})
+
+
+def named(item: Any) -> str:
+    return str(item["metadata"]["name"])
 
 
 def provider(server: Server) -> MachineProvider:
     groups = (GROUP, "autoscaling.openshift.io")
     dialect = MachineApiDialect(tuple(Served(platform="openshift", group=group, version="v1beta1") for group in groups))
-    return MachineProvider(MachineTargets(server, dialect), "prod", PlatformHearing(0))  # type: ignore[arg-type]
+    return MachineProvider(MachineTargets(server, dialect), "prod", PlatformHearing(0))
 
 
 def bound(server: Server, replicas: int) -> Bound:
     facts = provider(server)._targets.read(TARGET).facts
-    return Bound(resource_version="7", replicas=replicas, owner_digest=judged_now(facts).digest, policy_digest="")
+    return Bound(
+        resource_version=facts.resource_version, replicas=replicas, owner_digest=judged_now(facts).digest, policy_digest=""
+    )
 
 
 def three(*more: Object, autoscalers: tuple[Object, ...] = ()) -> Server:

@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.providers.contract import LeavingMachine, RemovalState
 from tests.openshift.objects import machine, machine_set
-from tests.openshift.server import MARKS, OURS, TARGET, Server, bound, provider
+from tests.openshift.server import MACHINES, MARKS, OURS, TARGET, Server, bound, provider
 
 FAILED = ("a-0", "a-9")
 RUNNING = {"a-n1", "a-n2"}
@@ -33,17 +33,17 @@ class MachineApi(Server):
         """The writes of a process that died are not done, whichever of its threads they come from."""
         at, after = self.dies_at or (0, False)
         with self._one_at_a_time:
-            if at and len(self.writes) + 1 >= at + after:
+            if at and len(self.sent) + 1 >= at + after:
                 raise KilledError
             answer = super().write(*given, **more)
-            if at and len(self.writes) >= at:
+            if at and len(self.sent) >= at:
                 raise KilledError
         return answer
 
     def settles(self) -> None:
         first = sorted(self.machines, key=lambda name: (self._worst(self.machines[name]), name), reverse=True)
         for name in first[: len(self.machines) - self.set["spec"]["replicas"]]:
-            del self.machines[name]
+            self.remove(f"{MACHINES}/{name}")
 
     def _worst(self, item: Any) -> bool:
         return bool(item["status"].get("errorReason") or any(mark in item["metadata"]["annotations"] for mark in MARKS))
@@ -57,7 +57,7 @@ def server_with(*, nodes: bool) -> MachineApi:
     nodes_of = dict(zip(FAILED, ("n0", "n9"), strict=True)) if nodes else {}
     failed = [machine(name, "a", error="quota", node=nodes_of.get(name, "")) for name in FAILED]
     server = MachineApi(*(machine(f"a-{node}", "a", node=node) for node in ("n1", "n2")), *failed)
-    server.nodes = {"n1", "n2", *nodes_of.values()}
+    server.nodes("n1", "n2", *nodes_of.values())
     return server
 
 
@@ -105,7 +105,7 @@ def test_three_writes_are_all_there_are(act: Callable[[MachineApi], None], *, no
     """A mark for each and replicas once: no time at which the process could die is left out."""
     server = server_with(nodes=nodes)
     act(server)
-    assert [method for method, _, _ in server.writes] == ["PATCH"] * len({write for write, _ in TIMES})
+    assert [method for method, _, _ in server.sent] == ["PATCH"] * len({write for write, _ in TIMES})
 
 
 @WAYS

@@ -16,14 +16,14 @@ def test_a_file_that_is_too_large() -> None:
 
 def test_too_many_documents() -> None:
     """The document after the limit is a problem, at its own line."""
-    tree = read("---\n" * (yaml_text.MAX_DOCUMENTS + 1))
+    tree = read("---\n" * (yaml_text.BOUNDS.documents + 1))
     assert codes(tree) == ["TooManyDocuments"]
-    assert tree.problems[0].place.line == yaml_text.MAX_DOCUMENTS + 1
+    assert tree.problems[0].place.line == yaml_text.BOUNDS.documents + 1
 
 
 def test_too_many_values() -> None:
     """A flat list with more nodes than the limit."""
-    assert codes(read("- [" + "0," * yaml_text.MAX_NODES + "]"))[0] == "TooManyValues"
+    assert codes(read("- [" + "0," * yaml_text.BOUNDS.values + "]"))[0] == "TooManyValues"
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000, "{a: " * 100_000, "? " * 50_000])

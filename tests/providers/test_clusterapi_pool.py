@@ -1,74 +1,44 @@
 """Removals from a MachinePool without Machines: refused unless allowed, and lowered once a node."""
 
-import json
-from collections.abc import Mapping
-
 from reconciler.cluster.target import TargetRef
-from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
+from reconciler.kube.connection.api import UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion, read_target
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode
 from reconciler.providers.ownership_guard import judged_now
+from tests.kube.api_server import FakeApiServer
 
 POOL = TargetRef(kind=MACHINE_POOL, namespace="prod", name="pool")
 VERSION = ClusterApiVersion()
 
 
-class _Server:
-    """One MachinePool whose replicas nobody owns; applies change them, or fail as told."""
+PATH = VERSION.path(MACHINE_POOL, "prod", "pool")
+
+
+class _Server(FakeApiServer):
+    """One MachinePool whose replicas nobody owns."""
 
     def __init__(self, replicas: int) -> None:
-        self.replicas = replicas
-        self.generation = 1
-        self.fails: Exception | None = None
-        self.nodes: list[str] | None = None
-        self.annotations: dict[str, str] = {}
-
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        if not path.endswith("/machinepools/pool"):
-            raise ApiError(404, "NotFound", "not found")
-        return self._body()
-
-    def write(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        *,
-        content_type: ContentType = ContentType.JSON,
-        query: Mapping[str, str] | None = None,
-    ) -> bytes:
-        if self.fails is not None:
-            raise self.fails
-        assert isinstance(body, dict)
-        assert (method, content_type) == ("PATCH", ContentType.APPLY)
-        self.replicas = body["spec"]["replicas"]
-        self.generation += 1
-        return self._body()
-
-    def stream(self, path: str, query: Mapping[str, str], *, silence_seconds: float):
-        raise NotImplementedError
-
-    def _body(self) -> bytes:
+        super().__init__()
         entry = {"manager": "manager", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {"f:status": {}}}
-        metadata = {
-            "name": "pool",
-            "namespace": "prod",
-            "resourceVersion": str(self.generation),
-            "generation": self.generation,
-            "managedFields": [entry],
-            "annotations": self.annotations,
-        }
-        return json.dumps(
-            {"kind": "MachinePool", "metadata": metadata, "spec": {"replicas": self.replicas}, **self._status()}
-        ).encode()
+        metadata = {"name": "pool", "namespace": "prod", "managedFields": [entry], "annotations": {}}
+        self.put(PATH, {"kind": "MachinePool", "metadata": metadata, "spec": {"replicas": replicas}})
 
-    def _status(self) -> dict[str, object]:
-        """What the pool's controller says once it has followed; nothing before."""
-        if self.nodes is None:
-            return {}
-        return {"status": {"observedGeneration": self.generation, "nodeRefs": [{"name": name} for name in self.nodes]}}
+    @property
+    def replicas(self) -> int:
+        return int(self.objects[PATH]["spec"]["replicas"])
+
+    def change(self, **spec: object) -> None:
+        """Somebody writes the spec."""
+        pool = self.objects[PATH]
+        self.put(PATH, pool | {"spec": pool["spec"] | spec})
+
+    def followed(self, *nodes: str) -> None:
+        """The pool's controller has followed: these nodes are left."""
+        pool = self.objects[PATH]
+        told = {"observedGeneration": pool["metadata"]["generation"], "nodeRefs": [{"name": name} for name in nodes]}
+        self.put(PATH, pool | {"status": told})
 
     def bound(self) -> Bound:
         facts = read_target(self, VERSION, POOL).facts
@@ -117,11 +87,11 @@ def test_an_outcome_that_nobody_knows_is_not_tried_again() -> None:
     server = _Server(3)
     provider = _provider(server)
     provider.may_begin(POOL, "", "n1", server.bound())
-    server.fails = UnreachableError("connection refused", sent=False)
+    server.refused[PATH] = UnreachableError("connection refused", sent=False)
     assert _step(provider).state is RemovalState.DRAINING
-    server.fails = UnreachableError("no answer within 30 s")
+    server.refused[PATH] = UnreachableError("no answer within 30 s")
     assert _step(provider).state is RemovalState.FAILED
-    server.fails = None
+    server.refused.clear()
     assert _step(provider).state is RemovalState.FAILED
     assert server.replicas == 3
 
@@ -140,7 +110,7 @@ def test_a_pool_that_is_not_ours_by_now() -> None:
     server = _Server(2)
     provider = _provider(server)
     provider.may_begin(POOL, "", "n1", server.bound())
-    server.annotations = {"cluster.x-k8s.io/paused": ""}
+    server.objects[PATH]["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
     step = _step(provider, floor=2)
     assert (step.state, step.code, server.replicas) == (RemovalState.FAILED, WriteCode.REFUSED, 2)
     assert "annotation cluster.x-k8s.io/paused" in step.message
@@ -164,9 +134,9 @@ def test_a_node_that_the_platform_passed_over_is_opened_again() -> None:
     provider = _provider(server)
     provider.may_begin(POOL, "", "n1", server.bound())
     assert _step(provider).state is RemovalState.FINISHED
-    server.nodes = ["n1", "n2"]
+    server.followed("n1", "n2")
     assert _step(provider).state is RemovalState.FINISHED
-    server.nodes = ["n1"]
+    server.followed("n1")
     step = _step(provider)
     assert (step.state, step.code, step.reopen, server.replicas) == (RemovalState.FAILED, WriteCode.PASSED_OVER, True, 1)
 

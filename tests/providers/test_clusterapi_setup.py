@@ -19,7 +19,7 @@ from reconciler.policy.documents import Discovery
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from tests.cluster.objects import CAPI, MAX, MIN, Object, obj, owner, scalable, world_of
 from tests.policies import policy
-from tests.providers.test_clusterapi_pool import POOL, _provider, _Server, _step
+from tests.providers.test_clusterapi_pool import PATH, POOL, _provider, _Server, _step
 
 PREFIX = "capacity.cluster-autoscaler.kubernetes.io/"
 CPU, MEMORY = (f"{PREFIX}{name}" for name in ("cpu", "memory"))
@@ -183,7 +183,7 @@ def test_a_pool_at_its_floor(floor: int, *, goes: bool) -> None:
 def test_a_pool_without_replicas() -> None:
     """It has none that could go."""
     server, provider = begun(1)
-    server.replicas = None  # type: ignore[assignment]
+    server.change(replicas=None)
     assert _step(provider).state is RemovalState.FAILED
 
 
@@ -191,7 +191,7 @@ def test_a_pool_that_was_judged_otherwise() -> None:
     """Nothing begins on it, and nothing goes on that did not begin."""
     server = _Server(3)
     provider, bound = _provider(server), server.bound()
-    server.replicas = 4
+    server.change(replicas=4)
     assert provider.may_begin(POOL, "", "n1", bound).code == WriteCode.STALE
     assert _step(provider).code == WriteCode.UNKNOWN
 
@@ -210,12 +210,10 @@ def test_which_instance_went(nodes: list[str], replicas: int, *, followed: bool,
     """Another one, where the pool has followed, has as few as are wanted and the drained node is among them."""
     server, provider = begun(2)
     assert _step(provider).replicas == 1
-    server.nodes, server.replicas = nodes, replicas
+    server.change(replicas=replicas)
+    server.followed(*nodes)
     if not followed:
-        server.generation, generation = server.generation + 1, server.generation
-        body = server._status()
-        body["status"]["observedGeneration"] = generation  # type: ignore[index]
-        server._status = lambda: body  # type: ignore[method-assign]
+        server.change(providerIDList=[])
     found = _step(provider)
     assert (found.state, found.code) == ((RemovalState.FAILED, WriteCode.PASSED_OVER) if passed else (RemovalState.FINISHED, ""))
     if not passed:
@@ -228,8 +226,8 @@ def test_which_instance_went(nodes: list[str], replicas: int, *, followed: bool,
 def test_a_pool_that_is_not_lowered(status: int, state: RemovalState) -> None:
     """Tried again where nothing was done, given up where it will not be."""
     server, provider = begun(3)
-    server.fails = ApiError(status, "Refused", "no")
+    server.refused[PATH] = ApiError(status, "Refused", "no")
     assert _step(provider).state is state
-    server.fails = None
+    server.refused.clear()
     assert _step(provider).state is (RemovalState.FINISHED if state is RemovalState.DRAINING else RemovalState.FAILED)
     assert POOL.kind == MACHINE_POOL

@@ -46,7 +46,7 @@ def test_replicas_alone_are_applied(machines: MachinesInMemory) -> None:
     """Under the version that was read, by one write where nothing has to be told."""
     result = machines.provider().resize(GENERAL, 7, machines.bound())
     assert (result.done, result.generation, machines.replicas) == (True, 5, 7)
-    metadata = {"name": "general", "namespace": "prod", "resourceVersion": "70"}
+    metadata = {"name": "general", "namespace": "prod", "uid": "", "resourceVersion": "70"}
     body = {"apiVersion": "example.dev/v1", "kind": "Set", "metadata": metadata, "spec": {"replicas": 7}}
     assert _bodies(machines) == [body]
 

@@ -22,9 +22,8 @@ ALONE = {keys.provider for keys in platform_keys()} | {cloud for one in platform
 ALLOWED: Mapping[str, str] = {
     "cluster/targets/owner_evidence.py": "the domain of another project's keys, by which it marks targets of whatever platform",
     "decisions/ownership/owner.py": "the topology of a Cluster is a kind of owner, of which plans, lints and evidence speak",
-    "policy/field_tables/group_fields.py": "what the same setting is called elsewhere, and the sentence of a setting for pools",
+    "policy/field_tables/group_fields.py": "the sentence of a setting for pools",
     "rendering/imported/karpenter.py": "Karpenter calls a kind of its own as a platform calls its pools; the API group differs",
-    "rendering/schemas/reference.py": "the head of the reference, which says what its columns are",
 }
 
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from reconciler.policy.fields import document_kinds, walk
+from reconciler.policy.platform_parts import platform_keys
 from reconciler.policy.tree import read_tree
 
 POLICY = "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: p}\nspec: "
@@ -62,3 +64,20 @@ def test_what_is_discovered(item: str, expected: list[tuple[str, str]]) -> None:
 def test_what_names_one_target(target: str, expected: list[tuple[str, str]]) -> None:
     """Everything that tells it from all others; the role of another account alone may be left out."""
     assert problems(f"{POLICY}{{}}{GROUP}{{policyRef: {{name: p}}, target: {{{target}}}}}") == expected
+
+
+def test_each_name_of_a_platform_is_of_a_field() -> None:
+    """A field that is renamed or goes takes the names that platforms have for it along, at every level that has it."""
+    named: dict[str, set[str]] = {}
+    for kind in document_kinds():
+        for field in walk(kind.root):
+            for provider, name in field.elsewhere.items():
+                named.setdefault(provider, set()).add(name)
+    assert named == {keys.provider: set(keys.elsewhere.names.values()) for keys in platform_keys() if keys.elsewhere is not None}
+    paths = {kind.kind: {field.path: field.elsewhere for field in walk(kind.root)} for kind in document_kinds()}
+    least = paths["NodeGroup"]["spec.size.min"]
+    # SOURCE: https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/autoscaling
+    assert least["clusterAPI"] == "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
+    assert {
+        paths["NodeGroupPolicy"][f"spec.{level}size.min"] == least for level in ("defaults.", "tiers[].defaults.windows[].")
+    } == {True}

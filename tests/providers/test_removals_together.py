@@ -1,80 +1,40 @@
 """Several machines of one MachineDeployment go in one write of replicas; what stands in the way of one holds up no other."""
 
-import json
-from collections.abc import Callable, Mapping
 from itertools import groupby
-from typing import Any
 
 import pytest
 
-from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval
+from tests.providers.deployments import GENERAL, MACHINES, MARK, PATH, VERSION, DeploymentServer
 
-GROUP = TargetRef(kind=MACHINE_DEPLOYMENT, namespace="prod", name="general")
-MARK = "cluster.x-k8s.io/delete-machine"
 STALE = ApiError(409, "Conflict", "the object has been modified")
 
 
-class Server:
-    """A MachineDeployment of five replicas that we own, with Machines `m1` to `m5` of the nodes `n1` to `n5`. `before` is called
-    with the last part of the path before each write is done; what it raises is the answer."""
+class Server(DeploymentServer):
+    """Five replicas that we own."""
 
     def __init__(self) -> None:
-        self.generation, self.replicas, self.version = 4, 5, 1
-        self.machines: dict[str, dict[str, Any]] = {f"m{number}": {} for number in range(1, 6)}
-        self._written: list[str] = []
-        self.before: Callable[[str], None] = lambda _: None
-        self.unreadable: set[str] = set()
-
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        name = path.rpartition("/")[2]
-        if name in self.unreadable:
-            raise ApiError(500, "InternalError", "conversion webhook failed")
-        if name in self.machines:
-            metadata = {"name": name, "namespace": "prod", "resourceVersion": "1", "annotations": self.machines[name]}
-            return json.dumps({"metadata": metadata, "spec": {}, "status": {"nodeRef": {"name": f"n{name[1:]}"}}}).encode()
-        if name == "machinesets":
-            return b'{"items": []}'
-        if name != "general":
-            raise ApiError(404, "NotFound", "not found")
-        return json.dumps({"metadata": self._metadata(), "spec": {"replicas": self.replicas}}).encode()
-
-    def write(self, method: str, path: str, body: Any = None, **_: object) -> bytes:
-        name = path.rpartition("/")[2]
-        self._written.append(name)
-        self.before(name)
-        if name in self.machines:
-            self.machines[name] |= body["metadata"]["annotations"]
-            return b"{}"
-        if body["metadata"]["resourceVersion"] != str(self.version):
-            raise STALE
-        self.generation, self.version, self.replicas = self.generation + 1, self.version + 1, body["spec"]["replicas"]
-        return json.dumps({"metadata": self._metadata()}).encode()
-
-    def _metadata(self) -> dict[str, Any]:
-        entry = {"manager": "nodegroup-reconciler", "operation": "Apply", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
-        names = {"name": "general", "namespace": "prod", "managedFields": [entry]}
-        return names | {"resourceVersion": str(self.version), "generation": self.generation}
+        super().__init__(5)
 
     def step(self, *numbers: int, floor: int = 0, marked: tuple[int, ...] = ()) -> list[TargetRemoval]:
-        provider = ClusterApiProvider(self, ClusterApiVersion(), "test")  # type: ignore[arg-type]
+        provider = ClusterApiProvider(self, VERSION, "test")
         leaving = (LeavingMachine(machine=f"m{one}", node=f"n{one}", marked=one in marked) for one in numbers)
-        return list(provider.step(GROUP, tuple(leaving), floor))
+        return list(provider.step(GENERAL, tuple(leaving), floor))
 
     @property
     def written(self) -> list[str]:
         """What was written in its order; marks, which go out side by side, by name between two writes of the target."""
         found: list[str] = []
-        for marks, names in groupby(self._written, self.machines.__contains__):
+        for marks, names in groupby((path.rpartition("/")[2] for _, path, _ in self.sent), lambda name: name != "general"):
             together = list(names)
             found += sorted(together) if marks else together
         return found
 
     def marks(self) -> dict[str, str]:
-        return {name: found[MARK] for name, found in self.machines.items() if found.get(MARK)}
+        found = {f"m{one}": self.annotations(f"m{one}").get(MARK, "") for one in range(1, 6)}
+        return {name: mark for name, mark in found.items() if mark}
 
 
 class Once:
@@ -83,8 +43,8 @@ class Once:
     def __init__(self, name: str, *answers: Exception | None) -> None:
         self._name, self._answers = name, list(answers)
 
-    def __call__(self, name: str) -> None:
-        if name == self._name and self._answers and (answer := self._answers.pop(0)) is not None:
+    def __call__(self, path: str) -> None:
+        if path.endswith(f"/{self._name}") and self._answers and (answer := self._answers.pop(0)) is not None:
             raise answer
 
 
@@ -100,7 +60,7 @@ def test_three_machines_go_in_one_write() -> None:
 def test_no_more_go_than_the_floor_allows() -> None:
     """Of three that are empty two may go: one that is marked already before the others."""
     server = Server()
-    server.machines["m3"][MARK] = "nodegroup-reconciler.test.g4.r5"
+    server.annotations("m3")[MARK] = "nodegroup-reconciler.test.g4.r5"
     states = [one.state for one in server.step(1, 2, 3, floor=3, marked=(3,))]
     assert states == [RemovalState.FINISHED, RemovalState.FAILED, RemovalState.FINISHED]
     assert (server.replicas, set(server.marks())) == (3, {"m1", "m3"})
@@ -110,8 +70,9 @@ def test_a_status_that_is_written_meanwhile_is_no_conflict() -> None:
     """The platform writes the target's status while machines are marked: its version is read again for the write of replicas."""
     server = Server()
 
-    def status(name: str) -> None:
-        server.version += name == "m1"
+    def status(path: str) -> None:
+        if path.endswith("/m1"):
+            server.put(PATH, server.objects[PATH])
 
     server.before = status
     assert [one.state for one in server.step(1, 2)] == [RemovalState.FINISHED] * 2
@@ -162,7 +123,7 @@ def test_a_conflict_beside_a_mark_without_an_answer_bears_none() -> None:
     """It is untouched, and both wait for the next step."""
     server = Server()
     met = {"m1": Once("m1", STALE), "m2": Once("m2", UnreachableError("no answer within 30 s"), UnreachableError("nor now"))}
-    server.before = lambda name: met[name](name)
+    server.before = lambda path: met[path.rpartition("/")[2]](path)
     steps = server.step(1, 2)
     assert [(one.state, one.untouched) for one in steps] == [(RemovalState.DRAINING, True), (RemovalState.DRAINING, False)]
     assert (server.replicas, server.marks()) == (5, {})
@@ -174,7 +135,7 @@ def test_a_machine_that_cannot_be_read_holds_the_others_only_if_it_may_be_marked
 ) -> None:
     """Without a mark it cannot go in place of another one."""
     server = Server()
-    server.unreadable = {"m2"}
+    server.unreadable[f"{MACHINES}/m2"] = ApiError(500, "InternalError", "conversion webhook failed")
     steps = server.step(1, 2, 3, marked=marked)
     assert (steps[1].state, steps[1].untouched, server.written) == (RemovalState.DRAINING, True, written)
 
@@ -183,9 +144,10 @@ def test_somebody_who_resizes_while_machines_are_marked_ends_it() -> None:
     """Whether what is there now counts our machines nobody can tell: all marks go, nothing is lowered."""
     server = Server()
 
-    def resized(name: str) -> None:
-        if name == "m2" and server.generation == 4:
-            server.generation, server.version, server.replicas = 5, 2, 7
+    def resized(path: str) -> None:
+        if path.endswith("/m2") and server.replicas == 5:
+            spec = server.objects[PATH]["spec"]
+            server.put(PATH, server.objects[PATH] | {"spec": spec | {"replicas": 7}})
 
     server.before = resized
     assert [one.state for one in server.step(1, 2)] == [RemovalState.FAILED] * 2

@@ -51,7 +51,7 @@ def test_one_mark_and_one_write_for_all(machines: MachinesInMemory) -> None:
     assert machines.writes[0][2] == {
         "apiVersion": "example.dev/v1",
         "kind": "Set",
-        "metadata": {"name": "general", "namespace": "prod", "resourceVersion": "70", "annotations": {KEY: ALL}},
+        "metadata": {"name": "general", "namespace": "prod", "uid": "", "resourceVersion": "70", "annotations": {KEY: ALL}},
         "spec": {"replicas": 0},
     }
     assert machines.lists == 1

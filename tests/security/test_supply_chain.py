@@ -244,6 +244,36 @@ def test_version_changelog_chart_and_image_agree():
     assert sections <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
+def test_two_branches_may_add_to_the_changelog(tmp_path: Path):
+    """Both lines stay, without a conflict. A merge that keeps both sides repeats neither a section nor an entry."""
+
+    def git(*arguments: str) -> None:
+        author = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+        subprocess.run(["git", *author, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    def add(line: str) -> None:
+        file = tmp_path / "CHANGELOG.md"
+        file.write_text(file.read_text().replace("### Changed\n\n", f"### Changed\n\n- {line}\n", 1))
+        git("commit", "--all", "--message", line)
+
+    text = (ROOT / "CHANGELOG.md").read_text()
+    for name in (".gitattributes", "CHANGELOG.md"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    git("init", "--initial-branch=main")
+    git("add", ".")
+    git("commit", "--message", "all")
+    git("switch", "--create", "other")
+    add("One.")
+    git("switch", "main")
+    add("Two.")
+    git("merge", "other")
+    assert {"- One.", "- Two."} <= set((tmp_path / "CHANGELOG.md").read_text().splitlines())
+    unreleased = text.split("\n## ")[1]
+    for repeatable in (r"(?m)^### .*$", r"(?m)^- .*$"):
+        found = re.findall(repeatable, unreleased)
+        assert sorted(found) == sorted(set(found))
+
+
 def _release() -> list[str]:
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
     return [line for job in jobs.values() for step in job["steps"] for line in step.get("run", "").splitlines()]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import yaml
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
@@ -22,27 +21,22 @@ if TYPE_CHECKING:
 # Contexts of kubeconfig files, for completion alone: what cannot be read has none.
 
 
-class _Context(msgspec.Struct):
-    name: str = ""
-
-
-class _Kubeconfig(msgspec.Struct):
-    contexts: list[_Context] = msgspec.field(default_factory=list)
-
-
 def known_contexts(kubeconfig: str | Path | None) -> list[str]:
     """The names, sorted: of one file, else of those in KUBECONFIG, else of `~/.kube/config`."""
     listed = os.environ.get("KUBECONFIG", "") or str(Path.home() / ".kube" / "config")
     files = [str(kubeconfig)] if kubeconfig else listed.split(os.pathsep)
-    return sorted({context.name for file in files if file for context in _read(Path(file)).contexts if context.name})
+    return sorted({name for file in files if file for name in _contexts(Path(file))})
 
 
-def _read(file: Path) -> _Kubeconfig:
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+def _contexts(file: Path) -> list[str]:
+    from reconciler.kube.connection.connection_choice import ConnectionConfigError, kubeconfig_content
+
     try:
-        return msgspec.convert(yaml.load(file.read_bytes(), loader), _Kubeconfig)  # noqa: S506 - a safe loader
-    except (OSError, ValueError, yaml.YAMLError):
-        return _Kubeconfig()
+        contexts = kubeconfig_content(file).get("contexts")
+    except ConnectionConfigError:
+        return []
+    entries = contexts if isinstance(contexts, list) else []
+    return [str(entry["name"]) for entry in entries if isinstance(entry, dict) and entry.get("name")]
 
 
 PATIENCE_SECONDS = 3.0

@@ -9,6 +9,7 @@ import msgspec
 import yaml
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.values.yaml_events import LOADER
 
 # The version that an API server tells of itself.
 
@@ -77,7 +78,7 @@ def _in_files(paths: list[str], context: str | None) -> Choice:
     users: dict[str, Any] = {}
     current = ""
     for path in found:
-        content = _content(path)
+        content = kubeconfig_content(path)
         current = current or str(content.get("current-context") or "")
         for kept, key in ((contexts, "contexts"), (clusters, "clusters"), (users, "users")):
             for entry in content.get(key) or ():
@@ -99,12 +100,16 @@ def _in_files(paths: list[str], context: str | None) -> Choice:
     return Choice(files=files, context=name, server=str(clusters[cluster]["server"]), user=user, runs_program=runs)
 
 
-def _content(path: Path) -> dict[str, Any]:
+def kubeconfig_content(path: Path) -> dict[str, Any]:
+    """A kubeconfig file as it is written. Raises `ConnectionConfigError`.
+
+    It belongs to the user and names programs to run. The parser's own safe loader reads it, without bounds of ours.
+    """
     try:
-        content = yaml.safe_load(path.read_bytes())
+        content = yaml.load(path.read_bytes(), LOADER)  # noqa: S506 - a safe loader
     except OSError as error:
         raise ConnectionConfigError(f"kubeconfig {path}: it cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         # The text of the error quotes the line, and the line may be a token.

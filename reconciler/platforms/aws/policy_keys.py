@@ -1,8 +1,10 @@
 """What policies say about Auto Scaling groups."""
 
-from reconciler.policy.field import Equivalents, Field, Kind, text_field
-from reconciler.policy.platform_parts import PolicyKeys, Preset
+from reconciler.policy.field import Field, Kind, text_field
+from reconciler.policy.platform_parts import Elsewhere, PolicyKeys, Preset
 
+_NODE_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
+_OPTION = _NODE_TEMPLATE + "autoscaling-options/"
 AWS_REGION = "[a-z]{2}(-[a-z]+)+-[0-9]+"
 
 KEYS = PolicyKeys(
@@ -29,7 +31,7 @@ KEYS = PolicyKeys(
         yaml_key="aws",
         kind=Kind.OBJECT,
         description="Auto Scaling groups.",
-        equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery=asg:tag=…"),
+        cluster_autoscaler="--node-group-auto-discovery=asg:tag=…",
         constants=(("provider", "aws"),),
         children=(
             Field(
@@ -65,5 +67,21 @@ KEYS = PolicyKeys(
             "topology.k8s.aws/zone-id",
         ),
         clouds=("aws",),
+    ),
+    elsewhere=Elsewhere(
+        column="ASG",
+        meaning="tags and properties of Auto Scaling groups",
+        names={
+            "size.min": "MinSize",
+            "size.max": "MaxSize",
+            "template.capacity": _NODE_TEMPLATE + "resources/NAME",
+            "template.labels": _NODE_TEMPLATE + "label/KEY",
+            "template.taints": _NODE_TEMPLATE + "taint/KEY",
+            "scaleDown.utilizationThresholdPercent": _OPTION + "scaledownutilizationthreshold",
+            "scaleDown.gpuUtilizationThresholdPercent": _OPTION + "scaledowngpuutilizationthreshold",
+            "scaleDown.daemonSetUtilization": _OPTION + "ignoredaemonsetsutilization",
+            "scaleDown.unneededTime": _OPTION + "scaledownunneededtime",
+            "scaleDown.unreadyTime": _OPTION + "scaledownunreadytime",
+        },
     ),
 )

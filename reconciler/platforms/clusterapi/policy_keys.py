@@ -1,7 +1,11 @@
 """What policies say about Cluster API objects."""
 
-from reconciler.policy.field import Equivalents, Field, Kind, text_field
-from reconciler.policy.platform_parts import PolicyKeys
+from reconciler.policy.field import Field, Kind, text_field
+from reconciler.policy.platform_parts import Elsewhere, PolicyKeys
+
+_CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
+_SIZE = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"
+_OPTION = "cluster.x-k8s.io/autoscaling-options-"
 
 KEYS = PolicyKeys(
     target=Field(
@@ -27,7 +31,7 @@ KEYS = PolicyKeys(
         yaml_key="clusterAPI",
         kind=Kind.OBJECT,
         description="Cluster API objects that carry both size annotations; {} takes all of them.",
-        equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery=clusterapi:namespace=…,clusterName=…"),
+        cluster_autoscaler="--node-group-auto-discovery=clusterapi:namespace=…,clusterName=…",
         constants=(("provider", "clusterAPI"),),
         children=(
             Field(
@@ -63,4 +67,21 @@ KEYS = PolicyKeys(
     controllers={
         "capi-machinedeployment": "a MachineDeployment writes the replicas of its MachineSets: size the MachineDeployment",
     },
+    elsewhere=Elsewhere(
+        column="CAPI",
+        meaning="annotations on Cluster API objects",
+        names={
+            "size.min": _SIZE + "min-size",
+            "size.max": _SIZE + "max-size",
+            "template.capacity": _CAPACITY + "{cpu,memory,ephemeral-disk,maxPods,gpu-count,csi-driver}",
+            "template.labels": _CAPACITY + "labels",
+            "template.taints": _CAPACITY + "taints",
+            "scaleDown.utilizationThresholdPercent": _OPTION + "scaledownutilizationthreshold",
+            "scaleDown.gpuUtilizationThresholdPercent": _OPTION + "scaledowngpuutilizationthreshold",
+            "scaleDown.unneededTime": _OPTION + "scaledownunneededtime",
+            "scaleDown.unreadyTime": _OPTION + "scaledownunreadytime",
+            "scaleUp.maxNodeProvisionTime": _OPTION + "maxnodeprovisiontime",
+            "scaleUp.maxNodeStartupTime": _OPTION + "maxnodestartuptime",
+        },
+    ),
 )

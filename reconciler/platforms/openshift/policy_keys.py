@@ -1,7 +1,7 @@
 """What policies say about MachineSets of OpenShift's Machine API."""
 
-from reconciler.policy.field import Equivalents, Field, Kind, text_field
-from reconciler.policy.platform_parts import PolicyKeys
+from reconciler.policy.field import Field, Kind, text_field
+from reconciler.policy.platform_parts import Elsewhere, PolicyKeys
 
 KEYS = PolicyKeys(
     target=Field(
@@ -18,7 +18,6 @@ KEYS = PolicyKeys(
         yaml_key="openshift",
         kind=Kind.OBJECT,
         description="MachineSets that carry both size annotations, or have a MachineAutoscaler; {} takes all of them.",
-        equivalents=Equivalents(openshift="MachineAutoscaler, one for each MachineSet"),
         constants=(("provider", "openshift"),),
         children=(
             Field(
@@ -38,5 +37,31 @@ KEYS = PolicyKeys(
                 attribute="labels",
             ),
         ),
+    ),
+    elsewhere=Elsewhere(
+        column="OpenShift",
+        meaning="fields of ClusterAutoscaler and MachineAutoscaler",
+        names={
+            "balanceWith": "spec.balanceSimilarNodeGroups",
+            "balancing.ignoreLabels": "spec.balancingIgnoredLabels",
+            "discovery[].openshift": "MachineAutoscaler, one for each MachineSet",
+            "drain.localStorage": "spec.skipNodesWithLocalStorage",
+            "expanders": "spec.expanders",
+            "limits[].max": "spec.resourceLimits.{maxNodesTotal,cores.max,memory.max,gpus[].max}",
+            "limits[].min": "spec.resourceLimits.{cores.min,memory.min,gpus[].min}",
+            "pace.delayAfterAdd": "spec.scaleDown.delayAfterAdd",
+            "pace.delayAfterDelete": "spec.scaleDown.delayAfterDelete",
+            "pace.delayAfterFailure": "spec.scaleDown.delayAfterFailure",
+            "pods.expendableBelowPriority": "spec.podPriorityThreshold",
+            "pods.newPodDelay": "spec.scaleUp.newPodScaleUpDelay",
+            "scaleDown.daemonSetUtilization": "spec.ignoreDaemonsetsUtilization",
+            "scaleDown.mode": "spec.scaleDown.enabled",
+            "scaleDown.unneededTime": "spec.scaleDown.unneededTime",
+            "scaleDown.utilizationThresholdPercent": "spec.scaleDown.utilizationThreshold",
+            "scaleUp.maxNodeProvisionTime": "spec.maxNodeProvisionTime",
+            "size.max": "MachineAutoscaler spec.maxReplicas",
+            "size.min": "MachineAutoscaler spec.minReplicas",
+            "template.startupTaints": "spec.startupTaints",
+        },
     ),
 )

@@ -3,12 +3,11 @@
 import msgspec
 
 from reconciler.policy.documents import Counting, Growth, Mode, Toggle, WithoutMachines
-from reconciler.policy.field import Equivalents, Field, Kind, Loosens
+from reconciler.policy.field import Field, Kind, Loosens
 from reconciler.policy.field_tables.template import TEMPLATE
 
 # Bounds of a group: size, windows, hold, as fields.
 
-_CAPI = "cluster.x-k8s.io/"
 MOST_NODES = 100_000
 """More than the largest clusters have: a bound for every size, since each node that a policy asks for is worked on."""
 
@@ -21,12 +20,7 @@ _MIN = Field(
     examples=(2,),
     minimum=0,
     maximum=MOST_NODES,
-    equivalents=Equivalents(
-        cluster_autoscaler="--nodes=MIN:MAX:NAME",
-        openshift="MachineAutoscaler spec.minReplicas",
-        cluster_api=_CAPI + "cluster-api-autoscaler-node-group-min-size",
-        auto_scaling_group="MinSize",
-    ),
+    cluster_autoscaler="--nodes=MIN:MAX:NAME",
     attribute="min",
 )
 
@@ -39,12 +33,7 @@ _MAX = Field(
     examples=(40,),
     minimum=0,
     maximum=MOST_NODES,
-    equivalents=Equivalents(
-        cluster_autoscaler="--nodes=MIN:MAX:NAME",
-        openshift="MachineAutoscaler spec.maxReplicas",
-        cluster_api=_CAPI + "cluster-api-autoscaler-node-group-max-size",
-        auto_scaling_group="MaxSize",
-    ),
+    cluster_autoscaler="--nodes=MIN:MAX:NAME",
     attribute="max",
 )
 
@@ -215,9 +204,6 @@ HEADROOM = Field(
 )
 
 
-_CAPI_OPTION = _CAPI + "autoscaling-options-"
-_ASG_OPTION = "k8s.io/cluster-autoscaler/node-template/autoscaling-options/"
-
 _MODE = Field(
     yaml_key="mode",
     loosens=Mode.ENFORCE,
@@ -238,7 +224,7 @@ _BALANCE_WITH = Field(
     ),
     default="Off",
     examples=("general", "Auto"),
-    equivalents=Equivalents(cluster_autoscaler="--balance-similar-node-groups", openshift="spec.balanceSimilarNodeGroups"),
+    cluster_autoscaler="--balance-similar-node-groups",
     attribute="balance_with",
 )
 
@@ -264,7 +250,7 @@ _HUMAN_HOLD_TIME = Field(
 )
 
 
-def _threshold(yaml_key: str, attribute: str, what: str, flag: str, openshift: str, option: str) -> Field:
+def _threshold(yaml_key: str, attribute: str, what: str, flag: str) -> Field:
     return Field(
         yaml_key=yaml_key,
         loosens=Loosens.UP,
@@ -275,17 +261,12 @@ def _threshold(yaml_key: str, attribute: str, what: str, flag: str, openshift: s
         examples=(60,),
         minimum=0,
         maximum=100,
-        equivalents=Equivalents(
-            cluster_autoscaler=flag,
-            openshift=openshift,
-            cluster_api=_CAPI_OPTION + option,
-            auto_scaling_group=_ASG_OPTION + option,
-        ),
+        cluster_autoscaler=flag,
         attribute=attribute,
     )
 
 
-def _counting(yaml_key: str, attribute: str, whose: str, flag: str, *, openshift: str = "", asg: str = "") -> Field:
+def _counting(yaml_key: str, attribute: str, whose: str, flag: str) -> Field:
     return Field(
         yaml_key=yaml_key,
         loosens=Counting.IGNORE,
@@ -294,11 +275,7 @@ def _counting(yaml_key: str, attribute: str, whose: str, flag: str, *, openshift
         default=Counting.COUNT.value,
         enum=tuple(Counting),
         examples=("Ignore",),
-        equivalents=Equivalents(
-            cluster_autoscaler=flag,
-            openshift=openshift,
-            auto_scaling_group=_ASG_OPTION + asg if asg else "",
-        ),
+        cluster_autoscaler=flag,
         attribute=attribute,
     )
 
@@ -310,9 +287,6 @@ def _time(
     description: str,
     flag: str,
     *,
-    openshift: str = "",
-    capi: str = "",
-    asg: str = "",
     minimum: int = 0,
 ) -> Field:
     return Field(
@@ -324,12 +298,7 @@ def _time(
         default=default,
         examples=(default,),
         minimum=minimum,
-        equivalents=Equivalents(
-            cluster_autoscaler=flag,
-            openshift=openshift,
-            cluster_api=_CAPI_OPTION + capi if capi else "",
-            auto_scaling_group=_ASG_OPTION + asg if asg else "",
-        ),
+        cluster_autoscaler=flag,
         attribute=attribute,
     )
 
@@ -348,7 +317,7 @@ _SCALE_DOWN = Field(
             default=Toggle.ENABLED.value,
             enum=tuple(Toggle),
             examples=("Disabled",),
-            equivalents=Equivalents(cluster_autoscaler="--scale-down-enabled", openshift="spec.scaleDown.enabled"),
+            cluster_autoscaler="--scale-down-enabled",
             attribute="mode",
         ),
         _threshold(
@@ -356,24 +325,18 @@ _SCALE_DOWN = Field(
             "utilization_threshold_percent",
             "cpu and memory",
             "--scale-down-utilization-threshold",
-            "spec.scaleDown.utilizationThreshold",
-            "scaledownutilizationthreshold",
         ),
         _threshold(
             "gpuUtilizationThresholdPercent",
             "gpu_utilization_threshold_percent",
             "GPU",
             "--scale-down-gpu-utilization-threshold",
-            "",
-            "scaledowngpuutilizationthreshold",
         ),
         _counting(
             "daemonSetUtilization",
             "daemon_set_utilization",
             "DaemonSet",
             "--ignore-daemonsets-utilization",
-            openshift="spec.ignoreDaemonsetsUtilization",
-            asg="ignoredaemonsetsutilization",
         ),
         _counting("mirrorPodUtilization", "mirror_pod_utilization", "mirror", "--ignore-mirror-pods-utilization"),
         _time(
@@ -382,9 +345,6 @@ _SCALE_DOWN = Field(
             "10m",
             "How long a node must be unneeded without a break before it is removed; 0s removes at first sight.",
             "--scale-down-unneeded-time",
-            openshift="spec.scaleDown.unneededTime",
-            capi="scaledownunneededtime",
-            asg="scaledownunneededtime",
         ),
         _time(
             "unreadyTime",
@@ -392,8 +352,6 @@ _SCALE_DOWN = Field(
             "20m",
             "How long an unneeded node must be not Ready before it is removed, from the transition of its Ready condition.",
             "--scale-down-unready-time",
-            capi="scaledownunreadytime",
-            asg="scaledownunreadytime",
         ),
         Field(
             yaml_key="withoutMachines",
@@ -463,8 +421,6 @@ _SCALE_UP = Field(
             "15m",
             "How long a requested node counts as upcoming before its Machine or instance counts as failed.",
             "--max-node-provision-time",
-            openshift="spec.maxNodeProvisionTime",
-            capi="maxnodeprovisiontime",
             minimum=1,
         ),
         _time(
@@ -473,7 +429,6 @@ _SCALE_UP = Field(
             "15m",
             "How long a registered node may be not Ready or lack its devices and still count as starting.",
             "--max-node-startup-time",
-            capi="maxnodestartuptime",
             minimum=1,
         ),
         Field(

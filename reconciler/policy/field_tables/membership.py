@@ -1,6 +1,6 @@
 """Limits over nodes and discovery of targets, as fields."""
 
-from reconciler.policy.field import Equivalents, Field, Kind, Loosens
+from reconciler.policy.field import Field, Kind, Loosens
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.values.label_selector import LABEL_OPERATORS
 
@@ -99,10 +99,7 @@ LIMITS = Field(
                 description="What the sum may not exceed; `nodes` is their number.",
                 examples=("nodes: 500", "cpu: 4000", "memory: 16Ti"),
                 resources=_LIMITED,
-                equivalents=Equivalents(
-                    cluster_autoscaler="--max-nodes-total, --cores-total, --memory-total, --gpu-total",
-                    openshift="spec.resourceLimits.{maxNodesTotal,cores.max,memory.max,gpus[].max}",
-                ),
+                cluster_autoscaler="--max-nodes-total, --cores-total, --memory-total, --gpu-total",
                 attribute="max",
             ),
             Field(
@@ -112,10 +109,7 @@ LIMITS = Field(
                 description="What removals may not bring the sum below.",
                 examples=("cpu: 16",),
                 resources=_LIMITED,
-                equivalents=Equivalents(
-                    cluster_autoscaler="--cores-total, --memory-total, --gpu-total",
-                    openshift="spec.resourceLimits.{cores.min,memory.min,gpus[].min}",
-                ),
+                cluster_autoscaler="--cores-total, --memory-total, --gpu-total",
                 attribute="min",
             ),
         ),
@@ -129,7 +123,7 @@ DISCOVERY = Field(
         "Targets that become groups without a document of their own: one item or the other, everything inside an item. "
         "A NodeGroup on the same target wins."
     ),
-    equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery"),
+    cluster_autoscaler="--node-group-auto-discovery",
     list_key="name",
     attribute="discovery",
     item=Field(

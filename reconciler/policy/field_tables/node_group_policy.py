@@ -2,7 +2,7 @@
 
 from reconciler.policy.balancing import presets
 from reconciler.policy.documents import Expander, Mode, TargetAnnotations
-from reconciler.policy.field import Equivalents, Field, Kind, Loosens, text_field
+from reconciler.policy.field import Field, Kind, Loosens, text_field
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.membership import DISCOVERY, LIMITS, selector
 from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS
@@ -140,7 +140,7 @@ _TIERS = Field(
     yaml_key="tiers",
     kind=Kind.LIST,
     description="Priority tiers, the first one first: a lower tier serves only what those above it cannot.",
-    equivalents=Equivalents(cluster_autoscaler="--expander=priority with the ConfigMap cluster-autoscaler-priority-expander"),
+    cluster_autoscaler="--expander=priority with the ConfigMap cluster-autoscaler-priority-expander",
     list_key="name",
     attribute="tiers",
     item=Field(
@@ -197,7 +197,7 @@ _BALANCING = Field(
             description="Further labels in which similar groups may differ.",
             examples=(("example.com/rack",),),
             unique=True,
-            equivalents=Equivalents(cluster_autoscaler="--balancing-ignore-label", openshift="spec.balancingIgnoredLabels"),
+            cluster_autoscaler="--balancing-ignore-label",
             attribute="balancing_ignore_labels",
             item=Field(yaml_key="", kind=Kind.LABEL_KEY, description="One label.", examples=("example.com/rack",)),
         ),
@@ -279,7 +279,7 @@ NODE_GROUP_POLICY = document(
                 examples=(("LeastCost", "LeastWaste"),),
                 unique=True,
                 minimum=1,
-                equivalents=Equivalents(cluster_autoscaler="--expander", openshift="spec.expanders"),
+                cluster_autoscaler="--expander",
                 attribute="expanders",
                 item=Field(yaml_key="", kind=Kind.ENUM, description="One rule.", enum=tuple(Expander), examples=("LeastWaste",)),
             ),

@@ -1,7 +1,7 @@
 """Which pods are demand, and what guards removals: health, drain rules, budgets, pace."""
 
 from reconciler.policy.documents import BlockRule, RemovalReason
-from reconciler.policy.field import Equivalents, Field, Kind, Loosens
+from reconciler.policy.field import Field, Kind, Loosens
 
 PODS = Field(
     yaml_key="pods",
@@ -17,9 +17,7 @@ PODS = Field(
             examples=(-10,),
             minimum=-(2**31),
             maximum=2**31 - 1,
-            equivalents=Equivalents(
-                cluster_autoscaler="--expendable-pods-priority-cutoff", openshift="spec.podPriorityThreshold"
-            ),
+            cluster_autoscaler="--expendable-pods-priority-cutoff",
             attribute="expendable_below_priority",
         ),
         Field(
@@ -30,7 +28,7 @@ PODS = Field(
             unit="seconds",
             examples=("30s",),
             minimum=0,
-            equivalents=Equivalents(cluster_autoscaler="--new-pod-scale-up-delay", openshift="spec.scaleUp.newPodScaleUpDelay"),
+            cluster_autoscaler="--new-pod-scale-up-delay",
             attribute="new_pod_delay_seconds",
         ),
         Field(
@@ -60,7 +58,7 @@ PODS = Field(
             examples=(("default-scheduler",),),
             unique=True,
             minimum=1,
-            equivalents=Equivalents(cluster_autoscaler="--allowed-scheduler-names"),
+            cluster_autoscaler="--allowed-scheduler-names",
             attribute="scheduler_names",
             item=Field(yaml_key="", kind=Kind.STRING, description="One scheduler.", examples=("default-scheduler",)),
         ),
@@ -91,7 +89,7 @@ HEALTH = Field(
             examples=(45,),
             minimum=0,
             maximum=100,
-            equivalents=Equivalents(cluster_autoscaler="--max-total-unready-percentage"),
+            cluster_autoscaler="--max-total-unready-percentage",
             attribute="max_unready_percent",
         ),
         Field(
@@ -103,14 +101,14 @@ HEALTH = Field(
             examples=(3,),
             minimum=0,
             maximum=2**31 - 1,
-            equivalents=Equivalents(cluster_autoscaler="--ok-total-unready-count"),
+            cluster_autoscaler="--ok-total-unready-count",
             attribute="ok_unready_count",
         ),
     ),
 )
 
 
-def _rule(yaml_key: str, attribute: str, description: str, flag: str, openshift: str = "") -> Field:
+def _rule(yaml_key: str, attribute: str, description: str, flag: str) -> Field:
     return Field(
         yaml_key=yaml_key,
         loosens=BlockRule.ALLOW,
@@ -118,7 +116,7 @@ def _rule(yaml_key: str, attribute: str, description: str, flag: str, openshift:
         description=description,
         enum=tuple(BlockRule),
         examples=("Allow",),
-        equivalents=Equivalents(cluster_autoscaler=flag, openshift=openshift),
+        cluster_autoscaler=flag,
         attribute=attribute,
     )
 
@@ -145,7 +143,7 @@ DRAIN = Field(
             enum=("Never",),
             examples=("1h",),
             minimum=0,
-            equivalents=Equivalents(cluster_autoscaler="--blocking-system-pod-distruption-timeout"),
+            cluster_autoscaler="--blocking-system-pod-distruption-timeout",
             attribute="system_pod_timeout_seconds",
         ),
         _rule(
@@ -153,7 +151,6 @@ DRAIN = Field(
             "local_storage",
             "Pods with hostPath or emptyDir volumes that they do not declare safe.",
             "--skip-nodes-with-local-storage",
-            "spec.skipNodesWithLocalStorage",
         ),
         _rule("unreplicated", "unreplicated", "Pods without a controller.", ""),
         _rule(
@@ -171,7 +168,7 @@ DRAIN = Field(
             examples=(2,),
             minimum=0,
             maximum=2**31 - 1,
-            equivalents=Equivalents(cluster_autoscaler="--min-replica-count"),
+            cluster_autoscaler="--min-replica-count",
             attribute="min_replicas",
         ),
         Field(
@@ -195,7 +192,7 @@ BUDGETS = Field(
         "covers all reasons, one without schedule is always open. Left out: Empty nodes all at once, 10% at a time of the "
         "others; so 100 nodes with pods take ten rounds of evictions and graceful ends, and with `nodes: 1` a hundred."
     ),
-    equivalents=Equivalents(cluster_autoscaler="--max-scale-down-parallelism, --max-drain-parallelism"),
+    cluster_autoscaler="--max-scale-down-parallelism, --max-drain-parallelism",
     attribute="budgets",
     item=Field(
         yaml_key="",
@@ -262,7 +259,7 @@ BUDGETS = Field(
 )
 
 
-def _delay(yaml_key: str, attribute: str, example: str, description: str, flag: str, openshift: str) -> Field:
+def _delay(yaml_key: str, attribute: str, example: str, description: str, flag: str) -> Field:
     return Field(
         yaml_key=yaml_key,
         loosens=Loosens.DOWN,
@@ -271,7 +268,7 @@ def _delay(yaml_key: str, attribute: str, example: str, description: str, flag: 
         unit="seconds",
         examples=(example,),
         minimum=0,
-        equivalents=Equivalents(cluster_autoscaler=flag, openshift=openshift),
+        cluster_autoscaler=flag,
         attribute=attribute,
     )
 
@@ -288,7 +285,6 @@ PACE = Field(
             "10m",
             "No removal so long after nodes were added.",
             "--scale-down-delay-after-add",
-            "spec.scaleDown.delayAfterAdd",
         ),
         _delay(
             "delayAfterDelete",
@@ -296,7 +292,6 @@ PACE = Field(
             "0s",
             "No removal so long after a node was removed.",
             "--scale-down-delay-after-delete",
-            "spec.scaleDown.delayAfterDelete",
         ),
         _delay(
             "delayAfterFailure",
@@ -304,7 +299,6 @@ PACE = Field(
             "3m",
             "No removal so long after a removal failed.",
             "--scale-down-delay-after-failure",
-            "spec.scaleDown.delayAfterFailure",
         ),
         Field(
             yaml_key="maxAddedNodes",
@@ -315,7 +309,7 @@ PACE = Field(
             examples=(100,),
             minimum=0,
             maximum=2**31 - 1,
-            equivalents=Equivalents(cluster_autoscaler="--max-nodes-per-scaleup"),
+            cluster_autoscaler="--max-nodes-per-scaleup",
             attribute="max_added_nodes",
         ),
         Field(

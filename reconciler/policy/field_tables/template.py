@@ -1,12 +1,10 @@
 """The fields of `template`: what one new node offers."""
 
-from reconciler.policy.field import Equivalents, Field, Kind, Loosens
+from reconciler.policy.field import Field, Kind, Loosens
 
 ARCHITECTURES = ("amd64", "arm64", "ppc64le", "s390x")
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
 ATTACH_LIMIT = "attachable-volumes-csi-"
-_NODE_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 
 
 _KEY = Field(
@@ -27,12 +25,12 @@ _KEY_OR_PREFIX = Field(
 )
 
 
-def _taints(yaml_key: str, description: str, equivalents: Equivalents) -> Field:
+def _taints(yaml_key: str, description: str, flag: str = "") -> Field:
     return Field(
         yaml_key=yaml_key,
         kind=Kind.TAINT_LIST,
         description=description,
-        equivalents=equivalents,
+        cluster_autoscaler=flag,
         attribute="taints" if yaml_key == "taints" else "startup_taints",
         item=Field(
             yaml_key="",
@@ -79,10 +77,6 @@ TEMPLATE = Field(
             examples=("cpu: 16", "memory: 64Gi", "pods: 110", f"{ATTACH_LIMIT}ebs.csi.aws.com: 26"),
             resources=("cpu", "memory", "ephemeral-storage", "pods"),
             resource_prefix=ATTACH_LIMIT,
-            equivalents=Equivalents(
-                cluster_api=_CAPACITY + "{cpu,memory,ephemeral-disk,maxPods,gpu-count,csi-driver}",
-                auto_scaling_group=_NODE_TEMPLATE + "resources/NAME",
-            ),
             attribute="capacity",
         ),
         Field(
@@ -99,7 +93,7 @@ TEMPLATE = Field(
             description="The processor architecture: short for the label kubernetes.io/arch.",
             enum=ARCHITECTURES,
             examples=("arm64",),
-            equivalents=Equivalents(cluster_autoscaler="CAPI_SCALE_ZERO_DEFAULT_ARCH (environment)"),
+            cluster_autoscaler="CAPI_SCALE_ZERO_DEFAULT_ARCH (environment)",
             attribute="architecture",
         ),
         Field(
@@ -107,18 +101,16 @@ TEMPLATE = Field(
             kind=Kind.LABEL_MAP,
             description="The labels of one node; kubernetes.io/hostname is implied.",
             examples=("topology.kubernetes.io/zone: a",),
-            equivalents=Equivalents(cluster_api=_CAPACITY + "labels", auto_scaling_group=_NODE_TEMPLATE + "label/KEY"),
             attribute="labels",
         ),
         _taints(
             "taints",
             "The taints of one node; an empty list says that it has none.",
-            Equivalents(cluster_api=_CAPACITY + "taints", auto_scaling_group=_NODE_TEMPLATE + "taint/KEY"),
         ),
         _taints(
             "startupTaints",
             "Taints that a new node carries until it is set up; scheduling looks past them.",
-            Equivalents(cluster_autoscaler="--startup-taint", openshift="spec.startupTaints"),
+            "--startup-taint",
         ),
     ),
 )

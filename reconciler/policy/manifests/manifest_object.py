@@ -8,7 +8,7 @@ from reconciler.policy.platform_parts import PlatformManifests, manifests_by_gro
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.yaml_nodes import Mapping as MappingNode
-from reconciler.policy.yaml_nodes import Node, Place, Scalar, Sequence, spot_of, spot_of_entry
+from reconciler.policy.yaml_nodes import Node, Place, Scalar, Sequence, is_null, spot_of, spot_of_entry
 from reconciler.values.whole_number import whole_number
 
 Bounds = tuple[int | None, int | None]
@@ -107,7 +107,7 @@ def pair_of(node: Node | None, key: str) -> tuple[Node, Node] | None:
     if not isinstance(node, MappingNode):
         return None
     found = (pair for pair in node.pairs if isinstance(pair[0], Scalar) and pair[0].text == key)
-    return next((pair for pair in found if not (isinstance(pair[1], Scalar) and _null(pair[1]))), None)
+    return next((pair for pair in found if not is_null(pair[1])), None)
 
 
 def integer(value: Node) -> int | None:
@@ -126,10 +126,6 @@ def bounds_of(annotations: Mapping[str, str], keys: tuple[str, ...]) -> Bounds:
 def _size(text: str) -> int | None:
     number = whole_number(text)
     return number if number is not None and number <= _LARGEST_SIZE else None
-
-
-def _null(value: Scalar) -> bool:
-    return value.plain and value.text in ("", "~", "null")
 
 
 def entry_of(node: Node | None, key: str) -> Node | None:

@@ -102,8 +102,7 @@ def _foreign_names(kind: str) -> dict[str, str]:
     """The names of other autoscalers, letters only -> our path. The full name and its last part both count."""
     found: dict[str, str] = {}
     for field in _fields(kind):
-        same = field.equivalents
-        for names in (same.cluster_autoscaler, same.openshift, same.cluster_api, same.auto_scaling_group):
+        for names in (field.cluster_autoscaler, *field.elsewhere.values()):
             for name in names.split(", "):
                 whole = name.split("=")[0].split(" ")[-1]
                 for part in (whole, re.split(r"[./]|autoscaling-options-", whole)[-1]):

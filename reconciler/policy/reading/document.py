@@ -10,7 +10,6 @@ from reconciler.policy.problems.suggestion import example_of, key_hint, mapping_
 from reconciler.policy.reading import scalars
 from reconciler.policy.reading.scalars import map_value, name_of
 from reconciler.policy.yaml_nodes import (
-    Look,
     Mapping,
     Node,
     Place,
@@ -24,6 +23,7 @@ from reconciler.policy.yaml_nodes import (
     spot_of_entry,
 )
 from reconciler.values.shown_text import cut, shown
+from reconciler.values.yaml_events import MERGE_KEY, Look
 
 Values = dict[str, object]
 """Struct attributes -> values, nested; what `msgspec.convert` takes."""
@@ -91,9 +91,9 @@ class Reading:
         if not isinstance(node, Scalar):
             self.fault("WrongType", node, path, f"a key must be a text, not {described(node)}")
             return None
-        if node.plain and node.text == "<<":
+        if node.plain and node.text == MERGE_KEY:
             hint = "write the keys out; several groups share values through tiers and spec.defaults"
-            self.fault("MergeKey", node, join(path, "<<"), "merge keys (<<) are not supported", hint)
+            self.fault("MergeKey", node, join(path, MERGE_KEY), "merge keys (<<) are not supported", hint)
             return None
         return node.text
 

@@ -10,7 +10,7 @@ from reconciler.policy.problems.suggestion import choose, near
 from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS, PatternError, check_pattern
 from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule, zone_names
-from reconciler.policy.yaml_nodes import Look, Node, Scalar, described, look_of
+from reconciler.policy.yaml_nodes import Node, Scalar, described, look_of
 from reconciler.values.duration import DurationError, duration_text, parse_duration
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.money import MoneyError, parse_money
@@ -25,6 +25,7 @@ from reconciler.values.name_syntax import (
 from reconciler.values.quantity import INT64_MAX
 from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
+from reconciler.values.yaml_events import Look
 
 # What a path is called in sentences.
 

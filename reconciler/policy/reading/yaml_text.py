@@ -1,18 +1,18 @@
 """Bytes of a policy file -> YAML documents as nodes with places. Refuses what YAML parsers disagree on or choke on.
 
-Only events are used (libyaml's when it is there), so that no tag can construct anything and depth, size and alias
-expansion are bounded before any tree exists. Texts that libyaml and the pure parser word differently get one wording.
+What holds for every YAML text is in `values.yaml_events`. Texts that libyaml and the pure parser word differently get one
+wording.
 """
 
 import codecs
 import re
 from itertools import islice
-from typing import TypeAlias
 
 import yaml
 
 from reconciler.policy.problems.findings import Findings, Source
-from reconciler.policy.yaml_nodes import Mapping, Node, Scalar, Sequence, Spot
+from reconciler.policy.yaml_nodes import Mapping, Node, Scalar, Sequence, Spot, is_null
+from reconciler.values.yaml_events import LOADER, Bounds, Loader, Opened, YamlReader, place_of, too_deep
 
 # Syntax faults in words that say what to mend, the same for libyaml and for the pure parser.
 
@@ -40,8 +40,6 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     ("block mapping", "a mapping cannot start here", "align the key with its siblings"),
 )
 _START = "cannot start any token"
-# What libyaml says beyond a bound of its own, which it meets before ours since the one that comes with PyYAML 6.0.4.
-_TOO_DEEP = "maximum nesting depth"
 _CONTEXT_MATTERS = ("found unexpected end of stream", "found unexpected document indicator")
 
 
@@ -55,7 +53,7 @@ def describe_fault(error: yaml.YAMLError, source: Source) -> tuple[str, Spot, st
     if context is not None and any(part in problem for part in _CONTEXT_MATTERS):
         mark = context
     spot = Spot(mark.line + 1, mark.column + 1)
-    if _TOO_DEEP in problem:
+    if too_deep(error):
         return "TooDeep", spot, "nested more deeply than any policy is", "write fewer levels"
     at = source.line(spot.line)[spot.column - 1 : spot.column]
     if _START in problem:
@@ -74,11 +72,8 @@ def _own_words(problem: str) -> str:
 
 
 MAX_FILE_BYTES = 1 << 20
-MAX_DOCUMENTS = 1_000
-MAX_DEPTH = 32
-MAX_NODES = 200_000
+BOUNDS = Bounds(documents=1_000, levels=32, values=200_000)
 
-_CORE = "tag:yaml.org,2002:"
 _FORBIDDEN = re.compile(
     "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
     "|[\u202a-\u202e\u2066-\u2069]"  # direction overrides make a reviewer see another text than the parser reads
@@ -86,8 +81,6 @@ _FORBIDDEN = re.compile(
 )
 _MOST_TOLD = 20
 _LINE_BREAKS = "\r\x85\u2028\u2029"
-Loader: TypeAlias = type[yaml.CSafeLoader] | type[yaml.SafeLoader]
-LOADER: Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str] | None:
@@ -128,133 +121,38 @@ def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str
     return None if forbidden else (source, text)
 
 
-class _Frame:
-    """A collection that is being composed."""
-
-    __slots__ = ("anchor", "depth", "items", "mapping", "nodes_before", "start")
-
-    def __init__(self, event: yaml.CollectionStartEvent, nodes_before: int) -> None:
-        self.mapping = isinstance(event, yaml.MappingStartEvent)
-        self.start = _place(event.start_mark)
-        self.anchor = event.anchor
-        self.nodes_before = nodes_before
-        self.depth = 0  # of the deepest item
-        self.items: list[Node] = []
-
-
 def compose_documents(source: Source, text: str, findings: Findings, *, loader: Loader = LOADER) -> list[Node]:
     """The documents of one text, empty ones left out. After a fault the documents before it are still returned."""
-    documents: list[Node] = []
-    composer = _Composer(source, findings, documents)
+    composer = _Composer(source, findings)
     try:
-        for event in yaml.parse(text, Loader=loader):
-            if not composer.take(event):
-                break
+        composer.read(text, loader)
     except yaml.YAMLError as error:
         code, spot, message, hint = describe_fault(error, source)
         findings.add(code, source, spot, message, hint)
-    return documents
+    return composer.complete
 
 
-class _Composer:
-    """Events -> nodes, iteratively, within the bounds."""
+class _Composer(YamlReader[Node]):
+    """Events -> nodes; faults are findings."""
 
-    def __init__(self, source: Source, findings: Findings, documents: list[Node]) -> None:
-        self.source = source
-        self.findings = findings
-        self.complete = documents
-        self.frames: list[_Frame] = []
-        self.anchors: dict[str, tuple[Node, int, int]] = {}  # name -> node, its size in nodes, its depth
-        self.nodes = 0
-        self.documents = 0
+    def __init__(self, source: Source, findings: Findings) -> None:
+        super().__init__(BOUNDS)
+        self.complete: list[Node] = []
+        self._source = source
+        self._findings = findings
 
-    def fault(self, code: str, event: yaml.Event, message: str, hint: str = "") -> bool:
-        line, column, end_line, end_column = _span(event)
-        width = end_column - column if end_line == line and isinstance(event, yaml.AliasEvent) else 1
-        self.findings.add(code, self.source, Spot(line, column, max(1, width)), message, hint)
-        return False
+    def scalar(self, event: yaml.ScalarEvent, *, plain: bool, key: bool) -> Node:
+        return Scalar(event.value, plain, *place_of(event.start_mark), *place_of(event.end_mark))
 
-    def take(self, event: yaml.Event) -> bool:
-        """Use one event; False stops the reading of this text."""
-        if isinstance(event, yaml.ScalarEvent):
-            self.nodes += 1
-            plain = not event.style
-            if event.tag is not None:
-                plain = self.tagged(event, event.tag, "str") and plain
-            return self.put(Scalar(event.value, plain, *_span(event)), event.anchor, 1, 0, event)
-        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            if event.tag is not None:
-                self.tagged(event, event.tag, "map" if isinstance(event, yaml.MappingStartEvent) else "seq")
-            self.frames.append(_Frame(event, self.nodes))
-            self.nodes += 1
-            if len(self.frames) > MAX_DEPTH:
-                return self.fault("TooDeep", event, f"more than {MAX_DEPTH} levels inside each other")
-            return self.within(event)
-        if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            frame = self.frames.pop()
-            marks = (*frame.start, *_place(event.end_mark))
-            whole: Node
-            if frame.mapping:
-                whole = Mapping(tuple(zip(frame.items[::2], frame.items[1::2], strict=True)), *marks)
-            else:
-                whole = Sequence(tuple(frame.items), *marks)
-            return self.put(whole, frame.anchor, self.nodes - frame.nodes_before, 1 + frame.depth, event)
-        if isinstance(event, yaml.AliasEvent):
-            return self.alias(event, event.anchor or "")
-        if isinstance(event, yaml.DocumentStartEvent):
-            self.anchors = {}
-            self.documents += 1
-            if self.documents > MAX_DOCUMENTS:
-                return self.fault("TooManyDocuments", event, f"more than {MAX_DOCUMENTS} documents in one file", "split the file")
-        return True
+    def collection(self, opened: Opened[Node], event: yaml.CollectionEndEvent) -> Node:
+        marks = (*place_of(opened.event.start_mark), *place_of(event.end_mark))
+        if opened.mapping:
+            return Mapping(tuple(zip(opened.items[::2], opened.items[1::2], strict=True)), *marks)
+        return Sequence(tuple(opened.items), *marks)
 
-    def put(self, node: Node, anchor: str | None, size: int, depth: int, event: yaml.Event) -> bool:
-        """Add a finished node of `size` nodes and `depth` levels to the collection it stands in."""
-        if anchor is not None:
-            self.anchors[anchor] = (node, size, depth)
-        if self.frames:
-            self.frames[-1].items.append(node)
-            self.frames[-1].depth = max(self.frames[-1].depth, depth)
-        elif not (isinstance(node, Scalar) and node.plain and node.text in ("", "~", "null")):
-            self.complete.append(node)
-        return self.within(event)
+    def document(self, value: Node) -> None:
+        if not is_null(value):
+            self.complete.append(value)
 
-    def within(self, event: yaml.Event) -> bool:
-        if self.nodes > MAX_NODES:
-            return self.fault("TooManyValues", event, f"more than {MAX_NODES} values in one file", "split the file")
-        return True
-
-    def alias(self, event: yaml.AliasEvent, name: str) -> bool:
-        found = self.anchors.get(name)
-        if found is None:
-            if any(frame.anchor == name for frame in self.frames):
-                return self.fault("AliasLoop", event, f"the alias *{name} stands inside what it repeats", "write the value out")
-            return self.fault("UnknownAlias", event, f"there is no anchor &{name} before this alias", "write the value out")
-        node, size, depth = found
-        self.nodes += size
-        if len(self.frames) + depth > MAX_DEPTH:
-            return self.fault("TooDeep", event, f"the alias *{name} nests more than {MAX_DEPTH} levels", "write the value out")
-        if self.nodes > MAX_NODES:
-            message = f"the alias *{name} makes this file more than {MAX_NODES} values large"
-            return self.fault("AliasBomb", event, message, "write the values out")
-        return self.put(node, None, size, depth, event)
-
-    def tagged(self, event: yaml.Event, tag: str, own: str) -> bool:
-        """Check the tag of a node; whether a plain scalar keeps the type that its look gives it."""
-        if tag in (_CORE + own, "!"):
-            return False
-        if own == "str" and tag in (_CORE + "int", _CORE + "bool", _CORE + "null", _CORE + "float"):
-            return True
-        shown = "!!" + tag[len(_CORE) :] if tag.startswith(_CORE) else tag
-        spot = Spot(*_place(event.start_mark), max(1, len(shown)))
-        hint = "a policy is plain data: remove the tag"
-        self.findings.add("UnsupportedTag", self.source, spot, f"the tag {shown!r} is not allowed", hint)
-        return False
-
-
-def _place(mark: "yaml.error.Mark | yaml._yaml.Mark | None") -> tuple[int, int]:
-    return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-
-
-def _span(event: yaml.Event) -> tuple[int, int, int, int]:
-    return (*_place(event.start_mark), *_place(event.end_mark))
+    def fault(self, code: str, event: yaml.Event, message: str, hint: str = "", *, width: int = 1) -> None:
+        self._findings.add(code, self._source, Spot(*place_of(event.start_mark), max(1, width)), message, hint)

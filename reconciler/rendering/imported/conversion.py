@@ -1,6 +1,6 @@
 """Settings of another autoscaler, value by value, as those of a policy; what has no equivalent keeps a reason.
 
-Which setting is which field stands in the table of fields (`equivalents`), as in the reference.
+Which setting is which field stands in the table of fields (`cluster_autoscaler`, `elsewhere`), as in the reference.
 """
 
 import re
@@ -365,7 +365,7 @@ def _equivalents() -> dict[str, Field]:
     for field in walk(root):
         if "[]" in field.path or field.path.startswith("spec.defaults.windows"):
             continue
-        for name in (field.equivalents.cluster_autoscaler, field.equivalents.openshift):
+        for name in (field.cluster_autoscaler, *field.elsewhere.values()):
             if name and " " not in name:
                 found.setdefault(name, field)
     return found

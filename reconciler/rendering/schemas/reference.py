@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import DocumentKind, document_kinds
+from reconciler.policy.platform_parts import Elsewhere, platform_keys
 from reconciler.policy.problems.findings import PROBLEM_CODES
 
 _HEAD = """\
@@ -12,14 +13,11 @@ _HEAD = """\
 These are all keys of `NodeGroupPolicy` and `NodeGroup`. The last columns name the same setting elsewhere:
 
 - CA: flags of the Cluster Autoscaler
-- OpenShift: fields of ClusterAutoscaler and MachineAutoscaler
-- CAPI: annotations on Cluster API objects
-- ASG: tags and properties of Auto Scaling groups
-
+{elsewhere}
 The first level that sets a value wins: the NodeGroup, the target's own annotation or tag, the defaults of its tier, those of the
 policy, the default below. Fields that other software adds to `metadata` are accepted and ignored, and so is `status`.
 """
-_COLUMNS = ("key", "type", "unit", "default", "meaning", "CA", "OpenShift", "CAPI", "ASG")
+_COLUMNS = ("key", "type", "unit", "default", "meaning", "CA")
 _SHARED = ("spec.defaults", "spec.tiers[].defaults")
 _TYPES = {
     Kind.OBJECT: "object",
@@ -49,7 +47,13 @@ _TYPES = {
 def reference_text() -> str:
     """The whole page, as markdown."""
     keys = (line for kind in document_kinds() for line in _section(kind))
-    return "\n".join([_HEAD, *keys, *_codes()]) + "\n"
+    elsewhere = "".join(f"- {one.column}: {one.meaning}\n" for one in _elsewhere().values())
+    return "\n".join([_HEAD.format(elsewhere=elsewhere), *keys, *_codes()]) + "\n"
+
+
+def _elsewhere() -> dict[str, Elsewhere]:
+    """What platforms call settings, by the platform's key in policies."""
+    return {keys.provider: keys.elsewhere for keys in platform_keys() if keys.elsewhere is not None}
 
 
 def _codes() -> Iterator[str]:
@@ -69,8 +73,9 @@ def _section(kind: DocumentKind) -> Iterator[str]:
     yield ""
     yield f"{kind.description} Scope: {kind.scope.lower()}."
     yield ""
-    yield _line(_COLUMNS)
-    yield _line(["---"] * len(_COLUMNS))
+    columns = (*_COLUMNS, *(one.column for one in _elsewhere().values()))
+    yield _line(columns)
+    yield _line(["---"] * len(columns))
     for field in _told(kind.root):
         yield _line(_cells(field))
     yield ""
@@ -94,7 +99,7 @@ def _cells(field: Field) -> list[str]:
         meaning += " Any field below `spec` of NodeGroup from `mode` on."
     elif field.examples:
         meaning += " Example: " + " ".join(f"`{_written(example)}`" for example in field.examples)
-    elsewhere = field.equivalents
+    names = (field.cluster_autoscaler, *(field.elsewhere.get(provider, "") for provider in _elsewhere()))
     default = "" if field.default in (None, "") else f"`{_written(field.default)}`"
     return [
         f"`{field.path}`",
@@ -102,10 +107,7 @@ def _cells(field: Field) -> list[str]:
         "h, m, s" if field.kind is Kind.DURATION else field.unit,
         "required" if field.required else default,
         meaning,
-        *(
-            f"`{name}`" if name else ""
-            for name in (elsewhere.cluster_autoscaler, elsewhere.openshift, elsewhere.cluster_api, elsewhere.auto_scaling_group)
-        ),
+        *(f"`{name}`" if name else "" for name in names),
     ]
 
 
