@@ -43,8 +43,8 @@ class VersionedServer:
         below = [item for place, item in self.objects.items() if place.rpartition("/")[0] == path]
         if not below:
             raise _not_found(path)
-        label, _, value = (query or {}).get("labelSelector", "").partition("=")
-        found = [item for item in below if not label or item["metadata"].get("labels", {}).get(label) == value]
+        label, named, value = (query or {}).get("labelSelector", "").partition("=")
+        found = [item for item in below if not label or _labelled(item, label, value if named else None)]
         return json.dumps({"metadata": {}, "items": found}).encode()
 
     def write(
@@ -110,6 +110,12 @@ class Guarded:
     def write(self, method: str, path: str, body: object = None) -> bytes:
         self._guard()
         return self._server.write(method, path, body)
+
+
+def _labelled(item: Object, label: str, value: str | None) -> bool:
+    """Whether it has the label, with this value unless any will do."""
+    found = item["metadata"].get("labels", {}).get(label)
+    return found is not None if value is None else found == value
 
 
 def _not_found(path: str) -> ApiError:
