@@ -46,6 +46,20 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
     attachments: tuple[VolumeAttachment, ...] = ()
 
 
+class PolicyClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """What another policy of this product says of a target, in its stored memory. `number` and `written` are those of
+    `decisions.memory.Claim`; number 0: it lists the target and does not mean to write it, as in mode Observe. `holder` has its
+    Lease; `live`: that is in force."""
+
+    target: str
+    policy: str
+    namespace: str
+    holder: str = ""
+    number: int = 0
+    written: bool = False
+    live: bool = True
+
+
 class World(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes, pods and targets of one cluster at `captured_seconds`.
 
@@ -55,6 +69,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     there. `rivals` are sentences of evidence that another autoscaler is at work on this cluster (a Lease is looked for live).
     `scheduler_version` is what is known of kube-scheduler's version: the API server's, else that of the newest kubelet.
     `ended_policies` are names of policies that stand in marks on targets and that nobody runs any more (a live view looks).
+    `claims` are what other policies say of targets (a live view looks).
     `observed` are targets that count as held, because the policy that is looked at only observes them (a preview asks for it).
     """
 
@@ -80,6 +95,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[WorldProblem, ...] = ()
     rivals: tuple[str, ...] = ()
     ended_policies: tuple[str, ...] = ()
+    claims: tuple[PolicyClaim, ...] = ()
     observed: frozenset[TargetRef] = frozenset()
     digest: str = ""
 
@@ -87,7 +103,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 # A fingerprint of what a World says about its cluster.
 
 _encoder = msgspec.json.Encoder(order="sorted")
-_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "rivals", "ended_policies", "observed"})
+_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "rivals", "ended_policies", "claims", "observed"})
 _COLUMNS = (
     "namespace",
     "name",

@@ -7,8 +7,10 @@ from typing import Protocol
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.admission_bounds import admission_bounds
+from reconciler.decisions.ownership.other_policies import shared_targets
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.token_judge import may
 from reconciler.kube.watching.collection import WORKLOAD, Served, cluster_api, followed_kinds, platform_collections, spoken
@@ -188,6 +190,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             self._clock(),
             self._custom_resources(),
             self._other_autoscalers(),
+            self._other_policies(),
             self._nodes_come_back(),
             *self._bounds(),
         )
@@ -283,6 +286,20 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             state=State.WARN,
             message=f"another autoscaler is at work: {'; '.join(found)}",
             advice="scale it to 0 before mode Enforce; until then its groups are held",
+        )
+
+    def _other_policies(self) -> Check:
+        code, policy = "OtherPolicies", self.policy
+        groups = () if policy is None else effective_groups(self.world, policy, int(self.now_seconds))
+        shared = shared_targets((str(group.target) for group in groups), self.world.claims)
+        if policy is None or not shared:
+            return Check(code=code, state=State.PASS, message="no target is in another policy, as far as state here tells")
+        named = "; ".join(f"{words}: {', '.join(targets)}" for words, targets in shared.items())
+        return Check(
+            code=code,
+            state=State.WARN,
+            message=f"targets of policy {policy.policy.name} are also in {named}",
+            advice="let one policy alone have a target: the one that came first writes it, and the other one holds its group",
         )
 
     def _nodes_come_back(self) -> Check:

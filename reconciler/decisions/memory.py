@@ -96,6 +96,14 @@ class Refuted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     seen_seconds: int
 
 
+class Claim(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
+    """A target that this policy means to write, for other policies to see. Of two claims the greater one holds: `number` is
+    higher than those of dead policies that it was taken over from, `written` says that something was written under it."""
+
+    number: int
+    written: bool = False
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
 
@@ -110,8 +118,9 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     those under way. `denials`: "growth" or "removal" and the target -> what the platform denies, not asked for again before its
     end. `departures`: what left within a day, kept while the policy asks for approvals. `intended`: target -> nodes
     whose removal is about to be written; only a process that ended there leaves some. `known_targets`: target ->
-    its machines. `refuted`: target and kind of pod -> the node that did not help. `examine_next`: the
-    node at which the last decision ran out of work for removals; empty: at none.
+    its machines. `claims`: targets that this policy means to write, but for those that another policy has. `refuted`: target
+    and kind of pod -> the node that did not help. `examine_next`: the node at which the last decision ran out of work for
+    removals; empty: at none.
     """
 
     version: int = MEMORY_VERSION
@@ -134,6 +143,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replacements: tuple[Replacement, ...] = ()
     departures: Departures = {}
     intended: Mapping[str, tuple[str, ...]] = {}
+    claims: Mapping[str, Claim] = {}
     refuted: Mapping[str, Refuted] = {}
     examine_next: str = ""
     last_added_seconds: int = 0

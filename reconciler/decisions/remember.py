@@ -3,7 +3,9 @@
 import msgspec
 
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.memory import Memory, Outcome
+from reconciler.decisions.memory import Claim, Memory, Outcome
+from reconciler.decisions.ownership.other_policies import by_target, contest
+from reconciler.decisions.ownership.owner import policy_mark
 from reconciler.decisions.ownership.second_writer import last_write, without_last_writes
 from reconciler.decisions.reasons.nodes import NodeEmpty
 from reconciler.decisions.removal.approval_ceiling import departed, lasting
@@ -11,6 +13,7 @@ from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.backoff import DENIED, BackoffRule, with_outcome
 from reconciler.decisions.situation.backoff import lasting as standing_denials
 from reconciler.plan.plan import ActionKind, NodeState
+from reconciler.policy.documents import Mode
 
 _GROWTH = (ActionKind.RESIZE, ActionKind.REPLACE)
 _NOTHING_DONE = ("Conflict", "Stale", "NotFound", "Refused", DENIED, "Unavailable")
@@ -35,6 +38,7 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
             for index, entry in sorted(judged.items())
             if entry.unneeded_since is not None
         },
+        claims=_claims(draft, memory) if draft.groups else memory.claims,
         known_groups=dict(sorted({**released, **known}.items())) if draft.groups else memory.known_groups,
         left_empty=_left_empty(draft, judged, memory),
         leaving={name: since for name, since in memory.leaving.items() if name in names},
@@ -43,6 +47,25 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
         held_groups=tuple(sorted(group.group.name for group in draft.groups if group.group.hold)),
         departures={} if draft.policy.pace.require_approval_above is None else lasting(memory.departures, draft.now_seconds),
     )
+
+
+def _claims(draft: Draft, memory: Memory) -> dict[str, Claim]:
+    """Targets that this policy means to write. One that bears the mark of another policy is that one's: a claim on it would only
+    keep its owner away."""
+    if draft.policy.mode is not Mode.ENFORCE:
+        return {}
+    name = draft.policy.name
+    there = by_target(draft.world.claims)
+    found: dict[str, Claim] = {}
+    for one in draft.groups:
+        group, target = one.group, str(one.group.target)
+        marked = "" if group.facts is None else policy_mark(group.facts)
+        if group.mode is not Mode.ENFORCE or marked not in ("", name, *draft.world.ended_policies):
+            continue
+        ours = contest(there.get(target, ()), memory.claims.get(target), name).ours
+        if ours is not None:
+            found[target] = ours
+    return dict(sorted(found.items()))
 
 
 def _left_empty(draft: Draft, judged: dict[int, Judged], memory: Memory) -> tuple[str, ...]:
@@ -58,6 +81,10 @@ def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:
     """What to remember once the actions of a plan were done or refused."""
     for outcome in outcomes:
         memory = with_outcome(_settled(memory, outcome), outcome)
+        claim = memory.claims.get(outcome.target)
+        if outcome.done and claim is not None and outcome.kind != ActionKind.RELEASE:
+            written = msgspec.structs.replace(claim, written=True)
+            memory = msgspec.structs.replace(memory, claims={**memory.claims, outcome.target: written})
     return memory
 
 

@@ -1,13 +1,16 @@
 """What is known before anything is decided, worked out once for all passes over it."""
 
+from collections.abc import Sequence
+
 import msgspec
 
-from reconciler.cluster.world import World
+from reconciler.cluster.world import PolicyClaim, World
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.ownership.other_policies import by_target, contest
 from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
 from reconciler.decisions.ownership.second_writer import (
     conflict_sentence,
@@ -56,7 +59,10 @@ class View(msgspec.Struct, frozen=True):
         situations = group_situations(world, groups, members, states, memory, now_seconds, belonging)
         memory = note_failures(memory, groups, situations, now_seconds)
         memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world))
-        judgements = tuple(_judge(group, world, policy, memory, now_seconds) for group in groups)
+        claims = by_target(world.claims)
+        judgements = tuple(
+            _judge(group, world, policy, memory, now_seconds, claims.get(str(group.target), ())) for group in groups
+        )
         held = tuple(_held_why(*entry) for entry in zip(groups, judgements, belonging, strict=True))
         return View(world, policy, memory, now_seconds, work, groups, members, states, situations, judgements, held, belonging)
 
@@ -89,10 +95,13 @@ class View(msgspec.Struct, frozen=True):
         return _terms(self.policy, self.memory, self.now_seconds, "")
 
 
-def _judge(group: EffectiveGroup, world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> Judgement:
+def _judge(
+    group: EffectiveGroup, world: World, policy: PolicySet, memory: Memory, now_seconds: int, others: Sequence[PolicyClaim]
+) -> Judgement:
     terms = msgspec.structs.replace(
         _terms(policy, memory, now_seconds, str(group.target)), rivals=world.rivals, undone=undone_write(memory, group),
-        ended=world.ended_policies, human_hold_seconds=group.human_hold_time_seconds,
+        ended=world.ended_policies, claimed=contest(others, memory.claims.get(str(group.target)), policy.policy.name).held_by,
+         human_hold_seconds=group.human_hold_time_seconds,
     )  # fmt: skip
     return judge(group.facts, terms, conflict_sentence(memory, group))
 

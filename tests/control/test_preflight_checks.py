@@ -7,14 +7,15 @@ import msgspec
 import pytest
 
 from reconciler.cluster.workloads.workload import Controller
-from reconciler.cluster.world import World
+from reconciler.cluster.world import PolicyClaim, World
 from reconciler.control import preflight
 from reconciler.control.preflight import Preflight, RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import Served, cluster_api
+from reconciler.policy.documents import PolicySet
 from reconciler.providers.live_platforms import Check, LivePlatform, State
-from tests.builders import ClusterBuilder
+from tests.builders import ClusterBuilder, node_group, policy
 
 NOW = 1_800_000_000  # 2027-01-15T08:00:00Z
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -55,12 +56,13 @@ def _checks(
     mode: RunMode = RunMode.ENFORCE,
     world: World | None = None,
     memory: Memory | None = None,
+    policy: PolicySet | None = None,
 ) -> dict[str, Check]:
     workload = server or _Server()
     found = Preflight(
         workload=workload, management=management or workload, served=(cluster_api(version="v1beta2"),), mode=mode,
         namespace="reconciler", target_namespaces=(), templates=(), world=world or World(captured_seconds=NOW),
-        memory=memory or Memory(), now_seconds=float(NOW),
+        memory=memory or Memory(), now_seconds=float(NOW), policy=policy,
     ).checks()  # fmt: skip
     return {check.code: check for check in found}
 
@@ -201,6 +203,30 @@ def test_other_autoscalers(world: World, named: str) -> None:
         return
     assert (found.state, found.message) == (State.WARN, f"another autoscaler is at work: {named}")
     assert found.advice == "scale it to 0 before mode Enforce; until then its groups are held"
+
+
+def test_another_policy_with_the_same_targets() -> None:
+    """Both policies are named, with the Lease and its holder: one that only lists the target, too. One
+    whose Lease is dead, and one of other targets, are not."""
+    there = [
+        PolicyClaim(target=target, policy=name, namespace="reconciler", holder=f"{name}-0", number=number, live=live)
+        for name, target, number, live in (
+            ("second", "MachineDeployment prod/general", 1, True), ("third", "MachineDeployment prod/general", 0, True),
+            ("dead", "MachineDeployment prod/general", 1, False), ("far", "MachineDeployment prod/other", 1, True),
+        )
+    ]  # fmt: skip
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    world = msgspec.structs.replace(cluster.world(), claims=tuple(there))
+    found = _checks(world=world, policy=policy(node_group("general")), mode=RunMode.OBSERVE)["OtherPolicies"]
+    assert (found.state, found.message) == (
+        State.WARN,
+        "targets of policy test are also in policy second (Lease reconciler/reconciler-second, held by second-0): "
+        "MachineDeployment prod/general; policy third (Lease reconciler/reconciler-third, held by third-0): "
+        "MachineDeployment prod/general",
+    )
+    assert "the other one holds its group" in found.advice
+    assert _checks(world=cluster.world(), policy=policy(node_group("general")))["OtherPolicies"].state is State.PASS
 
 
 @pytest.mark.parametrize(

@@ -67,3 +67,9 @@ def test_nothing_is_counted_while_nodes_of_the_group_are_leaving() -> None:
     """Their deletion moves the replicas by our own doing."""
     _, memory = _decided(write=WROTE, leaving=True)
     assert not memory.conflicts
+
+
+def test_a_value_under_our_field_manager_that_we_did_not_write_is_another_installations() -> None:
+    """We wrote 3, there is 1, and the only entry is that of our manager: a loop of another namespace or cluster shares it."""
+    _, memory = _decided(write=WROTE)
+    assert memory.conflicts[TARGET].writer == "another installation of the reconciler, by field manager nodegroup-reconciler,"

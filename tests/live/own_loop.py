@@ -9,15 +9,20 @@ from typing import Self
 import msgspec
 
 from reconciler.cluster.target import TargetRef
+from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_port import LivePort, LiveProviders
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport, ResultState
+from reconciler.control.live.other_policies import OtherPolicies
+from reconciler.control.policy.policy_in_force import LockedState
+from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport, MemoryStore, ResultState
 from reconciler.decisions.groups.effective_groups import platform_chooses
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.drain import NodeDrain
-from reconciler.kube.leading.state import EndedPolicies
+from reconciler.kube.leading.lease import LeaderLease
+from reconciler.kube.leading.state import EndedPolicies, StateObject
 from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.kube.watching.live_world import LiveWorld
+from reconciler.kube.watching.reflector import RealPace
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import Budget, Mode, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.pace import Pace
@@ -48,7 +53,7 @@ class OwnLoop:
     URL of a proxy to go through. `longest_silence_seconds` and `silence_seconds` are the view's. `marking`: the policy has
     this name, and its targets are marked with it. `silent`: a policy whose Lease lies here has ended at the first look. `served`
     are the platforms that it looks after, `beside` more namespaces with targets of theirs. `user` is who it
-    is, where that is not somebody new."""
+    is, where that is not somebody new. `claiming`: it keeps Lease and state in the namespace, and looks at those of others."""
 
     def __init__(
         self,
@@ -65,6 +70,7 @@ class OwnLoop:
         served: tuple[Served, ...] = CLUSTER_API,
         beside: tuple[str, ...] = (),
         user: str = "",
+        claiming: bool = False,
         **fields: object,
     ) -> None:
         grant(plane)
@@ -86,8 +92,13 @@ class OwnLoop:
             longest_silence_seconds=longest_silence_seconds,
             silence_seconds=silence_seconds,
         )
-        self.store = InMemoryStore()
         owner = marking or OWNER
+        state = LockedState(StateObject(api, namespace, owner))
+        self.store: MemoryStore = LiveMemoryStore(state) if claiming else InMemoryStore()
+        self.lease = LeaderLease(
+            api, namespace=namespace, name=f"reconciler-{owner}", identity=self.user, pace=RealPace(), wall_seconds=time.time
+        )
+        others = OtherPolicies(api, namespace, owner, monotonic=time.monotonic, wall_seconds=time.time, saves=lambda: state.saves)
         around = Surroundings(
             management=api,
             served=served,
@@ -107,8 +118,10 @@ class OwnLoop:
             owner,
             lambda _: {POLICY_MARK: marking} if marking else {},
             former=providers.former(ended, self.now) if silent else lambda _: None,
+            claims=others if claiming else None,
         )
         self.loop = ControlLoop(self.port, self.hands, self.store)
+        self._claiming = claiming
 
     def __enter__(self) -> Self:
         self.view.start()
@@ -128,12 +141,18 @@ class OwnLoop:
         """Another policy from the next turn on."""
         self.hands.value = own_policy(*groups, **self._named, **fields)
 
+    def turn(self) -> LoopReport:
+        """One turn, under a Lease where it keeps one."""
+        if self._claiming:
+            assert self.lease.step(), self.lease.message
+        return self.loop.turn()
+
     def until(self, holds: Callable[[LoopReport], object], what: str) -> LoopReport:
         """Turn, again after each change of the view, until `holds`."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
             self.changed.clear()
-            report = self.loop.turn()
+            report = self.turn()
             if holds(report):
                 return report
             assert time.monotonic() < deadline, f"{what} did not happen: {told(report)}"
@@ -149,7 +168,7 @@ class OwnLoop:
     def settled(self, name: str, turns: int = 3) -> GroupLine:
         """The line of a group after so many more turns."""
         for _ in range(turns):
-            report = self.loop.turn()
+            report = self.turn()
         found = _line(report, name)
         assert found is not None, told(report)
         return found

@@ -1,7 +1,10 @@
 """Two policies that both have a group on one MachineDeployment, each by a loop of its own: only one of them writes."""
 
+import pytest
+
 from reconciler.control.turn.loop import LoopReport
 from reconciler.plan.plan import OwnerState
+from reconciler.policy.documents import NodeGroup
 from tests.live.own_loop import OwnLoop, done, group
 from tests.live.ownership import NO_NODES
 from tests.testbed.api import Object
@@ -45,6 +48,42 @@ def test_the_second_policy_holds_until_the_first_one_releases_the_target(
         first.until(lambda report: done(report, "Release"), "the release")
         second.until(_resized, "the second policy's growth")
         assert _state(cluster, item) == (3, "second")
+
+
+@pytest.mark.parametrize("topology", [True, False], ids=["topology", "free"])
+def test_the_other_policy_is_found_before_the_first_write(
+    topology: bool, new_cluster: NewCluster, control_plane: ControlPlane
+) -> None:
+    """The first policy has decided and had nothing to write: no mark tells of it. The second one, which wants three nodes, names
+    it with its Lease and sends nothing, whether or not a topology owns the target. Then the first one wants two, and writes."""
+    if topology:
+        cluster = new_cluster(topology=[Group("g", min_size=0, max_size=20)], shape=NO_NODES)
+        item = cluster.topology_deployment("g")
+    else:
+        cluster = new_cluster()
+        item = cluster.machine_deployment(Group("g", min_size=0, max_size=20), NO_NODES)
+    target = item["metadata"]["name"]
+
+    def least(nodes: int) -> NodeGroup:
+        return group("g", cluster.namespace, target=target, least=nodes)
+
+    def replicas() -> int:
+        return int(cluster.api.read(item)["spec"]["replicas"])
+
+    with (
+        OwnLoop(control_plane, cluster.namespace, least(0), marking="first", claiming=True) as first,
+        OwnLoop(control_plane, cluster.namespace, least(3), marking="second", claiming=True) as second,
+    ):
+        first.line("g")
+        line = second.settled("g")
+        assert (line.owner.state, line.owner.by, line.wanted) == (OwnerState.HELD, "policy first", 3)
+        assert line.owner.evidence[0] == (
+            f"policy first (Lease {cluster.namespace}/reconciler-first, held by {first.user}) lists the target in "
+            f"ConfigMap {cluster.namespace}/reconciler-state-first"
+        )
+        first.decide_by(least(2))
+        first.until(_resized, "the first policy's growth")
+        assert (second.settled("g").owner.by, second.writes(), replicas()) == ("policy first", [], 2)
 
 
 def test_a_renamed_policy_takes_its_targets_over(new_cluster: NewCluster, control_plane: ControlPlane) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from reconciler.cli.inputs.connections import ConnectionChoice, Connections, connected, own_namespace
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
-from reconciler.cluster.world import World
+from reconciler.cluster.world import PolicyClaim, World
 from reconciler.control.capture import Capture, Clouds, Clusters, capture
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet
@@ -76,6 +76,15 @@ class LiveInputs:
         namespaces = (*self.namespaces, *autoscaler_homes(self.connections.served))
         rivals = RivalWatch(apis, namespaces, monotonic=time.monotonic, wall_seconds=time.time).evidence()
         return msgspec.structs.replace(world, rivals=rivals)
+
+    def claims(self, policy: str, namespace: str | None) -> tuple[PolicyClaim, ...]:
+        """What other policies whose loops keep their state there say of targets; none where that may not be read."""
+        from reconciler.control.live.other_policies import OtherPolicies
+
+        others = OtherPolicies(
+            self.connections.management, own_namespace(namespace), policy, monotonic=time.monotonic, wall_seconds=time.time
+        )
+        return others.known()
 
     def memory(self, policy: str, namespace: str | None) -> Memory:
         """What the loop of that policy remembers (timers, back-offs, conflicts); an empty one where no loop has run, and with a

@@ -74,7 +74,8 @@ def _live_inputs(
     """The policy first: it says what clouds are asked for."""
     asked = _instant(now)
     policy, files = policy_with_files(policy_path, name, int(time.time()) if asked is None else asked, verbose=verbose)
-    world = live.world(policies=(policy,))
+    claims = live.claims(policy.policy.name, namespace)
+    world = msgspec.structs.replace(live.world(policies=(policy,)), claims=claims)
     now_seconds = world.captured_seconds if asked is None else asked
     memory = live.memory(policy.policy.name, namespace)
     return PlanInputs(world=world, policy=policy, now_seconds=now_seconds, memory=memory, policy_files=files)

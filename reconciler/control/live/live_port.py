@@ -6,12 +6,13 @@ from typing import Protocol
 import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.cluster.world import World
+from reconciler.cluster.world import PolicyClaim, World
 from reconciler.control.live.leaving_nodes import Drain, LeavingNodes, machines_on
 from reconciler.control.live.target_marks import FormerPolicy, LeftMarks, own_marks
 from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.ownership.other_policies import claim_words, claims_on
 from reconciler.decisions.ownership.owner import policy_mark, rivals_over
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.connection.connections import side_by_side
@@ -111,12 +112,22 @@ class CurrentPolicy(Protocol):
         """The policy to write by."""
 
 
+class Claims(Protocol):
+    """What other policies say of targets."""
+
+    def known(self) -> tuple[PolicyClaim, ...]:
+        """Some seconds old at most; what cannot be asked at present is as it was."""
+
+    def before_write(self) -> tuple[PolicyClaim, ...]:
+        """Read since our own claims were stored last. Raises `ApiError` and `UnreachableError`."""
+
+
 class LivePort:
     """A `ClusterPort` over real servers. `owner` (the policy's name) stands in our taints: those of others are left alone.
 
     `providers` by kind of target. `annotations`, given a target, says what explains a write on it (policy, revision);
     `rivals` is the evidence that another autoscaler is at work there, `rivals_at_write` the same as a write is about to go out
-    (None: not looked for again). `tell` and `former` are those of
+    (None: not looked for again), `claims` what other policies say (None: nobody is asked). `tell` and `former` are those of
     `LeftMarks`; `tell` is also given what keeps a removal waiting, and `former` tells whose marks on targets hold no more. With a
     `pace` the view is waited for that shows what removals wrote.
     """
@@ -135,6 +146,7 @@ class LivePort:
         former: Callable[[str], FormerPolicy | None] = lambda _: None,
         pace: Pace | None = None,
         rivals_at_write: Callable[[], tuple[str, ...]] | None = None,
+        claims: Claims | None = None,
     ) -> None:
         self._view = view
         self._clock = clock
@@ -145,6 +157,7 @@ class LivePort:
         self._annotations = annotations
         self._rivals = rivals
         self._rivals_at_write = rivals_at_write
+        self._claims = claims
         self._left_marks = LeftMarks(providers, owner, tell, former)
         self._world: World | None = None
         self._own_writes = OwnWrites(pace)
@@ -158,7 +171,10 @@ class LivePort:
             self._world = None
             raise ViewUnavailableError(str(error)) from error
         rivals, ended = self._rivals(), self._left_marks.ended(world)
-        self._world = msgspec.structs.replace(world, rivals=rivals, ended_policies=ended) if rivals or ended else world
+        claims = self._claims.known() if self._claims is not None else ()
+        if rivals or ended or claims:
+            world = msgspec.structs.replace(world, rivals=rivals, ended_policies=ended, claims=claims)
+        self._world = world
         return self._world
 
     def forget(self) -> None:
@@ -225,11 +241,25 @@ class LivePort:
         return result
 
     def _rival(self, target: TargetRef) -> WriteResult | None:
-        """The refusal of a write because another autoscaler has come (back) since the view was taken; None: none has."""
+        """The refusal of a write because another autoscaler or policy came (back) since the view was taken; None: none did."""
         rivals = self._rivals_at_write() if self._rivals_at_write is not None else ()
         facts = _facts(self._world, target) if rivals and self._world is not None else None
         over = rivals_over(facts, rivals) if facts is not None else rivals
-        return WriteResult(code=WriteCode.REFUSED, message=f"{target} is held: {over[0]}") if over else None
+        return WriteResult(code=WriteCode.REFUSED, message=f"{target} is held: {over[0]}") if over else self._claimed(target)
+
+    def _claimed(self, target: TargetRef) -> WriteResult | None:
+        """Stale where other policies say something else of the target than the view has, so that it is judged again."""
+        if self._claims is None:
+            return None
+        try:
+            now = self._claims.before_write()
+        except (ApiError, UnreachableError) as error:
+            return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{target}: what other policies have cannot be read: {error}")
+        claims = claims_on(now, str(target))
+        if claims == (claims_on(self._world.claims, str(target)) if self._world is not None else ()):
+            return None
+        named = ", ".join(claim_words(one) for one in claims) or "no other policy"
+        return WriteResult(code=WriteCode.STALE, message=f"{target}: {named} has it now, which was judged otherwise")
 
     def _begun(self, world: World, removal: NodeRemoval) -> WriteResult:
         target, node = removal.target, removal.node

@@ -11,6 +11,7 @@ from reconciler.cluster.world import World
 from reconciler.control.live.live_memory_store import LiveMemoryStore, remembered_targets
 from reconciler.control.live.live_port import LivePort, LiveProviders
 from reconciler.control.live.live_run import LiveRun, Wake
+from reconciler.control.live.other_policies import OtherPolicies
 from reconciler.control.live.telling import Telling
 from reconciler.control.log import Log
 from reconciler.control.policy.custom_resources import OwnObjects
@@ -183,6 +184,14 @@ class LiveProcess:
             providers.former(EndedPolicies(management, settings.namespace, self._pace.monotonic), now_seconds),
             self._pace,
             rivals.before_write if rivals is not None else None,
+            OtherPolicies(
+                management,
+                settings.namespace,
+                settings.name,
+                monotonic=self._pace.monotonic,
+                wall_seconds=wall_seconds,
+                saves=lambda: self.state.saves,
+            ),
         )
         store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)
         self._telling = Telling(

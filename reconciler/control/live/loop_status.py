@@ -7,10 +7,12 @@ import msgspec
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.owner_evidence import read_hold
 from reconciler.control.live.live_memory_store import LiveMemoryStore, State
+from reconciler.control.live.other_policies import OtherPolicies
 from reconciler.control.live.plan_record import PlanRecord, plan_in
 from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
 from reconciler.control.turn.loop import StoreUnavailableError
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.ownership.other_policies import shared_targets
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.gitops.sources.standing import Condition, Standing
@@ -120,6 +122,7 @@ def loop_status(
     except StoreUnavailableError as error:
         problems.append(str(error))
     record = _recorded(state, problems)
+    problems += _shared(api, namespace, policy, memory, now_seconds)
     return StatusDocument(
         policy=policy,
         namespace=namespace,
@@ -134,6 +137,13 @@ def loop_status(
         last_failed_at=_instant(memory.last_failed_seconds),
         problems=tuple(problems),
     )
+
+
+def _shared(api: Api, namespace: str, policy: str, memory: Memory, now_seconds: int) -> list[str]:
+    """Targets that another policy has too, whose loop runs."""
+    others = OtherPolicies(api, namespace, policy, monotonic=lambda: 0.0, wall_seconds=lambda: now_seconds)
+    shared = shared_targets(memory.known_groups, others.known())
+    return [f"targets of policy {policy} are also in {words}: {', '.join(targets)}" for words, targets in shared.items()]
 
 
 def _leader(api: Api, namespace: str, policy: str, now_seconds: int, problems: list[str]) -> LeaderStatus:

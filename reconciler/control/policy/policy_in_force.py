@@ -54,11 +54,12 @@ class Parts(Protocol):
 
 class LockedState:
     """One state object for two threads: the loop's memory and the policy that is followed. Reads and writes of the two take
-    turns, since both go to one ConfigMap under the version that was read last."""
+    turns, since both go to one ConfigMap under the version that was read last. `saves` counts what was written."""
 
     def __init__(self, state: StateObject) -> None:
         self._state = state
         self._lock = threading.Lock()
+        self.saves = 0
 
     def load(self, part: str) -> bytes | None:
         """As `StateObject.load`."""
@@ -68,7 +69,9 @@ class LockedState:
     def save(self, part: str, content: bytes) -> bool:
         """As `StateObject.save`."""
         with self._lock:
-            return self._state.save(part, content)
+            saved = self._state.save(part, content)
+            self.saves += saved
+            return saved
 
 
 class StateLastGoodStore:

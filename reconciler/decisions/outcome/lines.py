@@ -17,7 +17,7 @@ from reconciler.decisions.ownership.second_writer import SAID_FROM, UNDONE_TIMES
 from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress, TemplateUnknown
 from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
-from reconciler.decisions.reasons.owners import Conflict, GroupHeld, ResizeNextTime
+from reconciler.decisions.reasons.owners import Conflict, GroupHeld, OtherPolicy, ResizeNextTime
 from reconciler.decisions.reasons.sizes import AboveMax, MaxPodsGuessed
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu
@@ -105,6 +105,9 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
     found = list(draft.reasons)
     if draft.held_why:
         found.insert(0, GroupHeld(group=group.name, why=draft.held_why).reason())
+    if (claim := draft.judgement.claimed) is not None:
+        target, who = str(group.target), {"policy": claim.policy, "namespace": claim.namespace}
+        found.append(OtherPolicy(target=target, holder=claim.holder or "nobody", **who).reason())
     if draft.not_ours is not None:
         found.append(draft.not_ours.reason())
     if draft.held_why and group.template is None and group.facts is not None:

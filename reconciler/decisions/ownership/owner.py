@@ -9,6 +9,8 @@ import hashlib
 import msgspec
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
+from reconciler.cluster.world import PolicyClaim
+from reconciler.decisions.ownership.other_policies import claim_sentences
 from reconciler.plan.plan import Ownership, OwnerState
 from reconciler.policy.platform_parts import workers_field
 from reconciler.values.duration import duration_text
@@ -66,10 +68,12 @@ _FIELDS, _APPLIED, _KEPT = "managedFields: ", "the last-applied manifest", "trac
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The state with its evidence; `digest` binds an action to exactly this evidence."""
+    """The state with its evidence; `digest` binds an action to exactly this evidence. `claimed`: what another policy says of the
+    target, where that is what holds it."""
 
     ownership: Ownership
     digest: str
+    claimed: PolicyClaim | None = None
 
     @property
     def ours(self) -> bool:
@@ -82,7 +86,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     `/scale` leaves it) was first seen; it counts as that write's time (None: it was not seen before). `rivals` is evidence of
     another autoscaler at work on the cluster: it writes again whatever is written, and by `/scale` it leaves no trace on the
     target. `undone` is what somebody made of our last write, and when, where that left no trace either. `policy` is the one that
-    judges (empty: any, so that no mark of another one holds), `ended` are others that nobody runs any more."""
+    judges (empty: any, so that no mark of another one holds), `ended` are others that nobody runs any more. `claimed` is the
+    claim of another policy that holds the target (None: none does)."""
 
     adopt_from: tuple[str, ...] = ()
     human_hold_seconds: int = 3600
@@ -92,6 +97,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     undone: "UndoneWrite | None" = None
     policy: str = ""
     ended: tuple[str, ...] = ()
+    claimed: PolicyClaim | None = None
 
 
 class UndoneWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +129,9 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
     evidence = facts.owner
     state, owner, sentences = _state(facts, evidence, terms)
     mark = policy_mark(facts)
+    claimed = terms.claimed if state in (OwnerState.OURS, OwnerState.ADOPTABLE) else None
+    if claimed is not None:
+        state, owner, sentences = OwnerState.HELD, f"policy {claimed.policy}", claim_sentences(claimed)
     if terms.policy and mark not in ("", terms.policy, *terms.ended) and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         state, owner, sentences = OwnerState.HELD, f"policy {mark}", _of_another_policy(mark)
     if conflict and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
@@ -130,7 +139,8 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
     rivals = rivals_over(facts, terms.rivals)
     if rivals and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         state, owner, sentences = OwnerState.HELD, RIVAL, rivals
-    return _judged(state, owner, sentences, evidence, mark)
+    judged = _judged(state, owner, sentences, evidence, mark)
+    return judged if claimed is None else msgspec.structs.replace(judged, claimed=claimed)
 
 
 def rivals_over(facts: TargetFacts, rivals: tuple[str, ...]) -> tuple[str, ...]:

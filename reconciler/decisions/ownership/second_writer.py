@@ -160,6 +160,8 @@ def _writer(group: EffectiveGroup, autoscalers: Sequence[str]) -> str:
     names = sorted({owner.manager for owner in owners if owner.manager != OUR_MANAGER})
     if names:
         return ", ".join(names)
+    if owners:
+        return f"another installation of the reconciler, by field manager {OUR_MANAGER},"
     unsigned = _rules(group).unsigned_writer
     return f"{' or '.join(autoscalers)}, which signs nothing," if autoscalers else unsigned
 

@@ -14,6 +14,18 @@ class GroupHeld(Because, frozen=True, kw_only=True):
     template = "{group} is held: {why}"
 
 
+class OtherPolicy(Because, frozen=True, kw_only=True):
+    """Another policy of this product, whose loop runs, has the group's target too: that one writes it."""
+
+    code = "OtherPolicy"
+    target: str
+    policy: str
+    namespace: str
+    holder: str
+
+    template = "{target} is also in policy {policy}, whose Lease in namespace {namespace} is held by {holder}: that one writes it"
+
+
 class Conflict(Because, frozen=True, kw_only=True):
     """A second writer: our writes were undone again and again. From the third time on the group is held."""
 

@@ -1,0 +1,84 @@
+"""Two policies with a group on one target: which of them may write it, before either has written anything.
+
+Each stores in its memory which targets it means to write (its claims), before it acts; then it reads the claims of the others,
+and writes only where they are what it has judged. Whichever of two stores first, the other one reads it: never do both write.
+A claim under which something was written holds against one under which nothing was; a dead policy holds nothing.
+
+SOURCE: the order "raise the flag, then look" of L. Lamport's bakery (1974), over an API server whose reads are consistent.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from reconciler.cluster.world import PolicyClaim
+from reconciler.decisions.memory import Claim
+
+STATE_PREFIX, LEASE_PREFIX = "reconciler-state-", "reconciler-"
+"""Names of the ConfigMap and the Lease of a policy begin so."""
+
+
+class Contest(msgspec.Struct, frozen=True):
+    """Whose a target is. `held_by`: the claim for which it is held (None: it may be written); `ours`: our claim from now on
+    (None: we give way)."""
+
+    held_by: PolicyClaim | None = None
+    ours: Claim | None = None
+
+
+def by_target(claims: tuple[PolicyClaim, ...]) -> dict[str, list[PolicyClaim]]:
+    """Those of policies that mean to write, by target."""
+    found: dict[str, list[PolicyClaim]] = {}
+    for one in claims:
+        if one.number:
+            found.setdefault(one.target, []).append(one)
+    return found
+
+
+def contest(others: Sequence[PolicyClaim], before: Claim | None, policy: str) -> Contest:
+    """What becomes of a target that `policy` means to write and had claimed `before` (None: it had not); `others` are the claims
+    of other policies on it. Two claims that are equal hold both; then the policy whose name comes later gives way."""
+    live = max((one for one in others if one.live), key=_rank, default=None)
+    if live is None:
+        dead = max((Claim(number=one.number, written=one.written) for one in others), default=Claim(number=0))
+        stands = before is not None and before > dead
+        return Contest(ours=before if stands else Claim(number=dead.number + 1))
+    theirs = Claim(number=live.number, written=live.written)
+    if before is None or before < theirs:
+        return Contest(held_by=live)
+    if before > theirs:
+        return Contest(ours=before)
+    return Contest(held_by=live, ours=before if policy < live.policy else None)
+
+
+def _rank(claim: PolicyClaim) -> tuple[int, bool, str]:
+    return claim.number, claim.written, claim.policy
+
+
+def claims_on(claims: tuple[PolicyClaim, ...], target: str) -> tuple[PolicyClaim, ...]:
+    """What live policies mean to write of a target: what must be the same when it is written as when it was judged."""
+    return tuple(one for one in claims if one.target == target and one.number and one.live)
+
+
+def shared_targets(targets: Iterable[str], claims: tuple[PolicyClaim, ...]) -> dict[str, list[str]]:
+    """By the words for each other policy whose loop runs: which of these targets it lists too, also to observe them only."""
+    ours = frozenset(targets)
+    found: dict[str, list[str]] = {}
+    for one in claims:
+        if one.live and one.target in ours:
+            found.setdefault(claim_words(one), []).append(one.target)
+    return found
+
+
+def claim_sentences(claim: PolicyClaim) -> tuple[str, str]:
+    """Which other policy lists the target, by what that is known, and how it ends."""
+    return (
+        f"{claim_words(claim)} lists the target in ConfigMap {claim.namespace}/{STATE_PREFIX}{claim.policy}",
+        f"it holds until policy {claim.policy} leaves the target out, or its Lease is not renewed for a minute; "
+        "let one policy alone have the target",
+    )
+
+
+def claim_words(claim: PolicyClaim) -> str:
+    """The policy with its Lease and who holds that."""
+    return f"policy {claim.policy} (Lease {claim.namespace}/{LEASE_PREFIX}{claim.policy}, held by {claim.holder or 'nobody'})"
