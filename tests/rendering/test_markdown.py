@@ -7,8 +7,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from reconciler.plan.plan import Ownership, OwnerState, Plan, PlanProblem
+from reconciler.rendering.markdown.document import code, fenced
 from reconciler.rendering.markdown.plan import plan_markdown
-from reconciler.rendering.markdown_code import code, fenced
 
 GOLDEN = Path(__file__).parent / "golden"
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable("table")

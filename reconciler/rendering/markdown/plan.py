@@ -8,7 +8,7 @@ from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.group_notes import GroupWhy, further_reasons, group_whys, removal_words, why_words
-from reconciler.rendering.markdown_code import code, fenced, folded, table
+from reconciler.rendering.markdown.document import GITHUB_LIMIT, code, fenced, folded, length, table
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.layout import Style
 from reconciler.rendering.text.plan import Page
@@ -25,16 +25,6 @@ from reconciler.rendering.wording import (
     header_words,
     rest_words,
 )
-
-# How long a text is to a host of pull requests.
-
-GITHUB_LIMIT = 65_536  # characters of one comment; beyond it the API answers 422
-
-
-def length(text: str) -> int:
-    """UTF-16 units: the largest of the ways in which a host may count characters."""
-    return len(text) if text.isascii() else len(text) + sum(ord(character) > 0xFFFF for character in text)
-
 
 # The short of a plan: one line a group that changes, is held or would come to rest elsewhere.
 

@@ -7,10 +7,11 @@ from reconciler.plan.plan import ActionKind, GroupLine, Plan
 from reconciler.rendering.alike import alike_nodes, alike_pods
 from reconciler.rendering.alike_actions import AlikeActions, alike_actions, group_words, lot_words, single_actions
 from reconciler.rendering.alike_states import over_groups
+from reconciler.rendering.document import Column
 from reconciler.rendering.fold import EVERYTHING, Fold
 from reconciler.rendering.group_notes import alike_held, folded_notes, group_notes, group_whys, single_held, why_words
 from reconciler.rendering.plain import listed, plain
-from reconciler.rendering.text.layout import TONES, Column, Row, Style, Tone, one_line, paragraph, table
+from reconciler.rendering.text.layout import TONES, Row, Style, Tone, one_line, paragraph, table
 from reconciler.rendering.wording import (
     LEGEND,
     NO_GROUPS,
