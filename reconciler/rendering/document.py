@@ -116,7 +116,7 @@ class Named(msgspec.Struct, frozen=True):
 class Names(msgspec.Struct, frozen=True):
     """Names below what they have in common; `drop` as of a section."""
 
-    title: str
+    heading: str
     names: tuple[str, ...]
     drop: int = 2
 

@@ -76,7 +76,13 @@ PROBLEM = Problem(severity=Severity.WARNING, code="Code", message="a hold that h
 def with_everything(seed: int) -> Preview:
     size = SizeChange(place=PROBLEM.place, what="MachineDeployment a/b", path="spec.replicas", before="3", after="5")
     shown = replay(figures("before", 90, "0.384"), figures("after", 30, "0.768"))
-    return msgspec.structs.replace(random_preview(seed), warnings=(PROBLEM,), sizes=(size,), replay=shown, untouched=("quiet",))
+    return msgspec.structs.replace(
+        random_preview(seed),
+        warnings=(PROBLEM,),
+        sizes=(size,),
+        replay=shown,
+        untouched=tuple(f"quiet-{number}" for number in range(30)),
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -93,10 +99,12 @@ def test_where_there_is_no_room_names_and_warnings_go_before_the_last_effects():
     preview = with_everything(0)
     whole = preview_markdown(preview)
     without_names = preview_markdown(preview, limit=len(whole) - 1)
-    assert "1 group untouched" not in without_names
+    assert "<summary>30 groups untouched" not in without_names
+    assert "Left out, since a comment has a limited length: 30 groups untouched. `-o json`" in without_names
     assert "<summary>Warnings" in without_names
     without_warnings = preview_markdown(preview, limit=len(without_names) - 1)
     assert "<summary>Warnings" not in without_warnings
+    assert "length: 30 groups untouched, Warnings about the policy." in without_warnings.replace("\n", " ")
     assert without_warnings.count("more declared size") == 0
 
 

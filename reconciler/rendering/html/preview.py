@@ -100,7 +100,7 @@ def _differences(told: tree.Document, *, compared: bool) -> Iterator[Section]:
     ]
     why = [tag("p", plain_sentence(part.sentence)) for part in told.blocks if isinstance(part, tree.Paragraph)]
     body = joined(parts) if parts else tag("p", "The decision does not differ.") if compared else joined(why)
-    untouched = [part.title for part in told.blocks if isinstance(part, tree.Names)] if compared else []
+    untouched = [part.heading for part in told.blocks if isinstance(part, tree.Names)] if compared else []
     yield Section("differences", "Differences", body, " ".join(untouched))
 
 

@@ -7,7 +7,7 @@ and `#12` to GitHub, which links those after rendering; code spans and fences ar
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.rendering import document as tree
 from reconciler.rendering.document import MOST_FOREIGN, PROSE_WIDTH, Foreign, Sentence, cut
@@ -77,6 +77,11 @@ def length(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum(ord(character) > 0xFFFF for character in text)
 
 
+def left_out(names: Iterable[str]) -> str:
+    """What is missing, by name."""
+    return f"Left out, since a comment has a limited length: {', '.join(names)}. `-o json` has everything."
+
+
 # Block by block.
 
 _MOST_LINES = 100
@@ -121,7 +126,7 @@ class _Printer:
         self._document = document
         self._most = {at: len(block.differences) for at, block in enumerate(document.blocks) if isinstance(block, tree.Section)}
         self._drop = {at: block.drop for at, block in enumerate(document.blocks) if isinstance(block, tree.Section | tree.Names)}
-        self._dropped: set[int] = set()
+        self._dropped: list[int] = []
         self._parts: dict[tuple[int, int], str] = {}
 
     def shrink(self) -> bool:
@@ -129,7 +134,7 @@ class _Printer:
         kept = [at for at in self._drop if at not in self._dropped]
         long = [at for at in kept if self._most.get(at, 0) > _LEAST]
         if not long and (droppable := [at for at in kept if self._drop[at]]):
-            self._dropped.add(max(droppable, key=self._drop.__getitem__))
+            self._dropped.append(max(droppable, key=self._drop.__getitem__))
             return True
         short = long or [at for at in kept if self._most.get(at)]
         if short:
@@ -147,6 +152,9 @@ class _Printer:
             yield "\n".join(_paragraph(tuple(facts)[1:]))
         shown = (self._block(at) for at in range(len(document.blocks)) if at not in self._dropped)
         yield from filter(None, shown)
+        missing = [block.heading for at in self._dropped if isinstance(block := document.blocks[at], tree.Section | tree.Names)]
+        if missing:
+            yield "\n".join(_paragraph((left_out(missing),)))
 
     def _block(self, at: int) -> str:
         key = at, self._most.get(at, 0)

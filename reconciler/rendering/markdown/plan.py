@@ -8,7 +8,7 @@ from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.group_notes import GroupWhy, further_reasons, group_whys, removal_words, why_words
-from reconciler.rendering.markdown.document import GITHUB_LIMIT, code, fenced, folded, length, table
+from reconciler.rendering.markdown.document import GITHUB_LIMIT, code, fenced, folded, left_out, length, table
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.layout import Style
 from reconciler.rendering.text.plan import Page
@@ -170,7 +170,7 @@ def _assembled(plan: Plan, parts: Sequence[_Part], missing: Sequence[str], chang
         blocks.append([f"> [!WARNING]\n> {_cautions(plan)}"])
     blocks += [part.lines for part in parts]
     if missing:
-        blocks.append([f"Left out, since a comment has a limited length: {', '.join(missing)}. `-o json` has everything."])
+        blocks.append([left_out(missing)])
     loops = "" if plan.settled_loops is None else f" · settled after {count(plan.settled_loops, 'loop')}"
     blocks.append([f"<sub>{code(plan.digest)}{loops}</sub>"])
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
