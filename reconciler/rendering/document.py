@@ -74,9 +74,10 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Paragraph(msgspec.Struct, frozen=True):
-    """One sentence, or several."""
+    """One sentence, or several; in bold type where it is `strong`."""
 
     sentence: Sentence
+    strong: bool = False
 
 
 class Alarm(msgspec.Struct, frozen=True):
@@ -111,6 +112,14 @@ class Named(msgspec.Struct, frozen=True):
     """Texts of others, each with its name before it."""
 
     pairs: tuple[tuple[str, str], ...]
+
+
+class Code(msgspec.Struct, frozen=True):
+    """Lines of `what` that stand as they are and are plain already; they go from their end, after all else."""
+
+    lines: tuple[str, ...]
+    language: str = "text"
+    what: str = ""
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -155,12 +164,12 @@ class Section(msgspec.Struct, frozen=True):
     drop: int = 0
 
 
-Block = Paragraph | Alarm | Table | Named | Names | Problems | OverTime | Sources | Section
+Block = Paragraph | Alarm | Table | Named | Code | Names | Problems | OverTime | Sources | Section
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """`title` says what kind of document it is, `lead` what there is to know, in one sentence; `facts` are names and values.
-    `digest` covers what is told."""
+    `digest` covers what is told, with `note` behind it."""
 
     title: str
     alarms: tuple[Alarm, ...] = ()
@@ -168,6 +177,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[tuple[str, str], ...] = ()
     blocks: tuple[Block, ...]
     digest: str = ""
+    note: str = ""
 
 
 def cut(lines: Sequence[Difference], shown: int, noun: str) -> tuple[Difference, ...]:

@@ -7,13 +7,14 @@ and `#12` to GitHub, which links those after rendering; code spans and fences ar
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from reconciler.rendering import document as tree
 from reconciler.rendering.document import MOST_FOREIGN, PROSE_WIDTH, Foreign, Sentence, cut
 from reconciler.rendering.plain import plain, shortened
 from reconciler.rendering.problems.text import render_text
 from reconciler.rendering.text.layout import paragraph
+from reconciler.rendering.wording import count
 
 # Text of others as code.
 
@@ -77,11 +78,6 @@ def length(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum(ord(character) > 0xFFFF for character in text)
 
 
-def left_out(names: Iterable[str]) -> str:
-    """What is missing, by name."""
-    return f"Left out, since a comment has a limited length: {', '.join(names)}. `-o json` has everything."
-
-
 # Block by block.
 
 _MOST_LINES = 100
@@ -95,54 +91,52 @@ _SOURCE = PROSE_WIDTH - 25
 _HEADING = 32
 
 
-def document_markdown(document: tree.Document, limit: int = GITHUB_LIMIT, *, foot: bool = True) -> str:
-    """At most `limit` UTF-16 units; what it was made from comes last (not without `foot`), so that the digest covers everything
-    above it.
+def document_markdown(document: tree.Document, limit: int = GITHUB_LIMIT) -> str:
+    """At most `limit` UTF-16 units; what it was made from comes last, so that the digest covers everything above it.
 
     Where the whole is too long, the longest section is cut from its end, again and again, and says how much is missing and the
-    gravest of it; bare names go before the last ten lines of each section do.
+    gravest of it; what may be dropped goes, and is named, before the last ten lines of the others do.
     """
-    printer, last = _Printer(document), foot_markdown(document) if foot else ""
+    printer = _Printer(document)
     while True:
-        text = "\n\n".join([*printer.blocks(), *((last,) if last else ())]) + "\n"
-        if length(text) <= limit or not printer.shrink():
+        text = "\n\n".join(printer.parts()) + "\n"
+        if (excess := length(text) - limit) <= 0 or not printer.shrink(excess):
             return text
 
 
-def foot_markdown(document: tree.Document) -> str:
-    """The digest, then what the document was made from, a line each."""
-    sources = [source for block in document.blocks if isinstance(block, tree.Sources) for source in block.lines]
-    lines = [code(document.digest)] if document.digest or sources else []
-    for name, parts in sources:
-        sentence = (f"{name}", *(told for part in parts for told in (" ", Foreign(part))))
-        lines += _paragraph(sentence, width=PROSE_WIDTH - len("<sub></sub>"), most=_SOURCE)
-    return "\n".join(f"<sub>{line}</sub>" for line in lines)
-
-
 class _Printer:
-    """Which lines of each section are shown, and which blocks are left out."""
+    """Which lines of each block are shown, and which blocks are left out."""
 
     def __init__(self, document: tree.Document) -> None:
         self._document = document
-        self._most = {at: len(block.differences) for at, block in enumerate(document.blocks) if isinstance(block, tree.Section)}
-        self._drop = {at: block.drop for at, block in enumerate(document.blocks) if isinstance(block, tree.Section | tree.Names)}
+        self._most = {at: len(_cuttable(block)) for at, block in enumerate(document.blocks)}
         self._dropped: list[int] = []
         self._parts: dict[tuple[int, int], str] = {}
 
-    def shrink(self) -> bool:
-        """Show half of the longest section; what may be dropped goes before the last lines. False where nothing is left."""
-        kept = [at for at in self._drop if at not in self._dropped]
-        long = [at for at in kept if self._most.get(at, 0) > _LEAST]
-        if not long and (droppable := [at for at in kept if self._drop[at]]):
-            self._dropped.append(max(droppable, key=self._drop.__getitem__))
-            return True
-        short = long or [at for at in kept if self._most.get(at)]
-        if short:
-            self._most[max(short, key=lambda at: length(self._block(at)))] //= 2
-        return bool(short)
+    def shrink(self, excess: int) -> bool:
+        """Show half of the longest section; what may be dropped goes before the last lines, and lines that stand as they are go
+        after them. False where nothing is left."""
+        blocks = {at: block for at, block in enumerate(self._document.blocks) if at not in self._dropped}
+        sections = [at for at, block in blocks.items() if isinstance(block, tree.Section) and self._most[at]]
+        long = [at for at in sections if self._most[at] > _LEAST]
+        drops = {at: block.drop for at, block in blocks.items() if isinstance(block, tree.Section | tree.Names) and block.drop}
+        if drops and not long:
+            self._dropped.append(max(drops, key=drops.__getitem__))
+        elif sections:
+            self._most[max(long or sections, key=lambda at: length(self._block(at)))] //= 2
+        else:
+            return any(self._cut(at, block.lines, excess) for at, block in blocks.items() if isinstance(block, tree.Code))
+        return True
 
-    def blocks(self) -> Iterator[str]:
-        """Each as text, in the order of the tree."""
+    def _cut(self, at: int, lines: Sequence[str], excess: int) -> bool:
+        whole = self._most[at]
+        while self._most[at] and excess > 0:
+            self._most[at] -= 1
+            excess -= length(lines[self._most[at]]) + 1
+        return self._most[at] < whole
+
+    def parts(self) -> Iterator[str]:
+        """What an empty line stands between, in the order of the tree."""
         document = self._document
         for alarm in document.alarms:
             yield from _told(alarm)
@@ -150,24 +144,48 @@ class _Printer:
         if document.facts:
             facts = (part for name, value in document.facts for part in (" · ", f"{name} ", Foreign(value)))
             yield "\n".join(_paragraph(tuple(facts)[1:]))
-        shown = (self._block(at) for at in range(len(document.blocks)) if at not in self._dropped)
-        yield from filter(None, shown)
-        missing = [block.heading for at in self._dropped if isinstance(block := document.blocks[at], tree.Section | tree.Names)]
-        if missing:
-            yield "\n".join(_paragraph((left_out(missing),)))
+        yield from filter(None, (self._block(at) for at in range(len(document.blocks)) if at not in self._dropped))
+        if missing := list(self._missing()):
+            told = f"Left out, since a comment has a limited length: {', '.join(missing)}. `-o json` has everything."
+            yield "\n".join(_paragraph((told,)))
+        yield from filter(None, ("\n".join(f"<sub>{line}</sub>" for line in _foot(document)),))
+
+    def _missing(self) -> Iterator[str]:
+        blocks = self._document.blocks
+        yield from (block.heading for at in self._dropped if isinstance(block := blocks[at], tree.Section | tree.Names))
+        for at, block in enumerate(blocks):
+            if isinstance(block, tree.Code) and self._most[at] < len(block.lines):
+                yield f"{count(len(block.lines) - self._most[at], 'line')} of {block.what}"
 
     def _block(self, at: int) -> str:
-        key = at, self._most.get(at, 0)
+        key = at, self._most[at]
         if key not in self._parts:
             self._parts[key] = "\n\n".join(_told(self._document.blocks[at], key[1]))
         return self._parts[key]
 
 
-def _told(block: tree.Block, most: int = 0) -> Iterator[str]:
-    """Parts with an empty line between them; of a section at most so many lines."""
+def _cuttable(block: tree.Block) -> Sequence[object]:
+    return block.differences if isinstance(block, tree.Section) else block.lines if isinstance(block, tree.Code) else ()
+
+
+def _foot(document: tree.Document) -> Iterator[str]:
+    """The digest, then what the document was made from, a line each."""
+    sources = [source for block in document.blocks if isinstance(block, tree.Sources) for source in block.lines]
+    if document.digest or document.note or sources:
+        yield f"{code(document.digest)}{document.note}"
+    for name, parts in sources:
+        sentence = (name, *(told for part in parts for told in (" ", Foreign(part))))
+        yield from _paragraph(sentence, width=PROSE_WIDTH - len("<sub></sub>"), most=_SOURCE)
+
+
+def _told(block: tree.Block, most: int | None = None) -> Iterator[str]:
+    """Parts with an empty line between them; at most so many lines of a section or of lines that stand as they are."""
     match block:
-        case tree.Paragraph(sentence):
-            yield "\n".join(_paragraph(sentence))
+        case tree.Paragraph(sentence, strong):
+            yield f"**{''.join(map(code, sentence))}**" if strong else "\n".join(_paragraph(sentence))
+        case tree.Code(lines, language):
+            shown = lines if most is None else lines[:most]
+            yield from ("\n".join(fenced(shown, language)),) if shown else ()
         case tree.Alarm(_, lines, ""):
             yield from ("\n".join(["> [!WARNING]", *_paragraph(line, "> ", "> ")]) for line in lines)
         case tree.Alarm(_, lines, title):
@@ -187,7 +205,7 @@ def _told(block: tree.Block, most: int = 0) -> Iterator[str]:
             yield "\n".join(folded(title, problem_lines(render_text(problems))))
         case tree.Section():
             inner = [told for part in block.blocks for told in _told(part)]
-            inner += ["\n".join(_lines(block, most))] if block.differences else []
+            inner += ["\n".join(_lines(block, len(block.differences) if most is None else most))] if block.differences else []
             title = block.heading if block.number is None else f"{block.heading} ({block.number})"
             yield "\n".join([f"### {title}", "", "\n\n".join(inner)] if block.opened else folded(title, ["\n\n".join(inner)]))
         case tree.Sources() | tree.OverTime():

@@ -1,10 +1,12 @@
 """A preview as markdown for a pull request."""
 
+import msgspec
+
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.markdown.document import GITHUB_LIMIT, code, document_markdown, foot_markdown, length, problem_lines
-from reconciler.rendering.markdown.plan import plan_markdown
+from reconciler.rendering.markdown.document import GITHUB_LIMIT, code, document_markdown, problem_lines
+from reconciler.rendering.markdown.plan import plan_document
 from reconciler.rendering.preview_document import preview_document, side_words
 from reconciler.rendering.problems.text import render_text
 from reconciler.rendering.refusal import refusal
@@ -12,12 +14,12 @@ from reconciler.rendering.refusal import refusal
 
 def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
     """At most `limit` UTF-16 units; the last line names the head's commit, that of the digest covers everything above it. An
-    alarm about the snapshot stands before everything else. Without a comparison the plan stands before the last lines."""
+    alarm about the snapshot stands before everything else. Without a comparison the plan follows."""
     document = preview_document(preview, Fold())
-    if preview.comparison is not None:
-        return document_markdown(document, limit)
-    start, foot = document_markdown(document, foot=False), foot_markdown(document)
-    return f"{start}\n{plan_markdown(preview.plan, limit=limit - length(start) - length(foot) - 3)}\n{foot}\n"
+    if preview.comparison is None:
+        plan = plan_document(preview.plan)
+        document = msgspec.structs.replace(document, blocks=(*document.blocks, *plan.blocks), digest=plan.digest, note=plan.note)
+    return document_markdown(document, limit)
 
 
 def refused_markdown(problems: tuple[Problem, ...], base: PreviewSide, head: PreviewSide) -> str:

@@ -44,8 +44,10 @@ class _Printer:
         """`indent` is that of prose."""
         width, style = self._width, self._style
         match block:
-            case tree.Paragraph(sentence):
-                return paragraph(plain_sentence(sentence), width, indent)
+            case tree.Paragraph(sentence, strong):
+                return self._told(plain_sentence(sentence), Tone.HEADING if strong else None, "", indent)
+            case tree.Code(lines):
+                return list(lines)
             case tree.Alarm(meaning, lines, title):
                 at = 2 if title else 0
                 bullets = [line for one in lines for line in self._told(plain_sentence(one), _TONES[meaning], "! ", at)]
