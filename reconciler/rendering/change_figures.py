@@ -10,6 +10,7 @@ from reconciler.plan.comparison import Impact, Pair, PlanComparison
 from reconciler.plan.money import HOURS_PER_MONTH, money_text
 from reconciler.plan.plan import Cost, GroupLine, withdrawn_requests
 from reconciler.plan.preview import Preview
+from reconciler.rendering.document import Foreign
 from reconciler.rendering.wording import settled_size
 
 NODES, PODS, EVICTIONS, COST = "NodesInSteadyState", "PodsWithoutNode", "Evictions", "CostPerMonth"
@@ -41,7 +42,7 @@ class ChangeFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.change is not None and Decimal(self.change) != 0
 
     def cells(self) -> tuple[str, str, str]:
-        """Today, after and change as a reader sees them."""
+        """Today, after and change as a reader sees them; amounts of money are foreign, since a policy names their currency."""
         if self.code != COST:
             return str(self.today), str(self.after), f"{self.change:+d}" if self.change else "0"
         return (
@@ -52,7 +53,7 @@ class ChangeFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def _money(amount: int | str | None, currency: str | None, *, signed: bool = False) -> str:
-    return _UNKNOWN if amount is None else money_text(Decimal(amount), currency or "", signed=signed)
+    return Foreign(_UNKNOWN if amount is None else money_text(Decimal(amount), currency or "", signed=signed))
 
 
 def change_figures(preview: Preview) -> tuple[ChangeFigure, ...]:

@@ -16,8 +16,8 @@ from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.change_figures import COST, NODES, ChangeFigure, change_figures, coming, joined_nodes, leaving
+from reconciler.rendering.document import Foreign, Sentence, foreign_sentence, names_listed, plain_sentence
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.foreign_text import Foreign, Sentence, foreign_sentence, names_listed, plain_sentence
 from reconciler.rendering.wording import count
 
 
@@ -442,7 +442,7 @@ def _figures(figures: Sequence[ChangeFigure]) -> Iterator[Consequence]:
             told: Sentence = (f"{short} ({today} -> {after}).",)
             yield Consequence(grade=Grade.NOTE, code=Code.NODES_IN_STEADY_STATE, told=told, short=short, data=data)
         else:
-            told = (Foreign(change), " per month (", Foreign(today), " -> ", Foreign(after), ").")
+            told = (change, " per month (", today, " -> ", after, ").")
             data["currency"] = figure.currency
             yield Consequence(grade=Grade.NOTE, code=Code.COST, told=told, short="another cost", data=data)
 

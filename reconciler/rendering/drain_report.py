@@ -1,9 +1,10 @@
 """The drain report for a terminal, and as JSON."""
 
 from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin
+from reconciler.rendering.document import Column
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import listed, plain
-from reconciler.rendering.text.layout import Column, Row, Style, Tone, paragraph, table
+from reconciler.rendering.text.layout import Row, Style, Tone, paragraph, table
 
 _MOST_PINS = 20
 

@@ -9,11 +9,11 @@ from reconciler.cluster.world import World
 from reconciler.decisions.ownership.handover import to_us
 from reconciler.decisions.ownership.owner import OUR_MANAGER, Terms, judge
 from reconciler.decisions.platform_rules import doubles, rules_of, strangers
-from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import API_VERSION
 from reconciler.rendering.group_names import commented_out, group_names, usable
 from reconciler.rendering.policy_yaml import Value, comment, flow
+from reconciler.values.quantity import amount_text
 
 _NO_NAME = re.compile(r"[^a-z0-9.-]+")
 _LONGEST_NAME = 50

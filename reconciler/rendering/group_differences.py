@@ -8,9 +8,9 @@ import msgspec
 from reconciler.plan.comparison import Pair
 from reconciler.plan.plan import Action, ActionKind, GroupLine
 from reconciler.rendering.alike_actions import AlikeActions, alike_actions, lot_words, single_actions
+from reconciler.rendering.document import FEWER, MORE, OTHERWISE, STAYS, Difference, Meaning, cut
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_notes import further_reasons, size_bounds
-from reconciler.rendering.marked_lines import FEWER, MORE, OTHERWISE, STAYS, Difference, Meaning, cut
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import GROWS, SHRINKS, action_mark, action_words, owner_words, settled_size
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
 from reconciler.rendering.change_figures import COST, ChangeFigure, change_figures
 from reconciler.rendering.consequences import Code, Consequence, Grade, consequences, value_family
-from reconciler.rendering.foreign_text import MARKDOWN_WIDTH, Foreign, Sentence, plain_sentence
+from reconciler.rendering.document import PROSE_WIDTH, Alarm, Foreign, Meaning, Sentence, plain_sentence
 from reconciler.rendering.wording import count
 
 _MOST_PARTS = 2
-_WIDTH = MARKDOWN_WIDTH - 10
+_WIDTH = PROSE_WIDTH - 10
 """Of a heading on one line, with room for what marks it."""
 
 
@@ -82,7 +80,7 @@ def _steady(figures: Sequence[ChangeFigure], told: Sequence[Consequence]) -> Sen
     parts = [one.short for one in nodes if abs(_integer(one.data["change"])) not in _told_nodes(told)]
     for figure in figures:
         if figure.code == COST and figure.changed:
-            parts += [*((", ",) if parts else ()), Foreign(figure.cells()[2]), " per month"]
+            parts += [*((", ",) if parts else ()), figure.cells()[2], " per month"]
     return tuple(parts)
 
 
@@ -108,23 +106,17 @@ _IN_TABLE = (Code.NODES_IN_STEADY_STATE, Code.COST, Code.PODS_PLACED)
 _MOST_LINES = 5
 
 
-class ToldConsequences(msgspec.Struct, frozen=True):
-    """The lines of one grade, the gravest first; equal ones are folded, and what is cut is counted with the gravest of it."""
-
-    grade: Grade
-    lines: tuple[Sentence, ...]
+_MEANINGS = {Grade.CAUTION: Meaning.DANGER, Grade.WARNING: Meaning.HELD, Grade.NOTE: Meaning.NEUTRAL}
 
 
-def told_consequences(preview: Preview, *, everything: bool = False) -> tuple[ToldConsequences, ...]:
-    """What stands above the table of figures; `everything` neither folds nor cuts."""
+def told_consequences(preview: Preview, *, everything: bool = False) -> Iterator[Alarm]:
+    """What stands above the table of figures: the lines of each grade, the gravest first. Equal ones are folded, and what is cut
+    is counted with the gravest of it; neither with `everything`."""
     told = [one for one in consequences(preview) if one.code not in _IN_TABLE]
-    found = []
     for grade in Grade:
         mine = [one for one in told if one.grade is grade]
-        lines = [one.told for one in mine] if everything else _folded(mine)
-        if lines:
-            found.append(ToldConsequences(grade, tuple(lines)))
-    return tuple(found)
+        if lines := [one.told for one in mine] if everything else _folded(mine):
+            yield Alarm(_MEANINGS[grade], tuple(lines), grade.capitalize())
 
 
 def _folded(told: Sequence[Consequence]) -> list[Sentence]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.plan.comparison import Impact, Pair
 from reconciler.plan.plan import GroupLine, NodeLine
+from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Difference, from_to
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.marked_lines import FEWER, MORE, OTHERWISE, Difference, from_to
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import count, state_words
 

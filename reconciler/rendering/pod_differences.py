@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from reconciler.plan.comparison import Impact, Pair, left_over
 from reconciler.plan.plan import PodLine, PodOutcome
 from reconciler.rendering.alike import owner_label
+from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Difference, Meaning, cut, from_to
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
-from reconciler.rendering.marked_lines import FEWER, MORE, OTHERWISE, Difference, Meaning, cut, from_to
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import count, outcome_words
 

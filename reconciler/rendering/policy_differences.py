@@ -8,8 +8,8 @@ import msgspec
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
 from reconciler.rendering.consequences import looser_order, value_family
+from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Difference
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
-from reconciler.rendering.marked_lines import FEWER, MORE, OTHERWISE, Difference
 from reconciler.rendering.plain import listed
 
 

@@ -16,7 +16,7 @@ from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.change_figures import ChangeFigure, change_figures
 from reconciler.rendering.consequences import Code, Consequence, Grade, consequences
-from reconciler.rendering.foreign_text import plain_sentence
+from reconciler.rendering.document import plain_sentence
 from reconciler.rendering.headline import headline
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.policy.documents import Mode
+from reconciler.rendering.document import Column
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
-from reconciler.rendering.text.layout import Column, Row, Style, paragraph, table
+from reconciler.rendering.text.layout import Row, Style, paragraph, table
 from reconciler.rendering.wording import HELD, OTHER, SAME
 from reconciler.values.plural import count_text
 

@@ -8,7 +8,7 @@ from reconciler.cluster.values.resources import PODS
 from reconciler.cluster.workloads.device_class import IMPLICIT_PREFIX
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.columns import NOWHERE_COLUMN, amount_text
+from reconciler.scheduling.columns import NOWHERE_COLUMN
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.index_set import IndexSet
 from reconciler.scheduling.nodes import NodeTable, marked, union
@@ -22,6 +22,7 @@ from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.topology_rules import Topology, TopologyRules
 from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volume_filter import VolumeFilters
+from reconciler.values.quantity import Rounding, amount_text
 
 # NodeResourcesFit: what the pod requests must be free in full.
 
@@ -57,7 +58,8 @@ def resources_rejection(
 
 def _text(name: str, amount: int, free: int, room: int) -> str:
     unit = "pod" if name == PODS else name
-    return f"needs {amount_text(name, amount, up=True)} {unit}; {amount_text(name, free)} of {amount_text(name, room)} free"
+    there, whole = (amount_text(name, value, Rounding.DOWN) for value in (free, room))
+    return f"needs {amount_text(name, amount, Rounding.UP)} {unit}; {there} of {whole} free"
 
 
 # Extended resources that dynamic resource allocation serves: what is known of them, and what is not modelled.

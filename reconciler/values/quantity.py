@@ -5,6 +5,8 @@ binary suffix (Ki Mi Gi Ti Pi Ei), a decimal one (n u m k M G T P E) or an expon
 """
 
 import re
+from enum import Enum
+from functools import lru_cache
 
 import msgspec
 
@@ -17,7 +19,7 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 # With 64 digits the answer beyond it is known: far above 64 bits, or far below one billionth.
 _LARGEST_EXPONENT = 2 * MAX_LENGTH
-_PRINTED = tuple((suffix, 1 << _BINARY[suffix]) for suffix in ("Pi", "Ti", "Gi", "Mi", "Ki"))
+_LARGEST_FIRST = tuple((suffix, 1 << power) for suffix, power in reversed(_BINARY.items()))
 
 
 class QuantityFormError(ValueError):
@@ -65,8 +67,55 @@ def quantity_text(resource: str, amount: int) -> str:
     """`500` cpu -> `500m`, `68719476736` memory -> `64Gi`; exact, and the shortest binary form for bytes."""
     if resource == "cpu":
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        for suffix, unit in _PRINTED:
+    if in_bytes(resource):
+        for suffix, unit in _LARGEST_FIRST:
             if amount and amount % unit == 0:
                 return f"{amount // unit}{suffix}"
     return str(amount)
+
+
+def in_bytes(resource: str) -> bool:
+    """Whether amounts of a resource are bytes."""
+    return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+
+
+class Rounding(Enum):
+    """Which way what is too fine for people goes."""
+
+    NEAREST = 0
+    DOWN = -1
+    UP = 1
+
+
+def amount_text(resource: str, amount: int, rounding: Rounding = Rounding.NEAREST) -> str:
+    """An amount (cpu in milli) as short text for people: `7800` cpu -> `7.8`, `6442450944` memory -> `6Gi`.
+
+    Bytes have at most one decimal. Rounded down or up they have two: what is needed goes up and what is free goes down, so that
+    both never look alike where the first is larger.
+    """
+    if amount < 0:
+        return f"-{amount_text(resource, -amount, Rounding(-rounding.value))}"
+    if resource == "cpu":
+        return _decimal(amount, 1000, 3, rounding)
+    if in_bytes(resource):
+        for suffix, unit in _LARGEST_FIRST:
+            if amount >= unit:
+                return _decimal(amount, unit, 1 if rounding is Rounding.NEAREST else 2, rounding) + suffix
+    return str(amount)
+
+
+@lru_cache(maxsize=4096)
+def permille_text(permille: int) -> str:
+    """A share of thousandths in percent: `562` -> `56.2%`."""
+    return f"{_decimal(permille, 10, 1, Rounding.NEAREST)}%"
+
+
+def _decimal(amount: int, unit: int, places: int, rounding: Rounding) -> str:
+    """`amount / unit` without zeros at its end; halves go to the even digit."""
+    digits, rest = divmod(amount * 10**places, unit)
+    if rounding is Rounding.NEAREST:
+        digits += 2 * rest + (digits & 1) > unit
+    elif rounding is Rounding.UP:
+        digits += rest > 0
+    whole, fraction = divmod(digits, 10**places)
+    return f"{whole}.{fraction:0{places}d}".rstrip("0").rstrip(".") if fraction else str(whole)

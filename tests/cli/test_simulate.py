@@ -90,7 +90,7 @@ def test_markdown_has_the_figures_as_a_table(run: Run, tmp_path: Path):
     demand = curve(tmp_path / "c.csv", "0,3", "3600,9", "7200,2")
     _, out, _ = run("simulate", "--trace", demand, "--policy", PACKED, "--against", SPARE, "-o", "markdown")
     assert "|  | `packed` | `spare` | change |" in out
-    assert re.search(r"^\| cost \| \$[0-9.]+ \| \$[0-9.]+ \| \+\$[0-9.]+", out, re.M)
+    assert re.search(r"^\| cost \| `\$[0-9.]+` \| `\$[0-9.]+` \| `\+\$[0-9.]+", out, re.M)
 
 
 def test_a_curve_on_a_captured_cluster(run: Run, tmp_path: Path):

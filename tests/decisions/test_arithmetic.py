@@ -8,7 +8,6 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.growth.expanders import Option, choose, waste
-from reconciler.decisions.reasons.amounts import amount_text, permille_text
 from reconciler.decisions.removal.budgets import BudgetLedger
 from reconciler.decisions.removal.utilization import has_gpu, utilization_permille
 from reconciler.decisions.situation.group_situation import unhealthy
@@ -17,6 +16,7 @@ from reconciler.policy.documents import Budget, Expander, RemovalReason
 from reconciler.values.duration import duration_text
 from reconciler.values.money import price_text
 from reconciler.values.plural import count_text
+from reconciler.values.quantity import amount_text, permille_text
 from tests.builders import NOW, amounts
 
 

@@ -66,6 +66,15 @@ def test_what_goes_with_every_node_takes_its_room() -> None:
     assert message.endswith("needs 3 cpu; 2 free")
 
 
+def test_what_is_needed_never_looks_like_what_is_free() -> None:
+    """A static pod of 8202 of 16384 Mi leaves 8182 Mi, which are 7.99 Gi, and the pod needs 8192."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4", memory="16Gi")
+    cluster.pods("static", 1, memory="8202Mi", on="general-1", owner=None, traits={"mirror": True})
+    cluster.pods("web", 1, memory="8Gi")
+    assert _grown(cluster, Template())[2].endswith("needs 8Gi memory; 7.99Gi free")
+
+
 def test_another_group_serves_the_pod() -> None:
     """Its nodes have the disk; the one with the empty node would have come first by name."""
     cluster = _cluster()

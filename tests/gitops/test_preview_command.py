@@ -335,7 +335,7 @@ def test_warnings_of_the_head_are_told(repo: GitRepo, preview: Preview):
     text = preview("--base", "main").out
     assert "Warnings about the policy: 1\n  ! policies/general.yaml:10:" in text
     assert (
-        "<details><summary>Warnings about the policy (1)</summary>\n\n```text\npolicies/general.yaml:10:"
+        "<details><summary>Warnings about the policy (1)</summary>\n\n```diff\n! policies/general.yaml:10:"
         in preview("--base", "main", "-o", "markdown").out
     )
     assert document(preview("--base", "main", "-o", "json").out)["policyProblems"][0]["severity"] == "warning"

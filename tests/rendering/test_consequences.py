@@ -11,7 +11,7 @@ from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.change_figures import change_figures
 from reconciler.rendering.consequences import Code, Grade, consequences
-from reconciler.rendering.foreign_text import plain_sentence
+from reconciler.rendering.document import plain_sentence
 from reconciler.rendering.headline import headline, told_consequences
 from reconciler.rendering.markdown.preview import preview_markdown
 from reconciler.rendering.text.preview import preview_text

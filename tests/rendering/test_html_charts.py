@@ -11,8 +11,9 @@ from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures, ReplaySe
 from reconciler.rendering.html.chart import Axis, area, climb, marks, numbered, shaded, stairs
 from reconciler.rendering.html.element import MOST_CHARACTERS
 from reconciler.rendering.html.replay import replay_html
+from reconciler.rendering.replay_document import replay_document, replay_json
+from reconciler.rendering.text.document import document_text
 from reconciler.rendering.text.over_time import bars, columns, resource_series
-from reconciler.rendering.text.simulation import replay_json, replay_text
 from tests.rendering.test_html import HOSTILE, Elements
 from tests.rendering.test_html_replay import figures, replay
 
@@ -135,7 +136,7 @@ def test_an_empty_cluster_is_drawn():
     )  # fmt: skip
     empty = msgspec.structs.replace(replay(msgspec.structs.replace(side, series=series, targets=())), seconds=0)
     assert len(labels(Elements(replay_html(empty)))) == 4
-    assert "demand up to 0 cores" in replay_text(empty, width=100)
+    assert "demand up to 0 cores" in document_text(replay_document(empty), width=100)
 
 
 def drawn(html: str) -> list[str]:
@@ -207,7 +208,7 @@ def test_few_steps_are_stretched_and_a_step_may_lie_in_two_columns():
 @pytest.mark.parametrize("width", [0, 100, 80, 60, 40])
 def test_text_has_rows_of_sixty_columns_where_they_fit(width: int):
     """Three rows a policy; no line is longer than the width."""
-    lines = replay_text(two(), width=width).splitlines()
+    lines = document_text(replay_document(two()), width=width).splitlines()
     rows = [line for line in lines if line.startswith(("    demand    ", "    capacity  ", "    pending   "))]
     assert len(rows) == 6
     assert {len(line) for line in rows if line.startswith("    capacity  ")} == {min(width, 74) if width else 74}
@@ -218,7 +219,9 @@ def test_memory_is_told_where_no_pod_requests_cpu():
     """Otherwise the row would be blank."""
     side = figures("after", 1, "1.00")
     bare = msgspec.structs.replace(side, series=msgspec.structs.replace(side.series, demand_cpu_milli=(0,) * 240))
-    assert "memory: demand up to 2Gi, capacity up to 8Gi, pending pods up to 3" in replay_text(replay(bare), width=100)
+    assert "memory: demand up to 2Gi, capacity up to 8Gi, pending pods up to 3" in document_text(
+        replay_document(replay(bare)), width=100
+    )
 
 
 def test_json_has_the_series():

@@ -5,7 +5,6 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.pods.pod import HostPort, Toleration
 from reconciler.cluster.values.selection import NodeSelectorTerm
-from reconciler.scheduling.columns import amount_text
 from reconciler.scheduling.host_ports import PortHolders, ports_rejection
 from reconciler.scheduling.node_affinity import affinity_rejection, matches
 from reconciler.scheduling.predicates.taint_toleration import (
@@ -15,6 +14,7 @@ from reconciler.scheduling.predicates.taint_toleration import (
     unschedulable_rejection,
 )
 from reconciler.values.label_selector import Requirement, satisfies
+from reconciler.values.quantity import Rounding, amount_text
 
 GPU = Taint("dedicated", "gpu", "NoSchedule")
 
@@ -263,12 +263,12 @@ def test_features_that_a_kubelet_does_not_declare() -> None:
 )
 def test_amounts(resource: str, amount: int, text: str) -> None:
     """Amounts are short and exact where they can be."""
-    assert amount_text(resource, amount) == text
+    assert amount_text(resource, amount, Rounding.DOWN) == text
 
 
 def test_what_is_needed_never_looks_like_what_is_free() -> None:
     """One byte more than is free is rounded up, what is free is rounded down."""
     free = (5 << 30) + 3
 
-    assert amount_text("memory", free) == "5Gi"
-    assert amount_text("memory", free + 1, up=True) == "5.01Gi"
+    assert amount_text("memory", free, Rounding.DOWN) == "5Gi"
+    assert amount_text("memory", free + 1, Rounding.UP) == "5.01Gi"

@@ -5,7 +5,8 @@ import pytest
 
 from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.policy.documents import Headroom, Hold, PolicySet, ScaleDown, Size, Template, Window
-from reconciler.rendering.text.simulation import figure_lines, note_words
+from reconciler.rendering.document import plain_sentence
+from reconciler.rendering.replay_document import figure_lines, note_words
 from reconciler.simulation.replays.replay import replay
 from reconciler.simulation.replays.trace import Trace, read_curve
 from tests.builders import ClusterBuilder
@@ -106,7 +107,7 @@ def test_groups_that_could_not_grow_are_named():
     assert side.held_groups == ("held",)
     assert side.groups_without_template == ("unknown",)
     assert not side.could_grow
-    assert note_words(found)[:3] == (
+    assert tuple(map(plain_sentence, note_words(found)[:3])) == (
         "test: no group could grow, so the figures say nothing about this policy",
         "test: held all the time: held",
         "test: nothing says what a new node offers: unknown",

@@ -106,7 +106,7 @@ def command(
 def _check_growth(found: "Replay") -> None:
     """Raises `InputError` where the figures of a policy say nothing about it."""
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.rendering.text.simulation import COULD_NOT_GROW
+    from reconciler.rendering.replay_document import COULD_NOT_GROW
 
     stuck = [side.source for side in found.sides if not side.could_grow]
     if stuck:
@@ -133,7 +133,7 @@ def _rendered(found: "Replay", output: str, *, wide: bool) -> str:
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.text.simulation import replay_json, replay_markdown, replay_text
+    from reconciler.rendering.replay_document import replay_document, replay_json
 
     if output == "json":
         return replay_json(found)
@@ -142,5 +142,9 @@ def _rendered(found: "Replay", output: str, *, wide: bool) -> str:
 
         return replay_html(found)
     if output == "markdown":
-        return replay_markdown(found)
-    return replay_text(found, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))
+        from reconciler.rendering.markdown.document import document_markdown
+
+        return document_markdown(replay_document(found))
+    from reconciler.rendering.text.document import document_text
+
+    return document_text(replay_document(found), width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))

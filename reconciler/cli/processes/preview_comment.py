@@ -24,7 +24,7 @@ from reconciler.gitops.pull_requests.comment import (
 )
 from reconciler.gitops.pull_requests.job_outputs import SUMMARY_LIMIT, annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, PullRequest, pull_request
-from reconciler.rendering.markdown.plan import GITHUB_LIMIT
+from reconciler.rendering.markdown.document import GITHUB_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +95,7 @@ def told_refusal(before: "Side", after: "Side") -> Told:
 
 def told_failure(before: "Side", after: "Side", why: str) -> Told:
     """A head that is no mistake in itself and still has nothing to preview: no policy in it, or several to choose from."""
-    from reconciler.rendering.markdown.preview import problem_lines
+    from reconciler.rendering.markdown.document import problem_lines
 
     markdown = "\n".join(["## This change cannot be previewed", "", *problem_lines(why), ""])
     return Told(

@@ -8,10 +8,10 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.reason import Reason
 from reconciler.policy.balancing import ALWAYS_IGNORED, ALWAYS_IGNORED_PREFIX, presets
 from reconciler.policy.documents import Growth, Headroom, Mode, NodeGroupPolicy, ScaleDown, ScaleUp, Window, WithoutMachines
+from reconciler.values.quantity import amount_text
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):

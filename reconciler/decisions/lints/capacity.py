@@ -9,13 +9,13 @@ from reconciler.decisions.groups.group import EffectiveGroup, size_difference
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS
 from reconciler.decisions.limits import NODES
 from reconciler.decisions.lints.finding import Finding
-from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.decisions.reasons.sizes import PlatformBound, RoomTaken
 from reconciler.decisions.view import View
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Limit
 from reconciler.policy.values.label_selector import selector_matches
 from reconciler.values.plural import count_text
+from reconciler.values.quantity import amount_text
 
 MANY_TENANTS = 4
 

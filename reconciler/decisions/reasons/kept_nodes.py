@@ -1,8 +1,8 @@
 """Reasons why a node stays: the node, its group, limits, and what this plan or the time allows."""
 
-from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
+from reconciler.values.quantity import permille_text
 
 
 class NotManaged(Because, frozen=True, kw_only=True):

@@ -1,8 +1,8 @@
 """Reasons for the removal of nodes. Times are instants, not ages: a plan made later has the same bytes."""
 
-from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
+from reconciler.values.quantity import permille_text
 
 
 class NodeEmpty(Because, frozen=True, kw_only=True):

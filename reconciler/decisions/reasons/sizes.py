@@ -1,8 +1,8 @@
 """Reasons about how large a node group is, becomes or may become."""
 
-from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
+from reconciler.values.quantity import amount_text
 
 
 class BelowMin(Because, frozen=True, kw_only=True):

@@ -3,7 +3,6 @@
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import NODES, PLATFORM_ROOM
-from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.plan.plan import NodeState
 from reconciler.policy.levels import LEVEL_FIELDS, NOTHING
@@ -29,6 +28,7 @@ from reconciler.rendering.wording import (
     utilization_words,
 )
 from reconciler.values.instant import instant_text
+from reconciler.values.quantity import amount_text
 
 # What there is to say about a group besides its line in the plan: limits, pods it was no option for, back-off, values.
 

@@ -9,7 +9,6 @@ import msgspec
 from reconciler.cluster.pods.pod import Pod
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.reasons.amounts import amount_text, permille_text
 from reconciler.decisions.reasons.pods import GroupRejects
 from reconciler.decisions.removal.last_timer import LAST_TIMERS
 from reconciler.decisions.removal.utilization import (
@@ -41,6 +40,7 @@ from reconciler.rendering.text.layout import paragraph
 from reconciler.rendering.wording import action_words, blockers_words, count, one_sentence, outcome_words, state_words
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
+from reconciler.values.quantity import amount_text, permille_text
 
 # The chain of sources of one effective value.
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.decisions.outcome.foreseen import UpcomingNode
-from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import NodeLine, Plan
 from reconciler.rendering.alike import alike_blockers, alike_nodes, owner_label
@@ -14,6 +13,7 @@ from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import GROWS, HELD, SHRINKS, blockers_words, state_words
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
+from reconciler.values.quantity import permille_text
 
 MOST_NODES = 400
 FEW_NODES = 24

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.picture import Picture, PictureNode, Pictures
 from reconciler.rendering.html.element import NOTHING, Content, Html, joined, path, tag
 from reconciler.rendering.html.nodes import FEW_NODES
 from reconciler.rendering.html.page import Section, counted, fold
+from reconciler.values.quantity import permille_text
 
 # Rectangles in a rectangle, each with its share of the area, as near to squares as rows allow.
 #

@@ -8,6 +8,7 @@ from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import ActionKind, Cost, Plan
 from reconciler.rendering.alike_actions import AlikeActions, GroupActions, alike_actions
+from reconciler.rendering.document import plain_sentence
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_notes import folded_notes, group_notes
 from reconciler.rendering.html.element import DASH, Content, Html, arrows, joined, tag
@@ -16,7 +17,9 @@ from reconciler.rendering.html.nodes import anchors, listed_nodes, node_section
 from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark, slots
 from reconciler.rendering.html.picture import picture_section
 from reconciler.rendering.html.pods import pod_section
-from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, header_words, rest_words
+from reconciler.rendering.text.plan import cautions as plan_cautions
+from reconciler.rendering.text.plan import cost_table
+from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, header_words, rest_words
 
 # What is done, in order: alike removals told once, group by group below.
 
@@ -150,10 +153,7 @@ def change(before: str, after: str, *, worse: bool = False) -> Html:
 
 def cautions(plan: Plan) -> str | None:
     """What a reader must know before all else; None without any."""
-    parts = [f"{count(len(plan.problems), 'problem')} to look at."] if plan.problems else []
-    if plan.not_captured:
-        parts.append(f"Not captured, so not taken into account: {', '.join(plan.not_captured)}.")
-    return " ".join(parts) or None
+    return plain_sentence(told) if (told := plan_cautions(plan)) else None
 
 
 def foot(digest: str, loops: int | None) -> Sequence[str]:
@@ -163,21 +163,18 @@ def foot(digest: str, loops: int | None) -> Sequence[str]:
 
 
 def _cost(cost: Cost) -> Html | None:
-    rows = cost_rows(cost)
-    if not rows:
+    if (costs := cost_table(cost)) is None:
         return None
     heads = (
-        tag("th", name, scope="col", class_=None if name == "When" else "r")
-        for name in ("When", "Per hour", "Per month (730 h)", "Change")
+        tag("th", column.heading.capitalize() or "When", scope="col", class_="r" if column.right else None)
+        for column in costs.columns
     )
     body = joined(
         tag("tr", tag("th", name, scope="row"), joined(tag("td", amount or DASH, class_="r") for amount in amounts))
-        for name, *amounts in rows
+        for name, *amounts in costs.rows
     )
     table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body), class_="few")
-    note = None
-    if cost.unpriced_groups:
-        note = tag("p", f"{counted(len(cost.unpriced_groups), 'group')} without a price not counted.", class_="soft small")
+    note = tag("p", costs.note, class_="soft small") if costs.note else None
     return joined((tag("div", table, class_="sheet scroll", tabindex="0", role="region", aria_label="Table of cost"), note))
 
 

@@ -1,36 +1,24 @@
 """A preview as one HTML file: what the policy change says, what it does, and the plan that follows from the head."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.findings import Problem
+from reconciler.rendering import document as tree
 from reconciler.rendering.change_figures import EVICTIONS, PODS, change_figures
-from reconciler.rendering.consequences import Grade
-from reconciler.rendering.differences import POLICY, preview_sections
+from reconciler.rendering.document import cut, plain_sentence
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
-from reconciler.rendering.foreign_text import plain_sentence
-from reconciler.rendering.headline import headline, told_consequences
 from reconciler.rendering.html.element import Content, Html, arrows, joined, tag, text_lines
 from reconciler.rendering.html.page import Head, Section, counted, document, fold, mark
 from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.html.replay import replay_section
-from reconciler.rendering.marked_lines import Difference, Meaning, cut
-from reconciler.rendering.marked_lines import Section as Differences
-from reconciler.rendering.preview_words import (
-    NOT_COMPARED,
-    head_words,
-    side_words,
-    snapshot_warnings,
-    snapshot_words,
-    untouched_words,
-    warnings_words,
-)
+from reconciler.rendering.preview_document import POLICY, WARNINGS, preview_document, side_words
 from reconciler.rendering.problems.text import render_problem
 from reconciler.rendering.refusal import refusal
 
 _RED = "bad"
-_COLOURS = {Meaning.DANGER: _RED, Meaning.HELD: "held", Meaning.NEUTRAL: None}
+_COLOURS = {tree.Meaning.DANGER: _RED, tree.Meaning.HELD: "held", tree.Meaning.NEUTRAL: None}
 _MOST_LINES = 250
 _FEW_LINES = 12
 """So many of one kind are all shown at once."""
@@ -38,48 +26,43 @@ _MOST_PROBLEMS = 200
 
 
 def preview_html(preview: Preview) -> str:
-    """One self-contained file; bounded like that of a plan."""
+    """One self-contained file, bounded like that of a plan, whose sections stand between what differs and the policy."""
     plan, pictures = preview.plan, preview.pictures or Pictures(now=Picture())
-    sides = [("today", side_words(preview.base)), ("after", side_words(preview.head))]
-    sides += [("snapshot", snapshot)] if (snapshot := snapshot_words(preview)) else []
+    told = preview_document(preview, Fold())
     compared = preview.comparison is not None
+    sources = [
+        (name, ", ".join(parts)) for block in told.blocks if isinstance(block, tree.Sources) for name, parts in block.lines
+    ]
     head = Head(
-        title="What this change does to the node groups" if compared else "What this policy does",
-        lead=plain_sentence(headline(preview)) if compared else plan.summary,
-        facts=(*head_words(preview), *sides),
+        title=told.title,
+        lead=plain_sentence(told.lead) if compared else plan.summary,
+        facts=(*told.facts, *sources),
         figures=_figures(preview),
-        warning=_warning(preview),
+        warning=_warning(told, cautions(plan)),
     )
-    policies = ("today's policy", "the policy after the change") if compared else None
-    told = preview_sections(preview, Fold())
-    sections = _told(preview, [section for section in told if section.heading != POLICY])
+    sections = [*_differences(told, compared=compared), *_problem_sections(told), *_own(told, WARNINGS, "warnings")]
     if preview.replay is not None:
         sections.append(replay_section(preview.replay))
     if (actions := action_section(plan)) is not None:
         title = "What is done after the change" if compared else actions.heading
         sections.append(Section(actions.anchor, title, actions.body, actions.note))
-    sections += plan_sections(plan, pictures, policies)
-    sections += [
-        Section("policy", "Policy", _lot(section), counted(section.number, "value"))
-        for section in told
-        if section.heading == POLICY
-    ]
-    return document(head, sections, [group.name for group in plan.groups], foot(preview.digest, plan.settled_loops))
+    sections += plan_sections(plan, pictures, ("today's policy", "the policy after the change") if compared else None)
+    sections += _own(told, POLICY, "policy", "value")
+    return document(head, sections, [group.name for group in plan.groups], foot(told.digest, plan.settled_loops))
 
 
-def _warning(preview: Preview) -> Html | None:
-    """Consequences by grade, then what is to be known of the snapshot and of the plan; a line each."""
-    lines = [
-        (f"{told.grade.capitalize()}: ", arrows(plain_sentence(one)), _RED if told.grade is Grade.CAUTION else None)
-        for told in told_consequences(preview)
-        for one in told.lines
-    ]
-    lines += [("", plain_sentence(told), None) for told in snapshot_warnings(preview)]
-    lines += [("", told, None)] if (told := cautions(preview.plan)) else []
-    parts = [
-        tag("span", tag("b", grade, class_=colour) if grade else None, words, class_="line") for grade, words, colour in lines
-    ]
+def _warning(told: tree.Document, of_plan: str | None) -> Html | None:
+    """Alarms of the document, then what is to be known of the plan; a line each."""
+    alarms = (*told.alarms, *(block for block in told.blocks if isinstance(block, tree.Alarm)))
+    parts = [_line(arrows(plain_sentence(one)), alarm) for alarm in alarms for one in alarm.lines]
+    parts += [_line(of_plan)] if of_plan else []
     return joined(parts) if parts else None
+
+
+def _line(words: str, alarm: tree.Alarm | None = None) -> Html:
+    red = _RED if alarm is not None and alarm.meaning is tree.Meaning.DANGER else None
+    grade = tag("b", f"{alarm.title}: ", class_=red) if alarm is not None and alarm.title else None
+    return tag("span", grade, words, class_="line")
 
 
 def refused_html(problems: Sequence[Problem], base: PreviewSide, head: PreviewSide) -> str:
@@ -108,25 +91,31 @@ def _figures(preview: Preview) -> Sequence[tuple[str, Content, Content]]:
     return found
 
 
-def _told(preview: Preview, parts: Sequence[Differences]) -> list[Section]:
-    """The differences, or why there are none; then warnings."""
-    sections = []
-    if preview.comparison is None:
-        told = f"{NOT_COMPARED}: {preview.no_base} This is the plan of {preview.head.source} alone."
-        sections.append(Section("differences", "Differences", tag("p", told)))
-        if preview.base_problems:
-            sections.append(_problems("Problems of today's policy", preview.base_problems))
-    else:
-        body = joined(_lot(part) for part in parts) if parts else tag("p", "The decision does not differ.")
-        sections.append(Section("differences", "Differences", body, untouched_words(preview)))
-    if warnings := warnings_words(preview):
-        items = joined(tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in warnings[:_MOST_LINES])
-        body = tag("ul", items, class_="list sheet")
-        sections.append(Section("warnings", "Warnings about the policy", body, f"{len(warnings):,}"))
-    return sections
+def _differences(told: tree.Document, *, compared: bool) -> Iterator[Section]:
+    """What differs, or why nothing does; what does not differ is counted beside the heading."""
+    parts = [
+        _lot(part, title=tag("h3", f"{part.heading} ", tag("span", part.number, class_="n")))
+        for part in told.blocks
+        if isinstance(part, tree.Section) and part.differences and part.heading not in (POLICY, WARNINGS)
+    ]
+    why = [tag("p", plain_sentence(part.sentence)) for part in told.blocks if isinstance(part, tree.Paragraph)]
+    body = joined(parts) if parts else tag("p", "The decision does not differ.") if compared else joined(why)
+    untouched = [part.heading for part in told.blocks if isinstance(part, tree.Names)] if compared else []
+    yield Section("differences", "Differences", body, " ".join(untouched))
 
 
-def _lot(part: Differences) -> Html:
+def _problem_sections(told: tree.Document) -> Iterator[Section]:
+    yield from (_problems(part.title, part.problems) for part in told.blocks if isinstance(part, tree.Problems))
+
+
+def _own(told: tree.Document, heading: str, anchor: str, noun: str = "") -> Iterator[Section]:
+    """A section that stands for itself."""
+    for part in told.blocks:
+        if isinstance(part, tree.Section) and part.heading == heading:
+            yield Section(anchor, heading, _lot(part), counted(part.number or 0, noun) if noun else f"{part.number:,}")
+
+
+def _lot(part: tree.Section, title: Html | None = None) -> Html:
     lines = cut(part.differences, _MOST_LINES, part.noun)
     shown = lines if len(lines) <= _FEW_LINES else lines[:NAMES_SHOWN]
     items = _items(shown)
@@ -135,11 +124,10 @@ def _lot(part: Differences) -> Html:
         items = joined((items, tag("li", tag("span", "\u00b7", class_="m", aria_hidden="true"), more)))
     left_out = len(part.differences) > _MOST_LINES
     note = tag("p", "-o json has everything.", class_="soft") if left_out else None
-    title = tag("h3", f"{part.heading} ", tag("span", part.number, class_="n"))
     return tag("div", title, tag("ul", items, class_="list sheet"), note, data_block=True)
 
 
-def _items(lines: Sequence[Difference]) -> Html:
+def _items(lines: Sequence[tree.Difference]) -> Html:
     return joined(
         tag(
             "li", tag("span", mark(line.mark)), tag("span", arrows(line.sentence)), class_=_COLOURS[line.meaning],

@@ -5,13 +5,13 @@ from decimal import Decimal
 
 from reconciler.plan.money import money_text
 from reconciler.plan.replay import Replay, ReplayFigures
+from reconciler.rendering.document import plain_sentence
 from reconciler.rendering.html.chart import Axis, Told, area, climb, figure, key_entry, marks, numbered, shaded, stairs
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.page import Head, Section, counted, document, fold, scrolling
 from reconciler.rendering.html.plan import change, foot
 from reconciler.rendering.plain import shortened
-from reconciler.rendering.text.over_time import ResourceSeries, resource_series
-from reconciler.rendering.text.simulation import (
+from reconciler.rendering.replay_document import (
     FIRST_OF_WHAT_WAS_DONE,
     FigureLine,
     figure_lines,
@@ -20,6 +20,7 @@ from reconciler.rendering.text.simulation import (
     side_names,
     target_lines,
 )
+from reconciler.rendering.text.over_time import ResourceSeries, resource_series
 from reconciler.values.duration import duration_text
 
 # Charts over time: CPU, nodes and cost at once, memory folded. The policies of a replay are drawn at the same scale.
@@ -154,10 +155,10 @@ def replay_section(replay: Replay) -> Section:
     policies."""
     names = side_names(replay)
     parts: list[Content] = [
-        tag("p", heading_words(replay), class_="soft"),
+        tag("p", plain_sentence(heading_words(replay)), class_="soft"),
         _charts(replay, names, few=True),
         *_tables(replay, names),
-        *(tag("p", note, class_="soft") for note in note_words(replay)),
+        *(tag("p", plain_sentence(note), class_="soft") for note in note_words(replay)),
     ]
     return Section("replay", "Replay of recorded demand", joined(parts), counted(replay.peak_demand_pods, "pod") + " at the peak")
 
@@ -166,10 +167,10 @@ def replay_html(replay: Replay) -> str:
     """One self-contained file without a script; bounded whatever the trace."""
     names = side_names(replay)
     notes = note_words(replay)
-    warning = joined(tag("span", note, class_="line") for note in notes) if notes else None
+    warning = joined(tag("span", plain_sentence(note), class_="line") for note in notes) if notes else None
     head = Head(
         title="What this demand comes to",
-        lead=heading_words(replay),
+        lead=plain_sentence(heading_words(replay)),
         facts=tuple((label, name) for label, name in zip(("policy", "against"), names, strict=False)),
         figures=_tiles(replay),
         warning=warning,

@@ -1,40 +1,28 @@
 """A whole plan as markdown for a pull request, within the length that GitHub accepts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-import msgspec
-
-from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
+from reconciler.rendering import document as tree
+from reconciler.rendering.document import Foreign
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.group_notes import GroupWhy, further_reasons, group_whys, removal_words, why_words
-from reconciler.rendering.markdown_code import code, fenced, folded, table
+from reconciler.rendering.markdown.document import GITHUB_LIMIT, document_markdown
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.layout import Style
-from reconciler.rendering.text.plan import Page
+from reconciler.rendering.text.plan import Page, cautions, cost_table
 from reconciler.rendering.wording import (
     HELD,
     NO_GROUPS,
     OTHER,
     SAME,
     STAY_PENDING,
-    cost_rows,
     count,
     group_mark,
     groups_with_other_actions,
     header_words,
     rest_words,
 )
-
-# How long a text is to a host of pull requests.
-
-GITHUB_LIMIT = 65_536  # characters of one comment; beyond it the API answers 422
-
-
-def length(text: str) -> int:
-    """UTF-16 units: the largest of the ways in which a host may count characters."""
-    return len(text) if text.isascii() else len(text) + sum(ord(character) > 0xFFFF for character in text)
-
 
 # The short of a plan: one line a group that changes, is held or would come to rest elsewhere.
 
@@ -91,120 +79,65 @@ def _reasons(actions: Sequence[Action], group: GroupLine | None = None, why: Gro
 _WIDTH = 120
 
 
-class _Part(msgspec.Struct, frozen=True):
-    """One fold. Parts with a higher `drop` go first when the whole is too long; `name` says then what is missing."""
-
-    drop: int
-    name: str
-    lines: list[str]
-
-
 def plan_markdown(plan: Plan, *, limit: int = GITHUB_LIMIT) -> str:
-    """The plan in at most `limit` UTF-16 units, ends with a newline.
+    """The plan in at most `limit` UTF-16 units, ends with a newline."""
+    return document_markdown(plan_document(plan), limit)
+
+
+def plan_document(plan: Plan) -> tree.Document:
+    """What changes as lines of a diff, then everything that the terminal shows, in folds, the most urgent first.
 
     What does not fit is left out in this order, and named: nodes that stay, reasons of pods, actions one by one, the table
-    of groups, notes about groups, evidence for held groups, the cost, problems; then lines of the diff block from its end.
+    of groups, notes about groups, evidence for held groups, the cost, problems; then lines of the diff from its end.
     """
-    parts, changes = _parts(plan), change_lines(plan)
-    missing: list[str] = []
-    while True:
-        text = _assembled(plan, parts, missing, changes)
-        if length(text) <= limit or not parts:
-            break
-        first = max(parts, key=lambda part: part.drop)
-        parts = [part for part in parts if part is not first]
-        missing.append(first.name)
-    return text if length(text) <= limit else _cut(plan, missing, changes, limit)
+    loops = "" if plan.settled_loops is None else f" · settled after {count(plan.settled_loops, 'loop')}"
+    blocks: list[tree.Block] = [tree.Paragraph((plan.summary,), strong=True)]
+    blocks += [] if plan.groups else [tree.Paragraph((f"No node groups: {NO_GROUPS}.",))]
+    blocks += [tree.Paragraph((rest,))] if (rest := rest_words(plan)) else []
+    blocks.append(tree.Code(tuple(change_lines(plan)), "diff", "changes"))
+    blocks += [tree.Alarm(tree.Meaning.HELD, (told,))] if (told := cautions(plan)) else []
+    return tree.Document(
+        title="Node group plan", facts=header_words(plan), blocks=(*blocks, *_folds(plan)), digest=plan.digest, note=loops
+    )
 
 
-def _parts(plan: Plan) -> list[_Part]:
+def _folds(plan: Plan) -> Iterator[tree.Section]:
     page = Page(plan, Style(colour=False), _WIDTH, Fold())
     staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
     held = sum(group.held for group in plan.groups)
-    found = [
-        _Part(1, "problems", _text_fold(f"Problems and what was not captured ({_warnings(plan)})", page.warnings())),
-        _Part(3, "evidence for held groups", _text_fold(f"Held groups and their owners ({held})", page.held())),
-        _Part(6, "actions one by one", _text_fold(f"Actions in order ({len(plan.actions)})", page.actions())),
-        _Part(7, "reasons of pending pods", _text_fold(f"Pending pods ({len(plan.pods)}, of which {staying} stay)", page.pods())),
-        _Part(5, "the table of groups", folded(f"All groups ({len(plan.groups)})", _group_table(plan))),
-        _Part(4, "notes about groups", _text_fold("About groups", page.notes())),
-        _Part(8, "nodes that stay", _text_fold(f"Nodes ({len(plan.nodes)})", page.nodes())),
-        _Part(2, "the cost", folded("Cost", _cost_table(plan)) if cost_rows(plan.cost) else []),
-    ]
-    return [part for part in found if part.lines]
+    for drop, heading, number, lines in (
+        (1, "Problems and what was not captured", len(plan.problems) + len(plan.not_captured), page.warnings()),
+        (3, "Held groups and their owners", held, page.held()),
+        (6, "Actions in order", len(plan.actions), page.actions()),
+        (7, f"Pending pods ({len(plan.pods)}, of which {staying} stay)", None, page.pods()),
+        (5, "All groups", len(plan.groups), _group_table(plan)),
+        (4, "About groups", None, page.notes()),
+        (8, "Nodes", len(plan.nodes), page.nodes()),
+        (2, "Cost", None, cost_table(plan.cost)),
+    ):
+        if lines:
+            block = lines if isinstance(lines, tree.Table) else tree.Code(tuple(lines))
+            yield tree.Section(heading, number, blocks=(block,), drop=drop)
 
 
-def _text_fold(title: str, lines: Sequence[str]) -> list[str]:
-    return folded(title, fenced(lines, "text")) if lines else []
-
-
-def _warnings(plan: Plan) -> int:
-    return len(plan.problems) + len(plan.not_captured)
-
-
-def _group_table(plan: Plan) -> list[str]:
-    headings = ("group", ">now", ">desired", ">settled", ">min..max", "tier", f">{code(plan.cost.currency + '/h')}", "why")
+def _group_table(plan: Plan) -> tree.Table:
     whys = group_whys(plan)
-    rows = [
+    currency = Foreign(f"{plan.cost.currency}/h")
+    columns = [
+        tree.Column(heading=heading, right=heading not in ("group", "tier", "why"))
+        for heading in ("group", "now", "desired", "settled", "min..max", "tier", currency, "why")
+    ]
+    rows = (
         (
-            code(group.name),
+            Foreign(group.name),
             str(group.current),
             str(group.desired),
             "" if group.settled is None else str(group.settled),
             f"{group.min}..{group.max}",
-            code(group.tier),
-            code(group.price_per_hour or ""),
-            code(why_words(group, whys)),
+            Foreign(group.tier),
+            Foreign(group.price_per_hour or ""),
+            Foreign(why_words(group, whys)),
         )
         for group in plan.groups
-    ]
-    return table(headings, rows)
-
-
-def _cost_table(plan: Plan) -> list[str]:
-    rows = [(name, *(code(amount) for amount in amounts)) for name, *amounts in cost_rows(plan.cost)]
-    unpriced = plan.cost.unpriced_groups
-    note = [] if not unpriced else ["", f"{count(len(unpriced), 'group')} without a price not counted."]
-    return table(("", ">per hour", f">per month ({HOURS_PER_MONTH} h)", ">change"), rows) + note
-
-
-def _assembled(plan: Plan, parts: Sequence[_Part], missing: Sequence[str], changes: Sequence[str]) -> str:
-    words = " · ".join(f"{name} {code(value)}" for name, value in header_words(plan))
-    blocks = [["## Node group plan"], [words], [f"**{code(plan.summary)}**"]]
-    blocks += [] if plan.groups else [[f"No node groups: {NO_GROUPS}."]]
-    if rest := rest_words(plan):
-        blocks.append([rest])
-    if changes:
-        blocks.append(fenced(changes, "diff"))
-    if _warnings(plan):
-        blocks.append([f"> [!WARNING]\n> {_cautions(plan)}"])
-    blocks += [part.lines for part in parts]
-    if missing:
-        blocks.append([f"Left out, since a comment has a limited length: {', '.join(missing)}. `-o json` has everything."])
-    loops = "" if plan.settled_loops is None else f" · settled after {count(plan.settled_loops, 'loop')}"
-    blocks.append([f"<sub>{code(plan.digest)}{loops}</sub>"])
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
-
-
-def _cautions(plan: Plan) -> str:
-    parts = [f"{count(len(plan.problems), 'problem')} to look at."] if plan.problems else []
-    if plan.not_captured:
-        parts.append(f"Not captured, so not taken into account: {', '.join(code(kind) for kind in plan.not_captured)}.")
-    return " ".join(parts)
-
-
-def _cut(plan: Plan, missing: Sequence[str], changes: Sequence[str], limit: int) -> str:
-    """As many lines of the diff block as fit."""
-    low, high = 0, len(changes)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if length(_shortened(plan, missing, changes, middle)) <= limit:
-            low = middle
-        else:
-            high = middle - 1
-    return _shortened(plan, missing, changes, low)
-
-
-def _shortened(plan: Plan, missing: Sequence[str], changes: Sequence[str], kept: int) -> str:
-    left_out = (*missing, f"{count(len(changes) - kept, 'line')} of changes")
-    return _assembled(plan, (), left_out, changes[:kept])
+    )
+    return tree.Table(columns=tuple(columns), rows=tuple(rows))

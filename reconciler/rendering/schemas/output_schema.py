@@ -21,13 +21,13 @@ from reconciler.rendering.preview_json import FORMAT_VERSION as PREVIEW_VERSION
 from reconciler.rendering.preview_json import PreviewDocument
 from reconciler.rendering.problems.json_report import FORMAT_VERSION as PROBLEMS_VERSION
 from reconciler.rendering.problems.json_report import ProblemReport
+from reconciler.rendering.replay_document import FORMAT_VERSION as SIMULATION_VERSION
+from reconciler.rendering.replay_document import SimulationDocument
 from reconciler.rendering.schemas.policy_schema import DIALECT, schema_id
 from reconciler.rendering.simulated_run import FORMAT_VERSION as RUN_VERSION
 from reconciler.rendering.simulated_run import RunDocument
 from reconciler.rendering.status import FORMAT_VERSION as STATUS_VERSION
 from reconciler.rendering.status import StatusDocument
-from reconciler.rendering.text.simulation import FORMAT_VERSION as SIMULATION_VERSION
-from reconciler.rendering.text.simulation import SimulationDocument
 
 _SPACES = re.compile(r"\s+")
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from reconciler.rendering.document import Column
 from reconciler.rendering.plain import inert, plain, shortened
 from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS
 
@@ -71,16 +72,6 @@ def one_line(choices: Sequence[str], width: int, indent: int) -> str:
 _GAP = 2
 _NARROWEST = 12
 _WRAPPED = 17  # a column of sentences is not made narrower for names to stay whole
-
-
-class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A heading; `right` aligns figures; `shrinks` lets names be shortened in the middle when the table is too wide;
-    `wraps`, of the last column only, breaks sentences over lines instead."""
-
-    heading: str
-    right: bool = False
-    shrinks: bool = False
-    wraps: bool = False
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.cluster.values.resources import CPU, MEMORY
-from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.replay import Replay, ReplaySeries
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.layout import paragraph
 from reconciler.values.duration import duration_text
+from reconciler.values.quantity import amount_text
 
 
 class ResourceSeries(msgspec.Struct, frozen=True):

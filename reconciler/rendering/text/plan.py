@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Iterator
 
 from reconciler.plan.money import HOURS_PER_MONTH
-from reconciler.plan.plan import ActionKind, GroupLine, Plan
+from reconciler.plan.plan import ActionKind, Cost, GroupLine, Plan
+from reconciler.rendering import document as tree
 from reconciler.rendering.alike import alike_nodes, alike_pods
 from reconciler.rendering.alike_actions import AlikeActions, alike_actions, group_words, lot_words, single_actions
 from reconciler.rendering.alike_states import over_groups
+from reconciler.rendering.document import Column, Foreign, Sentence, names_listed
 from reconciler.rendering.fold import EVERYTHING, Fold
 from reconciler.rendering.group_notes import alike_held, folded_notes, group_notes, group_whys, single_held, why_words
 from reconciler.rendering.plain import listed, plain
-from reconciler.rendering.text.layout import TONES, Column, Row, Style, Tone, one_line, paragraph, table
+from reconciler.rendering.text.layout import TONES, Row, Style, Tone, one_line, paragraph, table
 from reconciler.rendering.wording import (
     LEGEND,
     NO_GROUPS,
@@ -179,7 +181,30 @@ def node_lines(plan: Plan, style: Style, width: int, fold: Fold) -> list[str]:
     return lines
 
 
-# The sections of a plan as lines of text; pull requests show the same lines in folds.
+# What text, pages and pull requests show alike.
+
+
+def cost_table(cost: Cost) -> tree.Table | None:
+    """Per hour and per month; None where nothing has a price."""
+    headings = ("per hour", f"per month ({HOURS_PER_MONTH} h)", "change")
+    columns = (tree.Column(heading=""), *(tree.Column(heading=heading, right=True) for heading in headings))
+    rows = tuple((name, *map(Foreign, amounts)) for name, *amounts in cost_rows(cost))
+    unpriced = cost.unpriced_groups
+    note = f"{count(len(unpriced), 'group')} without a price not counted." if unpriced else ""
+    return tree.Table(columns=columns, rows=rows, note=note) if rows else None
+
+
+def cautions(plan: Plan) -> Sentence:
+    """What a reader must know before all else; empty without any."""
+    problems = (f"{count(len(plan.problems), 'problem')} to look at.",) if plan.problems else ()
+    if not plan.not_captured:
+        return problems
+    kinds = names_listed(plan.not_captured, 0)
+    return (*problems, *((" ",) if problems else ()), "Not captured, so not taken into account: ", *kinds, ".")
+
+
+# The sections of a plan as lines of text; pull requests show the same lines in folds. A plan as a whole has no one order: a
+# terminal ends with its summary, a comment begins with it, and a page has a row for each group, pod and node to search in.
 
 
 class Page:
@@ -261,13 +286,10 @@ class Page:
 
     def cost(self) -> list[str]:
         """Per hour and per month."""
-        rows = cost_rows(self._plan.cost)
         lines = []
-        if rows:
-            lines.append(self._heading("Cost"))
-            figures = ("per hour", f"per month ({HOURS_PER_MONTH} h)", "change")
-            columns = [Column(heading=""), *(Column(heading=heading, right=True) for heading in figures)]
-            lines += table(columns, [Row("", row) for row in rows], self._width, self._style)
+        if costs := cost_table(self._plan.cost):
+            rows = [Row("", row) for row in costs.rows]
+            lines = [self._heading("Cost"), *table(costs.columns, rows, self._width, self._style)]
         if self._plan.cost.unpriced_groups:
             names = listed(self._plan.cost.unpriced_groups, self._fold.names)
             lines += paragraph(f"No price, so not in the cost: {names}", self._width, 0)

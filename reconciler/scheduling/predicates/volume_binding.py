@@ -7,7 +7,6 @@ import msgspec
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.columns import amount_text
 from reconciler.scheduling.label_match import selects
 from reconciler.scheduling.node_affinity import label_reader, labels_text, node_labels, terms_text
 from reconciler.scheduling.nodes import NodeTable
@@ -17,6 +16,7 @@ from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volumes.attachments import MIGRATIONS, is_migrated, translated_terms
 from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, NodeMasks, StorageBook, claim_uses
 from reconciler.scheduling.volumes.local_room import LocalRoom
+from reconciler.values.quantity import Rounding, amount_text
 
 PLUGIN = "VolumeBinding"
 _NO_PROVISIONER = ("", "kubernetes.io/no-provisioner")
@@ -242,7 +242,7 @@ class VolumeBinding:
         offer = self._local.offers(node, found.name)
         if offer is not None and offer.largest_bytes >= claim.requested_bytes:
             return ""
-        needed = amount_text("memory", claim.requested_bytes, up=True)
+        needed = amount_text("memory", claim.requested_bytes, Rounding.UP)
         return f"no storage of class {found.name} that this node can reach has {needed} left for claim {claim.name}"
 
     def _matching(self, claim: PersistentVolumeClaim, node: int, taken: Container[str]) -> PersistentVolume | None:

@@ -3,10 +3,10 @@
 from reconciler.cluster.nodes.node import LocalStorage
 from reconciler.cluster.volume import PersistentVolumeClaim
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.columns import amount_text
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.volumes.book import StorageBook, claim_uses
+from reconciler.values.quantity import Rounding, amount_text
 
 _Key = tuple[str, str]
 
@@ -47,7 +47,8 @@ class LocalRoom:
             taken = sum(claim.requested_bytes for claim in others if claim is not None and claim.storage_class == name)
             asked = sum(claim.requested_bytes for claim in mine.values())
             if taken + asked > offer.total_bytes:
-                needs, left = amount_text("memory", asked, up=True), amount_text("memory", offer.total_bytes - taken)
+                needs = amount_text("memory", asked, Rounding.UP)
+                left = amount_text("memory", offer.total_bytes - taken, Rounding.DOWN)
                 return f"needs {needs} of class {name} on the node itself; {left} are left"
         return ""
 

@@ -1,4 +1,4 @@
-"""A replay as text, as markdown and as JSON."""
+"""A replay as a document and as JSON: its figures in words, the same on a terminal, on a page and in a pull request."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -7,17 +7,20 @@ import msgspec
 
 from reconciler.plan.money import money_text
 from reconciler.plan.replay import Replay, ReplayFigures, falls_on_never
+from reconciler.rendering.document import (
+    Block,
+    Column,
+    Document,
+    Foreign,
+    OverTime,
+    Paragraph,
+    Sentence,
+    Table,
+    names_listed,
+)
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.foreign_text import MARKDOWN_WIDTH
 from reconciler.rendering.json_text import json_text
-from reconciler.rendering.markdown_code import code, folded
-from reconciler.rendering.markdown_code import table as markdown_table
-from reconciler.rendering.plain import listed, plain, shortened
-from reconciler.rendering.text.layout import Column, Row, Style, Tone, paragraph, table
-from reconciler.rendering.text.over_time import over_time_lines
 from reconciler.values.duration import duration_text
-
-# The figures of a replay in words, the same on a terminal and in a pull request.
 
 _UNKNOWN = "unknown"
 COULD_NOT_GROW = "no group could grow, so the figures say nothing about this policy"
@@ -35,11 +38,11 @@ class FigureLine(msgspec.Struct, frozen=True):
     change: str = ""
 
 
-def heading_words(replay: Replay) -> str:
+def heading_words(replay: Replay) -> Sentence:
     """`trace pool-2 · cluster prod · 96h of virtual time`."""
-    parts = [f"trace {replay.trace}"]
-    parts += [f"cluster {replay.cluster}"] if replay.cluster else []
-    return " · ".join([*parts, f"{duration_text(replay.seconds)} from {replay.start}", f"up to {replay.peak_demand_pods} pods"])
+    cluster = (" · cluster ", Foreign(replay.cluster)) if replay.cluster else ()
+    when = f" · {duration_text(replay.seconds)} from {replay.start} · up to {replay.peak_demand_pods} pods"
+    return ("trace ", Foreign(replay.trace), *cluster, when)
 
 
 def side_names(replay: Replay) -> tuple[str, ...]:
@@ -91,7 +94,7 @@ def target_lines(replay: Replay) -> tuple[FigureLine, ...]:
             hours.setdefault(line.target, [0] * len(replay.sides))[index] = line.node_seconds
     return tuple(
         FigureLine(
-            target or "nodes that no group sizes",
+            Foreign(target or "nodes that no group sizes"),
             tuple(f"{seconds / 3600:,.1f}" for seconds in found),
             _signed(found[1] - found[0], 3600) if len(found) == 2 else "",
         )
@@ -100,18 +103,19 @@ def target_lines(replay: Replay) -> tuple[FigureLine, ...]:
     )
 
 
-def note_words(replay: Replay) -> tuple[str, ...]:
+def note_words(replay: Replay) -> tuple[Sentence, ...]:
     """What the figures leave out, and why they may say nothing."""
-    notes: list[str] = []
+    notes: list[Sentence] = []
     for name, side in zip(side_names(replay), replay.sides, strict=True):
         if not side.could_grow:
-            notes.append(f"{name}: {COULD_NOT_GROW}")
+            notes.append((Foreign(name), f": {COULD_NOT_GROW}"))
         if side.held_groups:
-            notes.append(f"{name}: held all the time: {listed(side.held_groups, NAMES_SHOWN)}")
+            notes.append((Foreign(name), ": held all the time: ", *names_listed(side.held_groups, NAMES_SHOWN)))
         if side.groups_without_template:
-            notes.append(f"{name}: nothing says what a new node offers: {listed(side.groups_without_template, NAMES_SHOWN)}")
+            names = names_listed(side.groups_without_template, NAMES_SHOWN)
+            notes.append((Foreign(name), ": nothing says what a new node offers: ", *names))
     without = sorted({target for side in replay.sides for target in side.unpriced})
-    return (*notes, *((f"without a price, so not in the cost: {', '.join(without)}",) if without else ()))
+    return (*notes, *((("without a price, so not in the cost: ", *names_listed(without, 0)),) if without else ()))
 
 
 _Read = Callable[[ReplayFigures], int]
@@ -165,20 +169,18 @@ def _share(sides: tuple[ReplayFigures, ...], name: str, read: Callable[[ReplayFi
 
 def _money(sides: tuple[ReplayFigures, ...], name: str, read: Callable[[ReplayFigures], str | None], currency: str) -> FigureLine:
     values = [read(side) for side in sides]
-    cells = tuple(_UNKNOWN if value is None else money_text(Decimal(value), currency) for value in values)
+    cells = tuple(_UNKNOWN if value is None else Foreign(money_text(Decimal(value), currency)) for value in values)
     change = ""
     if len(values) == 2 and values[0] is not None and values[1] is not None and values[0] != values[1]:
         difference = Decimal(values[1]) - Decimal(values[0])
         change = money_text(difference, currency, signed=True)
         if Decimal(values[0]):
             change += f" ({100 * difference / Decimal(values[0]):+.1f}%)"
+        change = Foreign(change)
     return FigureLine(name, cells, change)
 
 
 FORMAT_VERSION = "1.0"
-_TITLE = "node hours by target"
-_SIDE = 32
-"""Characters of the name of a side in the heading of a table."""
 
 
 class SimulationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -197,64 +199,28 @@ class SimulationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 def replay_json(replay: Replay) -> str:
     """Two spaces of indentation, keys in declared order; ends with a newline."""
-    document = SimulationDocument(
-        trace=replay.trace,
-        cluster=replay.cluster,
-        start=replay.start,
-        end=replay.end,
-        seconds=replay.seconds,
-        peak_demand_pods=replay.peak_demand_pods,
-        currency=replay.currency,
-        sides=replay.sides,
+    return json_text(msgspec.convert(replay, SimulationDocument, from_attributes=True), None)
+
+
+def replay_blocks(replay: Replay) -> tuple[Block, ...]:
+    """What it was, the figures and what they leave out, as a part of something else."""
+    return (
+        Paragraph(heading_words(replay)),
+        _table(replay, figure_lines(replay)),
+        *map(Paragraph, note_words(replay)),
     )
-    return json_text(document, None)
 
 
-def replay_text(replay: Replay, *, width: int, colour: bool = False) -> str:
-    """A table with a column a policy, and the difference of two; then bars over time, and node hours by target."""
-    style = Style(colour=colour)
-    lines = [*paragraph(heading_words(replay), width, 0), ""]
-    lines += _table(replay, "", figure_lines(replay), width, style)
-    lines += over_time_lines(replay, side_names(replay), width)
-    lines += ["", *_table(replay, _TITLE, target_lines(replay), width, style)]
-    for note in note_words(replay):
-        lines += ["", *paragraph(note, width, 0)]
-    return "\n".join(lines) + "\n"
+def replay_document(replay: Replay) -> Document:
+    """A table with a column a policy, and the difference of two; then curves, and node hours by target."""
+    heading, figures, *notes = replay_blocks(replay)
+    targets = msgspec.structs.replace(_table(replay, target_lines(replay), "target"), title="node hours by target")
+    curves = OverTime(replay, side_names(replay))
+    return Document(title="What this demand comes to", blocks=(heading, figures, curves, targets, *notes))
 
 
-def replay_markdown(replay: Replay) -> str:
-    """The same for a pull request; targets are folded."""
-    blocks = [["## What this demand comes to"], [code(heading_words(replay))], _markdown(replay, "", figure_lines(replay))]
-    blocks.append(folded(_TITLE.capitalize(), _markdown(replay, "target", target_lines(replay))))
-    blocks += [[code(note)] for note in note_words(replay)]
-    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
-
-
-def replay_section(replay: Replay, width: int, style: Style) -> list[str]:
-    """The figures below something else: a heading and the table, without targets."""
-    heading = style.paint("Replay", Tone.HEADING)
-    told = [*paragraph(heading_words(replay), width, 2), *_table(replay, "", figure_lines(replay), width, style)]
-    return [heading, *told, *(line for note in note_words(replay) for line in paragraph(note, width, 2))]
-
-
-def replay_markdown_section(replay: Replay) -> list[str]:
-    """The same for a pull request."""
-    heading = [code(line) for line in paragraph(heading_words(replay), MARKDOWN_WIDTH - 4, 0)]
-    told = ["### Replay", "", *heading, "", *_markdown(replay, "", figure_lines(replay))]
-    notes = (line for note in note_words(replay) for line in paragraph(note, MARKDOWN_WIDTH - 4, 0))
-    return [*told, *(part for line in notes for part in ("", code(line)))]
-
-
-def _table(replay: Replay, title: str, lines: tuple[FigureLine, ...], width: int, style: Style) -> list[str]:
-    two = len(replay.sides) == 2
-    columns = [Column(heading=title, shrinks=True), *(Column(heading=plain(name), right=True) for name in side_names(replay))]
-    columns += [Column(heading="change", right=True)] if two else []
-    rows = [Row("", (line.name, *line.cells, *((line.change,) if two else ()))) for line in lines]
-    return table(columns, rows, width, style)
-
-
-def _markdown(replay: Replay, title: str, lines: tuple[FigureLine, ...]) -> list[str]:
-    two = len(replay.sides) == 2
-    headings = [title, *(f">{code(shortened(plain(name), _SIDE))}" for name in side_names(replay)), *([">change"] if two else [])]
-    rows = [(code(line.name) if title else line.name, *line.cells, *((line.change,) if two else ())) for line in lines]
-    return markdown_table(headings, rows)
+def _table(replay: Replay, lines: tuple[FigureLine, ...], heading: str = "") -> Table:
+    change = ("change",) if len(replay.sides) == 2 else ()
+    names = (*map(Foreign, side_names(replay)), *change)
+    columns = (Column(heading=heading, shrinks=True), *(Column(heading=name, right=True) for name in names))
+    return Table(columns=columns, rows=tuple((line.name, *line.cells, *((line.change,) if change else ())) for line in lines))

@@ -1,0 +1,141 @@
+"""A preview as a document: the change in one line, cautions, figures, groups, what is done; the policy itself comes last."""
+
+from collections.abc import Iterator
+
+from reconciler.plan.comparison import Pair, PlanComparison
+from reconciler.plan.plan import PlanProblem
+from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.rendering import document as tree
+from reconciler.rendering.change_figures import change_figures, joined_nodes
+from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Foreign, Sentence, foreign_sentence, gravest_first
+from reconciler.rendering.fold import Fold
+from reconciler.rendering.group_differences import action_differences, group_differences
+from reconciler.rendering.headline import headline, told_consequences
+from reconciler.rendering.node_differences import node_differences
+from reconciler.rendering.pod_differences import pod_differences
+from reconciler.rendering.policy_differences import policy_differences
+from reconciler.rendering.replay_document import replay_blocks
+from reconciler.rendering.size_words import HEADING, size_sentences
+from reconciler.rendering.wording import count, header_words
+from reconciler.values.duration import duration_text
+
+GROUPS, ACTIONS, PODS, NODES, PROBLEMS, POLICY = "Groups", "Actions", "Pods", "Nodes", "Problems", "Policy"
+WARNINGS = "Warnings about the policy"
+OLD_SECONDS = 24 * 3600
+"""From this age on a snapshot is warned of."""
+_DIGEST_SHOWN = len("sha256:") + 16
+
+
+def preview_document(preview: Preview, fold: Fold) -> tree.Document:
+    """Of a preview without a comparison what is to be said before the plan. `fold` says how much is told one by one."""
+    compared = preview.comparison
+    return tree.Document(
+        title="What this policy does" if compared is None else "What this change does to the node groups",
+        alarms=(tree.Alarm(tree.Meaning.HELD, warnings),) if (warnings := tuple(_snapshot_warnings(preview))) else (),
+        lead=headline(preview),
+        facts=tuple((name, value) for name, value in header_words(preview.plan) if name != "revision"),
+        blocks=tuple(_alone(preview) if compared is None else _compared(preview, compared, fold)),
+        digest=preview.digest,
+    )
+
+
+def _alone(preview: Preview) -> Iterator[tree.Block]:
+    """The head is told alone where there is nothing to compare it with."""
+    yield tree.Sources(tuple(_sources(preview)))
+    why = foreign_sentence(preview.no_base)
+    yield tree.Paragraph(("Nothing to compare with: ", *why, " This is the plan of ", Foreign(preview.head.source), " alone."))
+    if preview.base_problems:
+        yield tree.Problems("Problems of today's policy", preview.base_problems)
+    yield from _notes(preview)
+
+
+def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Block]:
+    yield from told_consequences(preview, everything=not fold.names)
+    yield _figures(preview)
+    sections = [section for section in _sections(preview, compared, fold) if section.differences or section.blocks]
+    last = [section for section in sections if section.heading == POLICY]
+    yield from (section for section in sections if section.opened)
+    if preview.replay is not None:
+        yield tree.Section("Replay", None, blocks=replay_blocks(preview.replay), opened=True)
+    yield from (section for section in sections if not section.opened and section not in last)
+    yield from _notes(preview)
+    yield from last or (tree.Paragraph(("The policy does not differ.",)),)
+    yield tree.Sources(tuple(_sources(preview)))
+
+
+def _figures(preview: Preview) -> tree.Table:
+    rows = tuple((figure.name, *figure.cells()) for figure in change_figures(preview))
+    columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in ("today", "after", "change")))
+    unpriced = preview.plan.cost.unpriced_groups
+    note = f"{count(len(unpriced), 'group')} without a price not counted." if unpriced else ""
+    return tree.Table(columns=columns, rows=rows, note=note)
+
+
+def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Section]:
+    before, after, plan = preview.impact_before, preview.impact_after, preview.plan
+    joined = joined_nodes(before, compared, 0), joined_nodes(after, compared, 1)
+    sizes = tuple(tree.Difference(mark, sentence, tree.Meaning.HELD) for mark, sentence in size_sentences(preview.sizes))
+    problems = tuple(gravest_first([_problem(pair) for pair in compared.problems]))
+    policy = policy_differences(preview.changes, preview.loosened, fold)
+    yield tree.Section(
+        GROUPS, len(compared.groups), group_differences(compared.groups, compared.actions, fold), "group", opened=True
+    )
+    yield tree.Section(HEADING, len(preview.sizes), sizes, "declared size", opened=True)
+    summaries = tree.Named((("today", compared.summary_before), ("after", compared.summary_after)))
+    yield tree.Section(ACTIONS, len(compared.actions), action_differences(compared.actions, fold), "action", (summaries,))
+    yield tree.Section(PODS, *pod_differences(before, after, compared.pods, fold))
+    yield tree.Section(NODES, *node_differences(before, after, joined, compared.nodes, plan.nodes, plan.groups, fold))
+    yield tree.Section(PROBLEMS, len(compared.problems), problems, "problem")
+    yield tree.Section(POLICY, len(preview.changes), policy, "value")
+
+
+def _problem(pair: Pair[PlanProblem]) -> tree.Difference:
+    problem = pair.either
+    about = f"{problem.object}: " if problem.object else ""
+    told = f"{problem.code}: {about}{problem.message}"
+    if pair.after is None:
+        return tree.Difference(FEWER, f"no longer: {told}")
+    return tree.Difference(MORE if pair.before is None else OTHERWISE, told, tree.Meaning.DANGER)
+
+
+def _notes(preview: Preview) -> Iterator[tree.Block]:
+    """Problems of the head's files that are no errors, declared sizes where nothing is compared, and what does not differ."""
+    told = [f"{problem.place}: {problem.message} [{problem.code}]" for problem in preview.warnings]
+    told += [sentence for _, sentence in size_sentences(preview.sizes)] if preview.comparison is None else []
+    if told:
+        lines = tuple(tree.Difference("!", line, tree.Meaning.HELD) for line in told)
+        yield tree.Section(WARNINGS, len(told), lines, "warning", drop=1)
+    if preview.untouched:
+        yield tree.Names(f"{count(len(preview.untouched), 'group')} untouched", preview.untouched)
+
+
+def _sources(preview: Preview) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """`snapshot snapshot/ at 3f2a01c9be77, sha256:9b1c…, captured 2026-11-20T18:00:00Z, 26h before this run`, none of a live
+    cluster; then both sides."""
+    if (seen := preview.snapshot) is not None:
+        place = seen.source if seen.revision is None else f"{seen.source} at {seen.revision[:12]}"
+        captured = f"captured {seen.captured_at}" if seen.captured_at else "nothing says when it was captured"
+        age = () if seen.age_seconds is None else (f"{duration_text(seen.age_seconds)} before this run",)
+        yield "snapshot", (place, seen.digest[:_DIGEST_SHOWN], captured, *age)
+    yield "today", (side_words(preview.base),)
+    yield "after", (side_words(preview.head),)
+
+
+def side_words(side: PreviewSide) -> str:
+    """`change at 3f2a01c9be77, merged into the base`."""
+    told = side.source
+    if side.revision is not None and side.revision != side.source:
+        told += f" at {side.revision[:12]}"
+    return told + (", merged into the base" if side.merged else "")
+
+
+def _snapshot_warnings(preview: Preview) -> Iterator[Sentence]:
+    """What a reviewer has to know of the snapshot before anything else."""
+    seen = preview.snapshot
+    if seen is not None and seen.changed:
+        yield (
+            "This change also brings another snapshot of the cluster (", Foreign(seen.source), "), which does not count: look at "
+            "why a change of policy touches it.",
+        )  # fmt: skip
+    if seen is not None and seen.age_seconds is not None and seen.age_seconds > OLD_SECONDS:
+        yield (f"The snapshot is {duration_text(seen.age_seconds)} old: the cluster may be another one by now.",)
