@@ -270,6 +270,8 @@ class Conversion:
     def _startup_prefix(self, setting: Setting) -> None:
         """Cluster Autoscaler 1.36 looks at the beginning of the key alone, whatever the effect."""
         path = "spec.defaults.template.startupTaints"
+        if not setting.value:
+            return  # The default of the flag: no prefix.
         taints = [{"key": f"{setting.value}*", "effect": effect} for effect in ("NoSchedule", "NoExecute")]
         self._put(path, [*self._there(path), *taints], setting)
 
