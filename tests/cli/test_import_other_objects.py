@@ -248,7 +248,7 @@ def test_a_region_is_asked_for(tmp_path: Path, region: Any) -> None:
     item = cluster("harbour", nodeGroups=[{"name": "a"}])
     item["metadata"]["region"] = region
     file = written(tmp_path, item)
-    assert str(run("import", file).exception).startswith(f"ClusterConfig ({file}): no text in metadata.region: --region NAME")
+    assert str(run("import", file).exception).startswith(f"ClusterConfig ({file}): metadata.region is missing: --region NAME")
     assert policy_of(file, "--region", "eu-north-1")["discovery"][0]["aws"]["region"] == "eu-north-1"
 
 
