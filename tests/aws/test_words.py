@@ -194,7 +194,12 @@ def test_how_many_are_on_demand_beside_spot(distribution: Object, base: int) -> 
 @pytest.mark.parametrize(
     ("item", "documents", "kinds", "problem"),
     [
-        (group(LaunchTemplate=PICK), {}, 0, "its launch template was not captured, so the capacity of a new node is unknown from it"),
+        (
+            group(LaunchTemplate=PICK),
+            {},
+            0,
+            "its launch template was not captured, so the capacity of a new node is unknown from it",
+        ),
         (
             group(LaunchConfigurationName="old"),
             {},

@@ -286,7 +286,7 @@ def test_how_wrong_a_clock_may_be(apart: int, *, told: bool) -> None:
     ours = 1_800_000_000
     heads = {"Date": format_datetime(datetime.fromtimestamp(ours + apart, UTC), usegmt=True)}
     answer = _error(HTTPResponse(b"", headers=heads, status=401), b'{"code": "bad_credential", "message": "no"}', float(ours))
-    more = f" (our clock and Crusoe's are {abs(apart)} s apart, and requests are signed with the time)" if told else ""
+    more = f" (our clock and Crusoe's differ by {abs(apart)} s, and the signature contains the time)" if told else ""
     assert (answer.message, answer.denied, answer.sent) == (f"no{more}", True, False)
     silent = _error(HTTPResponse(b"", status=401), b"", float(ours))
     assert (silent.message, silent.code) == ("status 401", "status_401")

@@ -217,7 +217,7 @@ def test_doctor_on_cluster_api() -> None:
         code="ClusterAPI",
         state=State.FAIL,
         message=f"{CAPI}/v1beta2 has no MachineSet, Cluster",
-        advice="CAPI_VERSION pins a version that has them",
+        advice="set CAPI_VERSION to a version that has them",
     )
     assert checks({there: resources("MachineDeployment", "Machine")}, SERVED) == [lacking]
     assert checks({}) == []
