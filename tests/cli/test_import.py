@@ -312,7 +312,7 @@ def test_what_says_how_it_is_deployed_is_named(tmp_path: Path) -> None:
     """Nothing of the values is dropped without a word."""
     file = tmp_path / "values.yaml"
     file.write_text(HELM_AWS)
-    assert "is deployed, not what it decides: rbac." in run("import", file).stdout
+    assert "deployment, not about its decisions: rbac." in run("import", file).stdout
 
 
 @pytest.mark.parametrize("text", ["nothing here\n", "scale-up-things: no-flag --not-a-flag=1\n", "-h\n", "key: value\n"])

@@ -143,7 +143,7 @@ def test_budgets_of_several_pools_are_told_apart(tmp_path: Path) -> None:
     done = run("import", written(tmp_path, *pools))
     assert next(yaml.safe_load_all(done.stdout))["spec"]["budgets"] == [{"nodes": 0}, {"nodes": "10%"}]
     assert "A budget here counts the nodes of all groups." in done.stdout
-    why = "it is written for all groups, since there are budgets of NodePool c, NodePool b, NodePool a: each counts its own nodes"
+    why = "it is written for all groups, since there are budgets of NodePool c, NodePool b, NodePool a: there, each counts"
     for name, nodes in (("a", "10%"), ("b", "10%"), ("c", "0")):
         assert f'not converted: NodePool {name} spec.disruption.budgets[0]={{"nodes": "{nodes}"}}: {why}' in done.stderr
 

@@ -134,7 +134,7 @@ def test_variables_of_the_container(tmp_path: Path) -> None:
     assert spec["defaults"]["scaleDown"]["unneededTime"] == "4m"
     assert spec["discovery"] == [{"name": "imported-1", "clusterAPI": {"namespaces": ["autoscaling"]}}]
     assert spec["pods"] == {"expendableBelowPriority": -10}
-    assert "--max-nodes-total=$(TOTAL): it names a variable whose value is not in the file" in done.stderr
+    assert "--max-nodes-total=$(TOTAL): it names a variable, and the file does not have its value" in done.stderr
     assert "limits" not in spec
 
 
@@ -189,17 +189,17 @@ def test_forms_of_priorities(tmp_path: Path, text: object, tiers: list[tuple[str
     ("text", "said"),
     [
         ("10: spot", "what stands under priority 10 is no list"),
-        ("ten:\n- spot", "priority ten is no whole number"),
-        ("10.5:\n- spot", "priority 10.5 is no whole number"),
-        ("99999999999:\n- spot", "priority 99999999999 is no whole number"),
+        ("ten:\n- spot", "priority ten is not a whole number"),
+        ("10.5:\n- spot", "priority 10.5 is not a whole number"),
+        ("99999999999:\n- spot", "priority 99999999999 is not a whole number"),
         ("10:\n- [spot]", "an entry of priority 10 is no text"),
         ("10:\n- '*spot*'", "priority 10: '*spot*' is no regular expression: nothing to repeat"),
         ("10:\n- [a", "data.priorities is no YAML"),
         ("10:\n- a\n10:\n- b", "data.priorities is no YAML"),
-        ("", "data.priorities is no list of expressions by priority"),
-        ("- 10: [a]", "data.priorities is no list of expressions by priority"),
-        ("10: [a]\n---\n20: [b]", "data.priorities is no list of expressions by priority"),
-        (None, "data.priorities is no list of expressions by priority"),
+        ("", "data.priorities is not a list of expressions by priority"),
+        ("- 10: [a]", "data.priorities is not a list of expressions by priority"),
+        ("10: [a]\n---\n20: [b]", "data.priorities is not a list of expressions by priority"),
+        (None, "data.priorities is not a list of expressions by priority"),
     ],
 )
 def test_priorities_that_cannot_be_read(tmp_path: Path, text: object, said: str) -> None:
