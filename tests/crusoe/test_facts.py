@@ -123,7 +123,7 @@ def test_a_stopped_machine_takes_no_place() -> None:
     assert [machine.deleting for machine in found.machines] == [False, True]
     assert found.targets[0].problems == (
         f"machine {B} is SHUTOFF, so count 2 asks for its replacement; reservation r1 has no room to start it "
-        "again: 1 of 2 machines run, 1 more is asked for",
+        "again: 1 of 2 machines run, 1 more is requested",
     )
 
 
@@ -226,8 +226,8 @@ def shape(found: World) -> tuple[int, str]:
     ("behaviour", "word"),
     [
         ({"lowering": "Keeps"}, ""),
-        ({"lowering": "Trims"}, "platform's choice"),
-        (None, "nobody has said"),
+        ({"lowering": "Trims"}, "its own choice"),
+        (None, "it is not known whether"),
         ({"lowering": "Keeps", "passed_over": {"pool-h100": "machine X went"}}, "machine X went"),
         ({"lowering": "Keeps", "passed_over": {"pool-other": "machine X went"}}, ""),
     ],

@@ -50,7 +50,7 @@ def test_a_pool_that_is_gone(service: Service) -> None:
     gone = WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} is gone")
     assert writer.provider.may_begin(ref(pool), victim.id, "n", bound) == gone
     assert writer.provider.abandon(ref(pool), victim.id) == gone
-    there = WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} is not there")
+    there = WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} does not exist")
     assert [writer.provider.release(ref(pool), bound), writer.provider.cancel(ref(pool), (), 2, bound)] == [there, there]
 
 
@@ -93,7 +93,7 @@ def test_what_is_begun(service: Service) -> None:
     pool, writer, (victim, *_) = three(service)
     assert writer.provider.may_begin(ref(pool), victim.id, "n", writer.bound(pool)) == WriteResult()
     result = writer.provider.may_begin(ref(pool), "m-9", "n", writer.bound(pool))
-    assert result == WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} has no machine m-9 that runs")
+    assert result == WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} has no running machine m-9")
     trims = Writer(service, lowering="Trims")
     result = trims.provider.may_begin(ref(pool), victim.id, "n", trims.bound(pool))
     why = "if its count is lowered here, the platform deletes a machine of its own choice"
@@ -160,7 +160,7 @@ def test_a_count_that_was_noted_and_not_lowered(service: Service) -> None:
     pool, writer, (victim, *others) = three(service)
     intent = Intent(pool=pool.id, count=3, beside=tuple(sorted(one.id for one in others)))
     Notes(writer.keeper).put(victim.id, intent)
-    message = f"{NAME} asks for 3 and must keep 3"
+    message = f"{NAME} has count 3 and must keep 3"
     assert writer.remove(pool, victim.id, floor=3) == (failed(WriteCode.REFUSED, message),)
     Notes(writer.keeper).put(victim.id, intent)
     assert writer.remove(pool, victim.id) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
@@ -238,7 +238,7 @@ def test_the_floor(service: Service, count: int, floor: int, *, goes: bool) -> N
     service.account.replaces_after = 10_000
     pool, writer = service.account.add(count=count), Writer(service)
     victim = ids(service, pool)[0]
-    message = f"{NAME} asks for {count} and must keep {floor}"
+    message = f"{NAME} has count {count} and must keep {floor}"
     finished = TargetRemoval(state=RemovalState.FINISHED, replicas=count - 1)
     assert writer.remove(pool, victim, floor=floor) == (finished if goes else failed(WriteCode.REFUSED, message),)
 
@@ -249,7 +249,7 @@ def test_the_floor_of_one_that_was_lowered(service: Service) -> None:
     service.account.faults.append(("DELETE", victim.id, BROKEN))
     writer.remove(pool, victim.id)
     assert (pool.count, noted(writer)[victim.id].count) == (2, 3)
-    message = f"{NAME} asks for 2 and must keep 3; its count is 3 again"
+    message = f"{NAME} has count 2 and must keep 3; its count is 3 again"
     assert writer.remove(pool, victim.id, floor=3) == (failed(WriteCode.REFUSED, message),)
     assert (pool.count, noted(writer)) == (3, {})
 

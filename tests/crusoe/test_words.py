@@ -141,9 +141,9 @@ def rooms(*pools: Object, left: int = 5, **documents: object) -> list[tuple[Shar
     ("counts", "left", "room", "why"),
     [
         ((0, 0), 5, 5, "5 left"),
-        ((1, 0), 5, 4, "5 left, 1 more is asked for"),
-        ((2, 1), 5, 2, "5 left, 3 more are asked for"),
-        ((2, 1), 1, 0, "1 left, 3 more are asked for"),
+        ((1, 0), 5, 4, "5 left, 1 more is requested"),
+        ((2, 1), 5, 2, "5 left, 3 more are requested"),
+        ((2, 1), 1, 0, "1 left, 3 more are requested"),
     ],
 )
 def test_what_is_left_in_stock(counts: tuple[int, int], left: int, room: int, why: str) -> None:
@@ -174,7 +174,7 @@ def test_the_room_of_a_reservation() -> None:
     reservations = [{"id": "r1", "quantity": 4}, {"id": "r2", "quantity": 0, "used_quantity": 3}]
     found = rooms(*both, crusoeReservations=reservations)
     assert found == [
-        (SharedRoom(name="reservation r1", left=2, why="1 of 4 machines run, 1 more is asked for"),),
+        (SharedRoom(name="reservation r1", left=2, why="1 of 4 machines run, 1 more is requested"),),
         (SharedRoom(name="reservation r2", left=0, why="3 of 0 machines run"),),
     ]
 
@@ -194,7 +194,7 @@ STOPPED_A = [instance(A, "STATE_SHUTOFF"), instance(B), instance(C)]
 def test_a_stopped_machine(count: int, others: tuple[str, ...], does: str) -> None:
     """What the count makes of it is said before anybody starts it again."""
     found = facts(pool(count=count, machines=(A, *others)), nodePoolInstances=STOPPED_A, objects=(crusoe_node("n1", A),))
-    assert found.problems == (f"the machine of node n1 is SHUTOFF and does not count: {does}",)
+    assert found.problems == (f"the machine of node n1 is SHUTOFF, so {does}",)
 
 
 def test_a_stopped_machine_that_could_be_started() -> None:

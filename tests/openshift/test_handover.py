@@ -300,7 +300,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
         ({"managed": [owners("kubectl-edit", "Update")]}, (True, "no applied manifest declares replicas")),
         (
             {"annotations": {LAST_APPLIED: '{"spec": {"replicas": 3}}'}},
-            (False, "kept by kubectl: replicas stay 3 when the line goes"),
+            (False, "managed by kubectl: replicas stay 3 when the line goes"),
         ),
         ({"annotations": {LAST_APPLIED: '{"spec": {}}'}}, (True, "no applied manifest declares replicas")),
     ],

@@ -183,7 +183,7 @@ def test_machines_that_failed() -> None:
         machine("m4", "a", error="no quota"),
     )
     assert [one.failed for one in found.machines] == ["phase Failed"] * 4 + ["InvalidConfiguration: no quota"]
-    assert found.targets[0].keeps_nodes.startswith("Machine m0, m1, m2 and 2 more failed and would go")
+    assert found.targets[0].keeps_nodes.startswith("Machine m0, m1, m2 and 2 more failed and could go")
     three = world(machine_set("a", 5), *(machine(f"m{number}", "a", phase="Failed") for number in range(3)))
     assert three.targets[0].keeps_nodes.startswith("Machine m0, m1, m2 failed")
 

@@ -33,7 +33,7 @@ def failed_beside(names: Iterable[str]) -> str:
     if not found:
         return ""
     named = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
-    return f"Machine {named} failed: the platform could delete it instead of the chosen one, so cancel it first"
+    return f"Machine {named} failed and could go instead of the chosen one; cancel what failed first"
 
 
 def updated_beside(nodes: Iterable[Node]) -> str:
