@@ -332,7 +332,7 @@ def test_a_node_pool_of_hypershift_is_another_kind(tmp_path: Path) -> None:
         (pool("a", replicas=-1), "NodePool a spec.replicas=-1", "size"),
         (cluster("a", nodeGroups={"x": 1}), 'ClusterConfig a nodeGroups={"x": 1}', "it must be a list"),
         (cluster("a", nodeGroups=["x"]), "ClusterConfig a nodeGroups[0]=x", "it must be an object"),
-        (cluster("a", nodeGroups=[{"minSize": 1}]), "ClusterConfig a nodeGroups[0].name=null", "is not discovered"),
+        (cluster("a", nodeGroups=[{"minSize": 1}]), "ClusterConfig a nodeGroups[0].name=null", "cannot discover the node group"),
         (cluster("a", nodeGroups=[{"name": "n", "minSize": "1"}]), "nodeGroups[0].minSize=1", "it must be a whole number"),
         (cluster("a", nodeGroups=[{"name": "n", "minSize": 5, "maxSize": 4}]), "nodeGroups[0].maxSize=4", "is above"),
         (cluster("a", nodeGroups=[{"name": "n", "labels": {"a": True}}]), "nodeGroups[0].labels.a=true", "must be a text"),

@@ -158,7 +158,7 @@ def config_map(data: Object) -> Object:
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [({"priority": "10: [a]"}, "there is priority"), ({}, "there is nothing"), ({"priorities": "10"}, "no list of expressions")],
+    [({"priority": "10: [a]"}, "found priority"), ({}, "found nothing"), ({"priorities": "10"}, "not a list of expressions")],
 )
 def test_priorities_that_the_autoscaler_does_not_read(tmp_path: Path, data: Object, said: str) -> None:
     """In words of the file, and not of a program."""
@@ -188,14 +188,14 @@ def test_forms_of_priorities(tmp_path: Path, text: object, tiers: list[tuple[str
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("10: spot", "what stands under priority 10 is no list"),
+        ("10: spot", "the value of priority 10 is not a list"),
         ("ten:\n- spot", "priority ten is not a whole number"),
         ("10.5:\n- spot", "priority 10.5 is not a whole number"),
         ("99999999999:\n- spot", "priority 99999999999 is not a whole number"),
-        ("10:\n- [spot]", "an entry of priority 10 is no text"),
+        ("10:\n- [spot]", "an entry of priority 10 is not a text"),
         ("10:\n- '*spot*'", "priority 10: '*spot*' is no regular expression: nothing to repeat"),
-        ("10:\n- [a", "data.priorities is no YAML"),
-        ("10:\n- a\n10:\n- b", "data.priorities is no YAML"),
+        ("10:\n- [a", "data.priorities is not valid YAML"),
+        ("10:\n- a\n10:\n- b", "data.priorities is not valid YAML"),
         ("", "data.priorities is not a list of expressions by priority"),
         ("- 10: [a]", "data.priorities is not a list of expressions by priority"),
         ("10: [a]\n---\n20: [b]", "data.priorities is not a list of expressions by priority"),

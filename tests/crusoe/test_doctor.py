@@ -120,7 +120,9 @@ def test_a_right_that_is_missing(service: Service, path: str, what: str, answer:
 def test_what_lowering_a_count_does(service: Service, lowering: str, message: str) -> None:
     """Where it deletes machines, and where nobody has said, nodes stay: that is told."""
     service.account.add()
-    told = Check(code="Crusoe", state=State.WARN, message=message, advice="see the first line of the checklist of examples/crusoe")
+    told = Check(
+        code="Crusoe", state=State.WARN, message=message, advice="see the first line of the checklist of examples/crusoe"
+    )
     assert found(service, lowering=lowering) == [read(1), told, EXPERIMENTAL]
 
 

@@ -90,7 +90,7 @@ def test_a_list_of_its_own_files_is_judged_as_it_is_written() -> None:
         ("resources: ['github.com/a/b?ref=v1']", "is not in this tree, and nothing is fetched"),
         ("resources: [../../../etc]", "is not in this tree, and nothing is fetched"),
         ("components: [/etc]", "is not in this tree, and nothing is fetched"),
-        ("namePrefix: [", "cannot be read"),
+        ("namePrefix: [", "cannot read"),
     ],
 )
 def test_what_is_not_known_to_be_safe_is_not_rendered(line: str, why: str) -> None:
