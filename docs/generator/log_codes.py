@@ -26,8 +26,8 @@ def log_codes_page() -> str:
         "Codes are stable, sentences are not.\n\n## Lines\n\n"
         + table(["code", "level", "example of its message"], ((code(name), level, told) for name, level, told in lines))
         + "\n## Actions and removals\n\nEach outcome has a code: `result` repeats it, and `resultCode` states why. A line "
-        "of text begins with the code, the group and its sizes. It shows what the loop does next: `ResizeRefused general-a 2 -> 5: "
-        "conflict with kubectl; retry in 10 s`.\n\n"
+        "of text begins with the code, the group and its sizes. It shows what the loop does next: "
+        "`ResizeRefused general-a 2 -> 5: conflict with kubectl; retry in 10 s`.\n\n"
         + table(["action", *map(str, ResultState)], _outcomes())
         + "\nTargets that wait for one cause, such as throttling, share one line. `targets` names them. The line comes again "
         "if the cause has ended in between. The end of a drain is "
