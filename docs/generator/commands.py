@@ -17,10 +17,10 @@ def commands() -> dict[str, click.Command]:
 
 
 def commands_page() -> str:
-    """One chapter a command."""
+    """One chapter per command."""
     text = "# Commands\n\nData goes to stdout, progress and diagnostics to stderr; [exit codes](exit-codes.md).\n"
     for name, found in commands().items():
-        # Without the line of --help, whose spelling click keeps from the first time that a command was called.
+        # Without the line of --help: click keeps its spelling from the first call of a command.
         command = copy(found)
         command.add_help_option = False
         top = click.Context(cli, info_name="reconciler")

@@ -24,13 +24,13 @@ class _Error(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def errors_page() -> str:
-    """By folder in the order of the flow of data; an error below another one is caught with it."""
+    """By folder, in the order of the data flow. An error below another one is caught with it."""
     found = list(_errors())
     text = (
         "# Errors\n\n"
-        "What the code raises, for people who use it as a library or change it. No command ends in a traceback: `reconciler`\n"
-        "turns each of these into a sentence and an [exit code](exit-codes.md). An error that is indented is caught together\n"
-        "with the one above it. `ValueError` marks a text that could not be read.\n"
+        "The code raises these errors, for people who use it as a library or change it. No command ends in a traceback:\n"
+        "`reconciler` turns each of these into a sentence and an [exit code](exit-codes.md). An indented error is caught\n"
+        "together with the one above it. `ValueError` marks a text that could not be read.\n"
     )
     names = {error.name for error in found}
     for layer in sorted({error.module.split(".")[1] for error in found}, key=_LAYERS.index):

@@ -1,4 +1,4 @@
-"""What commands end with."""
+"""The exit codes of commands."""
 
 import re
 
@@ -9,19 +9,19 @@ from docs.generator.table import code, table
 from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK
 
 _MEANING = {
-    EXIT_OK: "Done. Also when the reader of a pipe went away.",
-    EXIT_ERROR: "An error or wrong usage; the verdicts below as well. Data that was asked for may be on stdout all the same.",
+    EXIT_OK: "Done. Also if the reader of a pipe went away.",
+    EXIT_ERROR: "An error or wrong usage; the verdicts below as well. Requested data may still be on stdout.",
     EXIT_CHANGES: "Only with `--detailed-exitcode`: done, and there are changes.",
-    EXIT_CONFLICT: "Only `preview`: the change cannot be merged, so that nothing was decided.",
+    EXIT_CONFLICT: "Only `preview`: the change cannot be merged, so nothing was decided.",
     EXIT_INTERRUPTED: "Ctrl-C.",
 }
 _SENTENCE = re.compile(r"[^.]*\bexit code\b.*?(?:\.|$)(?=\s|$)", re.I | re.S)
 
 
 def exit_codes_page() -> str:
-    """The codes, and every command that says more about them."""
+    """The codes, and every command with more details about them."""
     text = "# Exit codes\n\n" + table(["code", "meaning"], ([code(str(number)), words] for number, words in _MEANING.items()))
-    text += "\nNo command ends with another code, unless a signal ended it.\n\n## What commands say of it\n\n"
+    text += "\nNo command ends with another code, unless a signal ended it.\n\n## Details by command\n\n"
     return text + table(["command", "exit code"], _said())
 
 

@@ -1,4 +1,4 @@
-"""Every flag of the Cluster Autoscaler, and what `import` makes of it."""
+"""Every flag of the Cluster Autoscaler, and what `import` does with it."""
 
 import csv
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _FLAGS = Path(__file__).with_name("cluster_autoscaler_flags.csv")
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
-    """A flag: its area, name, default, and a value to try the importer with."""
+    """A flag: its area, name, default, and a value to test the importer with."""
 
     area: str
     name: str
@@ -48,7 +48,7 @@ def becomes(flag: Flag) -> tuple[str, str]:
 
 
 def default_here(flag: Flag) -> str:
-    """Our default of the same setting, as far as it has one of its own."""
+    """Our default of the same setting, if it has one."""
     here, why = becomes(flag)
     found = _defaults().get(here.strip("`").replace("spec.defaults.", "spec."))
     return "" if why or found is None else code(found)
@@ -65,10 +65,10 @@ def _defaults() -> dict[str, str]:
 def flags_page() -> str:
     """The table, area by area."""
     text = (
-        f"# Every flag of the Cluster Autoscaler\n\nThe {RELEASE} release, flag by flag: the third column is what `reconciler "
-        "import` makes of "
-        "it, asked while this page was made; where it makes nothing, the last says why. What differs on purpose is [told apart]"
-        "(../explanation/concepts.md).\n"
+        f"# Every flag of the Cluster Autoscaler\n\nThese are the flags of the {RELEASE} release. The third column shows what "
+        "`reconciler import` makes of each one; the generator of this page asked it. "
+        "If it makes nothing, the last column states why. "
+        "[Concepts](../explanation/concepts.md) explains what differs on purpose.\n"
     )
     everything = flags()
     for area in dict.fromkeys(flag.area for flag in everything):

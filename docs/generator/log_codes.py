@@ -17,28 +17,27 @@ _QUIETLY = ("_say",)
 
 
 def log_codes_page() -> str:
-    """Lines of the log, what policy sources say, Events."""
+    """Log lines, messages of policy sources, and Events."""
     lines = sorted({(name, level, told) for name, level, told in _lines()})
     refused = [(code(str(one)), "Nothing newer is known" if one in GETTING else "It is known and refused") for one in FaultCode]
     return (
-        "# Log lines and Events\n\nThe loop logs one JSON object a line on stderr, on a terminal a line of text "
-        "(`--log-format`): `time`, `level`, `code`, `message`, "
-        "and fields of "
-        "the event. Codes are stable, sentences are not.\n\n## Lines\n\n"
+        "# Log lines and Events\n\nThe loop logs to stderr: one JSON object per line, or one line of text on a terminal "
+        "(`--log-format`). An object has `time`, `level`, `code`, `message`, and the fields of the event. "
+        "Codes are stable, sentences are not.\n\n## Lines\n\n"
         + table(["code", "level", "example of its message"], ((code(name), level, told) for name, level, told in lines))
-        + "\n## Actions and removals\n\nEach outcome has a code: `result` repeats it, and `resultCode` says why. A line of text "
-        "begins with the code, the group and its sizes. It says what the loop does next: `ResizeRefused general-a 2 -> 5: "
-        "conflict with kubectl; retry in 10 s`.\n\n"
+        + "\n## Actions and removals\n\nEach outcome has a code: `result` repeats it, and `resultCode` states why. A line "
+        "of text begins with the code, the group and its sizes. It shows what the loop does next: "
+        "`ResizeRefused general-a 2 -> 5: conflict with kubectl; retry in 10 s`.\n\n"
         + table(["action", *map(str, ResultState)], _outcomes())
-        + "\nTargets that wait for one cause, such as throttling, are one line, and `targets` names them. It comes again when "
-        "the cause has ended in between. The end of a drain is "
+        + "\nTargets that wait for one cause, such as throttling, share one line. `targets` names them. The line comes again "
+        "if the cause has ended in between. The end of a drain is "
         + " or ".join(code(f"Removal{state}") for state in RemovalState if state is not RemovalState.DRAINING)
         + ".\n\n## A policy source\n\n"
-        "The policy in force stays; what is wrong is in the log, in `status`, in conditions and Events.\n\n"
-        + table(["code", "meaning"], [*refused, *((code(name), "Said by the source") for name in sorted(_events("SourceEvent")))])
+        "The policy in force stays. The fault is in the log, in `status`, in conditions and in Events.\n\n"
+        + table(["code", "meaning"], [*refused, *((code(name), "A source's event") for name in sorted(_events("SourceEvent")))])
         + "\n## Events\n\nOn targets, nodes and pods, with these reasons: "
         + ", ".join(code(name) for name in sorted(_events("Happening")))
-        + "; actions that are refused or fail have the action and the result in one word, as `ResizeRefused`.\n"
+        + ". Actions that are refused or fail have the action and the result in one word, such as `ResizeRefused`.\n"
     )
 
 
@@ -72,7 +71,7 @@ def _calls() -> Iterator[ast.Call]:
 
 
 def _constants(node: ast.expr) -> list[str]:
-    """The words that an expression may be: one, or either of two."""
+    """The words that an expression may have as its value: one, or either of two."""
     if isinstance(node, ast.IfExp):
         return [*_constants(node.body), *_constants(node.orelse)]
     if isinstance(node, ast.BoolOp):
@@ -81,7 +80,7 @@ def _constants(node: ast.expr) -> list[str]:
 
 
 def _words(node: ast.expr) -> str:
-    """A message with `…` where something is put in."""
+    """A message with `…` in place of inserted values."""
     if isinstance(node, ast.JoinedStr):
         return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else "…"

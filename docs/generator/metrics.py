@@ -1,4 +1,4 @@
-"""Every metric that the loop exposes, read from an exposition."""
+"""Every metric that the loop exposes, read from its own output."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ _UPSTREAM = "cluster_autoscaler_"
 
 
 class _Shown:
-    """Figures with something of every kind in them."""
+    """Figures with one example of everything."""
 
     def seen(self) -> Seen:
         return Seen(
@@ -43,11 +43,11 @@ def metrics_page() -> str:
     ]
     head = ["metric", "type", "labels", "meaning"]
     return (
-        "# Metrics\n\n`/metrics` of the loop, in Prometheus' text form. Only the leader counts turns and shows groups; series of "
-        "groups that are gone vanish with them.\n\n"
+        "# Metrics\n\n`/metrics` of the loop has Prometheus' text format. Only the leader counts iterations and shows groups. "
+        "Series of groups that are gone disappear with them.\n\n"
         + table(head, (row for row in rows if _UPSTREAM not in row[0]))
-        + "\n## Under the Cluster Autoscaler's names\n\nWith `run --cluster-autoscaler-metrics`, as far as they mean the same: "
-        "dashboards and alerts go on working.\n\n" + table(head, (row for row in rows if _UPSTREAM in row[0]))
+        + "\n## Under the Cluster Autoscaler's names\n\n`run --cluster-autoscaler-metrics` adds these if they mean the same. "
+        "Dashboards and alerts keep working.\n\n" + table(head, (row for row in rows if _UPSTREAM in row[0]))
     )
 
 

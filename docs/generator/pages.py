@@ -28,7 +28,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/log-codes.md": log_codes_page,
     "reference/figures.md": figures_page,
 }
-"""File name below docs/ -> what makes its content."""
+"""File name below docs/ -> the function that makes its content."""
 
 
 def page(name: str) -> str:

@@ -15,9 +15,9 @@ from reconciler.plan.reason import Because
 _PACKAGES = ("decisions", "plan", "control.saved_plans", "platforms")
 _WORDS = {
     ActionKind: "What an action does",
-    PodOutcome: "What becomes of a pending pod",
-    NodeState: "How a node stands",
-    OwnerState: "Whose the replicas are",
+    PodOutcome: "The outcome for a pending pod",
+    NodeState: "The state of a node",
+    OwnerState: "The owner of the replicas",
 }
 
 
@@ -31,11 +31,11 @@ def reasons() -> list[type[Because]]:
 
 
 def reasons_page() -> str:
-    """A line a code, then the words that plans use beside them."""
+    """One line per code, then the words that plans use with them."""
     text = (
         "# Reasons\n\nEverything in a plan has a reason: a stable code, a sentence and the numbers in it "
-        "(`reasons[].data` of `-o json`). Codes "
-        " of mistakes in policies are in the [reference of policies](policy.md).\n\n"
+        "(`reasons[].data` of `-o json`). The codes "
+        "of mistakes in policies are in the [reference of policies](policy.md).\n\n"
     )
     text += table(
         ["code", "when", "numbers"], ((code(one.code), _when(one), ", ".join(map(code, _numbers(one)))) for one in reasons())

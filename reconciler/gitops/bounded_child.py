@@ -1,7 +1,6 @@
-"""A child process that works on what others wrote, held to bounds by the kernel: it takes nobody else's time, memory or lock.
+"""A child process that works on content from others, within bounds of the kernel: it takes nobody else's time, memory or lock.
 
-Python's threads share one lock, and some of its functions keep it for as long as they run. What is worked on in another process
-stops no thread here, whatever it says.
+Python's threads share one lock, and some functions keep it for as long as they run. Work in another process stops no thread here.
 """
 
 import errno
@@ -35,7 +34,7 @@ _NOT_MAPPED = ("failed to map segment", "annot allocate memory", "cannot create 
 
 
 def answer(arguments: list[str], make: Callable[[Any], bytes]) -> int:
-    """Make the answer within the bounds; the exit code says which of them was met."""
+    """Make the answer within the bounds; the exit code tells which one was exceeded."""
     hold_to_bounds(*map(int, arguments))
     with suppress(OSError):
         # The process that waits goes first wherever there is too little of something for both.
@@ -59,9 +58,9 @@ def answer(arguments: list[str], make: Callable[[Any], bytes]) -> int:
 
 
 def hold_to_bounds(cpu_seconds: int, memory_bytes: int, output_bytes: int) -> None:
-    """Where the system knows such limits; the process that waits has one of time everywhere."""
+    """Set these limits if the system has them. The waiting process has a time limit everywhere."""
     if sys.platform != "win32":
-        # Beyond the first figure the kernel asks, beyond the second it kills: nothing here is there to answer.
+        # At the first figure the kernel sends a signal, at the second it kills. Nothing here could answer.
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
         resource.setrlimit(resource.RLIMIT_FSIZE, (output_bytes, output_bytes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -75,7 +74,7 @@ _WORDS_BYTES = 2_000
 
 
 class Bound(StrEnum):
-    """What a child may take too much of."""
+    """The resource that a child may exceed."""
 
     TIME = "time"
     MEMORY = "memory"
@@ -92,7 +91,7 @@ class ChildBounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChildTooDearError(Exception):
-    """A bound was met; `bound` says which."""
+    """A bound was exceeded; `bound` names it."""
 
     def __init__(self, bound: Bound) -> None:
         super().__init__(f"the child took too much {bound}")
@@ -100,13 +99,13 @@ class ChildTooDearError(Exception):
 
 
 class ChildError(Exception):
-    """The child ended in a way that no bound explains; the message has its last words."""
+    """The child ended in a way that no bound explains; the message has its last output."""
 
 
 def child_answer(module: str, task: object, bounds: ChildBounds) -> bytes:
-    """What the module, started as a program, answers to a task. Raises `ChildTooDearError` and `ChildError`.
+    """The answer of the module, started as a program, to a task. Raises `ChildTooDearError` and `ChildError`.
 
-    The child has no environment to speak of, so no token, and files instead of pipes: what it writes is bounded by the kernel.
+    The child has an almost empty environment, so no token. It uses files instead of pipes: the kernel bounds its output.
     """
     environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
     limits = (str(bounds.cpu_seconds), str(bounds.memory_bytes), str(bounds.output_bytes))

@@ -1,4 +1,4 @@
-"""Two policies against one cluster: what the second changes, now and at rest."""
+"""Two policies against one cluster: what the second changes, now and in steady state."""
 
 import msgspec
 
@@ -30,19 +30,18 @@ def compare(
     *,
     pictured: bool = False,
 ) -> Preview:
-    """Both decisions on the same world, without anything remembered but the groups that the base has.
+    """Both decisions on the same world, without any memory except the groups of the base.
 
-    Each side is what happens under it: to what only observes nothing is written. Where both policies only observe, both are
-    shown as they would act.
-    The groups of the base are what the head's decision knows as groups of before, so that one that leaves the policy is
-    released. `pictured` adds the pictures of the cluster now and at rest with either policy.
+    Each side shows what happens under it: a target that is only observed is not written. If both policies only observe, both are
+    shown as they would act. The groups of the base are the previous groups of the head's decision, so a group that leaves the
+    policy is released. `pictured` adds the pictures of the cluster now and in steady state with either policy.
     """
     before_side, before_policy = base
     after_side, after_policy = head
     observed_before, observed_after = _observed(world, before_policy, after_policy, now_seconds)
     today = msgspec.structs.replace(world, observed=observed_before)
     before, known = _decided(today, before_policy, Memory(), now_seconds, work_budget)
-    # A policy that is renamed takes the targets with the mark of the old name over.
+    # A renamed policy takes over the targets with the mark of the old name.
     ended = () if before_policy.policy.name == after_policy.policy.name else (before_policy.policy.name,)
     taken_over = msgspec.structs.replace(world, ended_policies=ended, observed=observed_after)
     after, _ = _decided(taken_over, after_policy, Memory(known_groups=known.known_groups), now_seconds, work_budget)
@@ -77,7 +76,7 @@ def alone(
     warnings: tuple[Problem, ...] = (),
     pictured: bool = False,
 ) -> Preview:
-    """The head's decision where there is nothing to compare it with; `no_base` says why."""
+    """The head's decision if there is nothing to compare it with; `no_base` states why."""
     side, policy = head
     rest, _ = _decided(world, policy, Memory(), now_seconds, work_budget)
     return Preview(
@@ -89,9 +88,10 @@ def alone(
 def _observed(
     world: World, before: PolicySet, after: PolicySet, now_seconds: int
 ) -> tuple[frozenset[TargetRef], frozenset[TargetRef]]:
-    """Targets that only observe: under `before`, under `after`. What is observed does not change, also beside what is written.
+    """Targets that are only observed: under `before`, under `after`. An observed target does not change, also next to written
+    ones.
 
-    None where both policies only observe: both are shown as they would act, so that a change can be judged before it counts.
+    None if both policies only observe: both are shown as they would act, so a change can be judged before it takes effect.
     """
     if before.policy.mode is Mode.OBSERVE is after.policy.mode:
         return frozenset(), frozenset()
@@ -107,7 +107,7 @@ _MOST_LATER = 3
 def _later(
     before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_seconds: int, work_budget: int
 ) -> tuple[LaterEffect, ...]:
-    """Where both policies come to at the first instants of the next day at which a window opens or a hold ends that differs."""
+    """The results of both policies at the first instants of the next day at which a differing window opens or hold ends."""
     found = []
     for instant in sorted(_turns(before, after, now_seconds))[:_MOST_LATER]:
         impacts = [_decided(world, policy, Memory(), instant, work_budget)[0].impact for world, policy in (before, after)]
@@ -138,7 +138,7 @@ def _names_times(policy: PolicySet) -> bool:
 
 
 def _found_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[FoundGroup, ...]:
-    """Groups of both policies that at least one of them discovers, where another document or tier counts under the other one."""
+    """Groups of both policies that at least one of them discovers and that get another document or tier under the other one."""
     if not before.policy.discovery and not after.policy.discovery:
         return ()
     today = {one.target: one for one in named_targets(world, before)}
@@ -157,7 +157,7 @@ def _found_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[Fo
 
 
 def _target_size(facts: TargetFacts | None, policy: NodeGroupPolicy) -> dict[str, int]:
-    """The bounds that the target itself names, where the policy reads them."""
+    """The bounds on the target itself, if the policy reads them."""
     if facts is None or policy.target_annotations is TargetAnnotations.IGNORE:
         return {}
     bounds = {"size.min": facts.min_size, "size.max": facts.max_size}

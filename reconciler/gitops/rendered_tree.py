@@ -1,7 +1,7 @@
-"""Kustomizations and Helm charts of a tree, rendered by the programs of whoever runs this, cut off from everything else.
+"""Kustomizations and Helm charts of a tree, rendered by the user's own programs, isolated from everything else.
 
-What the tree says is data for them: no plugin, no function, no network, no environment, no home. They read a copy of the tree
-with plain files alone, and nothing that a kustomization names lies outside of it. What is not known to be safe is not rendered.
+The tree is only data for them: no plugin, no function, no network, no environment, no home. They read a copy of the tree with
+only plain files, and a kustomization cannot name anything outside of it. What is not known to be safe is not rendered.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.plain import plain, shortened
 
 ENDINGS = (*SUFFIXES, ".tpl", ".txt", ".env", ".properties", ".conf", ".ini", ".toml", "kustomization")
-"""Of the files that programs are given."""
+"""The limit for the files that programs get."""
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
 _ROOTS = ("resources", "bases", "components")
@@ -45,8 +45,8 @@ _WORDS = 300
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
-    """What one place of a tree becomes: `text` (None: it was not rendered, and `why` says so). `source` is the file that says
-    how, `reads` are the directories that it is made of."""
+    """The output of one place of a tree: `text` (None: it was not rendered, and `why` states the reason). `source` is the file
+    with the instructions, `reads` are the directories that it uses."""
 
     place: str
     source: str
@@ -57,25 +57,25 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """A path for what was rendered, which is no file."""
+        """A path for the rendered text, although it has no file."""
         return f"{self.place} (rendered)"
 
     def called(self, place: str) -> "Rendered":
-        """The same with a place as whoever reads it would type it."""
+        """The same, with the place as the reader would type it."""
         return msgspec.structs.replace(self, place=place, command=f"{self.command.removesuffix(self.place)}{place}")
 
     def problem(self, path: str) -> Problem:
-        """That it was not rendered, as a warning at `source` as it is to be printed."""
+        """A warning that it was not rendered, at the printable path of `source`."""
         return Problem(
             place=Place(path, 1, 1), code="ManifestUnrendered", severity=Severity.WARNING,
-            message=f"this directory is judged as it is written, and not as it is rendered: {self.why}",
-            hint=f"run `{self.command}` where you trust the tree, and name the directory with its output",
+            message=f"this directory is judged as written, not as rendered: {self.why}",
+            hint=f"if you trust the tree, run `{self.command}`, and name the directory with its output",
         )  # fmt: skip
 
 
 def render_places(files: Mapping[str, bytes], found: Callable[[str], str | None] = shutil.which) -> tuple[Rendered, ...]:
-    """All of a tree that is not judged as it is written, by place: kustomizations that no other one takes in, and charts. `files`
-    by path with `/`; `found` says where a program is."""
+    """Everything in a tree that must be rendered, by place: kustomizations that no other one includes, and charts. `files` by
+    path with `/`; `found` returns the path of a program."""
     kustomizations = {str(PurePosixPath(path).parent): body for path, body in files.items() if _named(path) in KUSTOMIZATIONS}
     inner = {one for place, body in kustomizations.items() for one in _taken_in(place, body)}
     places = [place for place, body in kustomizations.items() if place not in inner and not _as_written(place, body)]
@@ -91,7 +91,7 @@ def needs_rendering(files: Mapping[str, bytes], place: str) -> bool:
 
 
 def render(files: Mapping[str, bytes], place: str, found: Callable[[str], str | None] = shutil.which) -> Rendered:
-    """What a place of a tree becomes, or why it does not."""
+    """The output of a place of a tree, or why there is none."""
     chart = f"{_prefix(place)}{CHART}" in files
     name, words = ("helm", ("template", "release", ".")) if chart else ("kustomize", ("build", "."))
     source = f"{_prefix(place)}{CHART}" if chart else _kustomization(files, place)[0]
@@ -100,7 +100,7 @@ def render(files: Mapping[str, bytes], place: str, found: Callable[[str], str | 
     refused = "" if chart else _refused(files, place)
     program = found(name)
     if refused or program is None:
-        return msgspec.structs.replace(told, why=refused or f"there is no {name} on the PATH")
+        return msgspec.structs.replace(told, why=refused or f"cannot find {name} on the PATH")
     if not chart:
         words = (*words, "--load-restrictor", "LoadRestrictionsRootOnly")
     try:
@@ -110,7 +110,7 @@ def render(files: Mapping[str, bytes], place: str, found: Callable[[str], str | 
 
 
 class _RenderingError(Exception):
-    """The message says why nothing was rendered."""
+    """The message states why nothing was rendered."""
 
 
 def _named(path: str) -> str:
@@ -151,7 +151,7 @@ def _listed(document: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[str]
 
 
 def _joined(place: str, path: str) -> str | None:
-    """A path from a place of the tree; None where it leaves the tree."""
+    """A path relative to a place of the tree; None if it leaves the tree."""
     parts: list[str] = []
     for part in (*PurePosixPath(place).parts, *path.split("/")):
         if part == "..":
@@ -171,7 +171,7 @@ def _taken_in(place: str, body: bytes) -> Iterator[str]:
 
 
 def _reads(files: Mapping[str, bytes], place: str) -> set[str]:
-    """The place, and every kustomization that it takes in."""
+    """The place, and every kustomization that it includes."""
     seen: set[str] = set()
     left = [place]
     while left:
@@ -183,12 +183,12 @@ def _reads(files: Mapping[str, bytes], place: str) -> set[str]:
 
 
 def _refused(files: Mapping[str, bytes], place: str) -> str:
-    """Why a kustomization, or one that it takes in, may not be rendered; empty where all it says is known to be safe."""
+    """Why a kustomization, or one that it includes, may not be rendered; empty if everything in it is known to be safe."""
     for one in sorted(_reads(files, place)):
         path, body = _kustomization(files, one)
         document = _document(body)
         if document is None:
-            return f"{path} cannot be read"
+            return f"cannot read {path}"
         unknown = sorted(key for key in document if key not in _SAFE)
         if unknown:
             return f"{path} has {unknown[0]}, which may start a program"
@@ -199,9 +199,9 @@ def _refused(files: Mapping[str, bytes], place: str) -> str:
     return ""
 
 
-# One run of a program: a copy of the tree, bounds of the kernel, and no socket of whatever kind.
+# One run of a program: a copy of the tree, bounds of the kernel, and no sockets of any kind.
 #
-# SOURCE: seccomp(2), and linux/audit.h for the names of machines. A filter needs no privilege and cannot be taken off again.
+# SOURCE: seccomp(2), and linux/audit.h for the names of machines. A filter needs no privilege and cannot be removed.
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
 """Machine -> its audit value and the number of `socket`."""
@@ -221,7 +221,7 @@ def _filter(audit: int, socket: int) -> bytes:
 
 
 def _cut_off() -> Callable[[], None] | None:
-    """What a child does to itself before it starts the program; None where this machine knows no such thing."""
+    """What a child does to itself before it starts the program; None if this machine has no such mechanism."""
     known = _ARCHITECTURES.get(platform.machine())
     if sys.platform != "linux" or known is None:
         return None
@@ -249,7 +249,7 @@ def _cut_off() -> Callable[[], None] | None:
 def _run(files: Mapping[str, bytes], place: str, words: tuple[str, ...]) -> bytes:
     cut = _cut_off()
     if cut is None:
-        raise _RenderingError("this machine cannot keep a program from the network")
+        raise _RenderingError("this machine cannot isolate a program from the network")
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as made, tempfile.TemporaryFile() as said:
         tree, empty = Path(home) / "tree", Path(home) / "home"
         empty.mkdir()
@@ -268,7 +268,7 @@ def _run(files: Mapping[str, bytes], place: str, words: tuple[str, ...]) -> byte
         except subprocess.TimeoutExpired:
             raise _RenderingError(f"it took more than {_BOUNDS.seconds:g} s") from None
         except (OSError, subprocess.SubprocessError) as error:
-            raise _RenderingError(f"{words[0]} cannot be started cut off from the network ({error})") from None
+            raise _RenderingError(f"cannot start {words[0]} isolated from the network ({error})") from None
         said.seek(0)
         if code != 0:
             last = plain(said.read(1 << 16).decode("utf-8", "replace")).replace(str(tree), "").split("\n")

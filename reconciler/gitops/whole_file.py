@@ -1,4 +1,4 @@
-"""A file that is written whole or not at all, also in a directory that others may write to."""
+"""A file that is written completely or not at all, also in a directory that others may write to."""
 
 import os
 import secrets
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write beside `path`, flush, and move into place: a reader and a crash see the old file or the new one. Raises `OSError`.
+    """Write to another name, flush, and move into place: a reader and a crash see the old file or the new one. Raises `OSError`.
 
-    The neighbour has a name that nobody knows before and must not be there yet, so that a link that was planted under it, or
-    under `path` itself, leads nowhere: the first is not opened, the second is replaced.
+    Nobody can predict the other name, and it must not exist yet. So a planted link leads nowhere. A link under that name is not
+    opened, and a link under `path` itself is replaced.
     """
     whole = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:

@@ -1,9 +1,9 @@
 """Emptying a node through the Eviction API, one step at a time.
 
-Our taint on the node is all that is remembered: it keeps new pods away, says whose drain it is, and since when. So a new
-process goes on where the old one ended. `spec.unschedulable` is left alone, because nobody could tell later whose it was.
-The pods are read fresh in every step and not taken from the watched view: what was bound a moment ago must leave too, and
-what has just gone must not be asked again. Which of them must leave is the decision layer's own rule.
+Our taint on the node is the only memory. It keeps new pods away, and has the owner of the drain and its start. So a new process
+goes on where the old one ended. `spec.unschedulable` is left alone, because nobody could tell later who had set it. Each step
+reads the pods again instead of using the watched view. Pods that were bound a moment ago must leave too, and pods that have just
+left must not be evicted again. The decision layer's own rule chooses the pods that must leave.
 """
 
 import re
@@ -25,18 +25,18 @@ from reconciler.kube.watching.reflector import ListPage
 from reconciler.policy.documents import DrainRules
 from reconciler.values.whole_number import whole_number
 
-# Our taint on a node that is being emptied: whose drain it is and since when. It is the only state of a drain.
+# Our taint on a node that is being drained: whose drain it is and since when. It is the only state of a drain.
 
 DELETING_TAINT = "reconciler.dev/deleting"
 EFFECT = "NoSchedule"
 _LONGEST_VALUE = 63
-# What a taint's value may hold; the seconds and their dot take eleven characters more.
+# What a taint's value may contain. The seconds and their dot take eleven more characters.
 _OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _LONGEST_OWNER = _LONGEST_VALUE - len(".2147483647")
 
 
 class DrainMark(msgspec.Struct, frozen=True, kw_only=True):
-    """`owner` is the policy that empties the node, `began_seconds` Unix time."""
+    """`owner` is the policy that drains the node, `began_seconds` Unix time."""
 
     owner: str
     began_seconds: int
@@ -54,12 +54,12 @@ class DrainMark(msgspec.Struct, frozen=True, kw_only=True):
 def checked_owner(owner: str) -> str:
     """An owner that fits into a taint's value. Raises `ValueError`."""
     if len(owner) > _LONGEST_OWNER or not _OWNER.fullmatch(owner):
-        raise ValueError(f"{owner!r} cannot stand in a taint: at most {_LONGEST_OWNER} letters, digits, '.', '_' and '-'")
+        raise ValueError(f"invalid owner {owner!r} of a taint: use at most {_LONGEST_OWNER} letters, digits, '.', '_' and '-'")
     return owner
 
 
 def read_mark(value: str) -> DrainMark | None:
-    """The mark that a taint's value is; None for a value that somebody else wrote."""
+    """The mark in a taint's value; None for a value that somebody else wrote."""
     owner, _, text = value.rpartition(".")
     seconds = whole_number(text)
     return DrainMark(owner=owner, began_seconds=seconds) if owner and seconds is not None else None
@@ -74,16 +74,16 @@ def mark_of(taints: list[NodeTaint] | None, owner: str) -> DrainMark | None:
     return None
 
 
-# Which pods of a node must leave before it may go, judged by the rules of the decision layer on what was read just now.
+# Which pods must leave a node before it may go, judged by the decision layer's rules on a fresh read.
 
-# Rules that look at the pod alone. Those that look at controllers and budgets were judged with the whole view at hand when
-# the drain was planned, and disruption budgets are judged by the API server at each eviction.
+# These rules look at the pod alone. Rules about controllers and budgets were judged with the whole view when the drain was
+# planned, and the API server judges disruption budgets at each eviction.
 _ABSOLUTE = ("NotSafeToEvict", "OnCompletion")
 _OWN_RULES = (*_ABSOLUTE, "BlockedNamespace", "LocalStorage", "Unreplicated", "CustomController")
 
 
 class LeavingPod(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod that is to leave. `blocked` says which rule forbids it (a pod that came after the plan); empty: none."""
+    """A pod that is to leave. `blocked` is the rule that forbids it (for a pod that came after the plan); empty: none."""
 
     namespace: str
     name: str
@@ -99,9 +99,9 @@ class LeavingPod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -> tuple[LeavingPod, ...]:
-    """Pods that must leave, in the order of their names: not those of DaemonSets, mirrors, finished ones and those that
-    should have ended long ago. Without `rules` only those block that no policy can lift. Raises `SnapshotError` for a pod
-    that cannot be read."""
+    """Pods that must leave, in the order of their names. DaemonSet pods, mirror pods, finished pods and pods that should have
+    ended long ago are left out. Without `rules`, only blocks that no policy can lift count. Raises `SnapshotError` for a pod that
+    cannot be read."""
     lasting = _ABSOLUTE if rules is None else _OWN_RULES
     intake = Intake()
     intake.read(Document(file="pods", api_version="v1", kind="Pod", items=items, is_list=True), stamps=False)
@@ -131,9 +131,9 @@ _page = msgspec.json.Decoder(ListPage)
 
 
 class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a drain is. `remaining` pods have not left, `message` is the last eviction that was refused; `given_up` says
-    why the drain must be undone (empty: it need not), `code` the same as a stable word: DrainTimeout, Blocked, NotMarked.
-    Of a drain that is given up `remaining` is 0 where nobody knows it."""
+    """How far a drain is. `remaining` pods have not left, and `message` is the last refused eviction. `given_up` states why the
+    drain must be undone (empty: it need not), and `code` is the stable word for it: DrainTimeout, Blocked, NotMarked. If a drain
+    is given up and nobody knows the number, `remaining` is 0."""
 
     remaining: int
     message: str = ""
@@ -142,7 +142,7 @@ class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeenNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A node as the view shows it: enough to mark it without reading it first. `taints` in any order."""
+    """A node in the view: enough to mark it without reading it first. `taints` in any order."""
 
     uid: str
     taints: tuple[Taint, ...] = ()
@@ -163,8 +163,8 @@ class _Node(msgspec.Struct):
 
 
 class NodeDrain:
-    """Drains of one owner (a policy's name). Every method raises `ApiError` and `UnreachableError` for what the node's own
-    reads and writes meet; what evictions meet is the step's message. What a guard raises comes out.
+    """Drains of one owner (a policy's name). Every method raises `ApiError` and `UnreachableError` for its own reads and writes
+    of the node. A failed eviction is the step's message. What a guard raises comes out.
 
     `rules` are those of the policy in force: a pod that came after the plan and that they forbid to move ends the drain.
     """
@@ -188,30 +188,30 @@ class NodeDrain:
         self._refusals: dict[str, str] = {}
 
     def begin(self, node: str, seen: SeenNode | None = None) -> None:
-        """Mark the node with our taint; again changes nothing. A node that another owner is emptying is a conflict, and so is
-        another node than was `seen`; one that is as it was seen is marked in one request."""
+        """Mark the node with our taint; a second call changes nothing. If another owner drains the node, or if it is another node
+        than `seen`, that is a conflict. A node that is as it was seen is marked in one request."""
         if seen is not None and self._marked_as_seen(node, seen):
             return
         for _ in range(_TRIES):
             found = self._node(node)
             if seen is not None and seen.uid not in ("", found.metadata.uid):
-                raise ApiError(_CONFLICT, "Conflict", f"node {node} is another one than was judged")
+                raise ApiError(_CONFLICT, "Conflict", f"node {node} is not the judged one: it was replaced under the same name")
             taints = _taints(found)
             if mark_of(taints, self._owner) is not None:
                 return
             foreign = next((taint for taint in taints if taint.key == DELETING_TAINT), None)
             if foreign is not None:
                 raise ApiError(
-                    _CONFLICT, "Conflict", f"node {node} is being emptied already: {foreign.key}={foreign.value or ''}"
+                    _CONFLICT, "Conflict", f"another owner already drains node {node}: {foreign.key}={foreign.value or ''}"
                 )
             mark = DrainMark(owner=self._owner, began_seconds=self._now_seconds())
             if self._write_taints(node, found, [*_kept(found), mark.taint()]):
                 return
-        raise ApiError(_CONFLICT, "Conflict", f"node {node} changed under us {_TRIES} times")
+        raise ApiError(_CONFLICT, "Conflict", f"node {node} changed during each of {_TRIES} attempts")
 
     def _marked_as_seen(self, node: str, seen: SeenNode) -> bool:
-        """Whether one write did it: the server compares the node and its taints itself, so that a heartbeat since is no conflict,
-        and any change of what was judged is."""
+        """Whether one write did it. The server itself compares the node and its taints: a heartbeat since does not conflict, but
+        any change of what was judged does."""
         if not seen.uid or any(taint.key == DELETING_TAINT for taint in seen.taints):
             return False
         mark = DrainMark(owner=self._owner, began_seconds=self._now_seconds()).taint()
@@ -230,10 +230,10 @@ class NodeDrain:
         return True
 
     def step(self, node: str) -> DrainStep:
-        """Evict what may be evicted now; nothing waits in here."""
+        """Evict what may be evicted now. Does not wait."""
         mark = mark_of(_taints(self._node(node)), self._owner)
         if mark is None:
-            why = f"our taint is not on node {node} any more"
+            why = f"node {node} no longer has our taint"
             return DrainStep(remaining=0, given_up=why, code="NotMarked")
         now = self._now_seconds()
         took = now - mark.began_seconds
@@ -242,9 +242,9 @@ class NodeDrain:
         except (ApiError, UnreachableError) as error:
             if took < self._timeout_seconds:
                 raise
-            # Nobody knows what is left, and waiting on would keep the node closed for as long as the list fails.
+            # The number of pods is unknown. Waiting longer would keep the node cordoned for as long as the list fails.
             self._refusals.pop(node, None)
-            why = f"not known to be empty after {took} s: its pods cannot be read: {error}"
+            why = f"it is not known whether it is empty after {took} s: cannot read its pods: {error}"
             return DrainStep(remaining=0, given_up=why, code="DrainTimeout")
         if not pods:
             self._refusals.pop(node, None)
@@ -253,7 +253,7 @@ class NodeDrain:
         if blocked is not None:
             return DrainStep(remaining=len(pods), given_up=f"{blocked.key}: {blocked.blocked}", code="Blocked")
         if took >= self._timeout_seconds:
-            why = self._refusals.pop(node, "") or f"{len(pods)} pods have not ended, the first is {pods[0].key}"
+            why = self._refusals.pop(node, "") or f"pods that have not ended: {len(pods)}, the first is {pods[0].key}"
             return DrainStep(remaining=len(pods), given_up=f"not empty after {took} s: {why}", code="DrainTimeout")
         refusal = ""
         for pod in pods:
@@ -265,7 +265,7 @@ class NodeDrain:
         return DrainStep(remaining=len(pods), message=refusal)
 
     def undo(self, node: str) -> None:
-        """Take our taint off; marks of others stay. A node that is gone or not marked is no error."""
+        """Remove our taint; marks of others stay. A node that is gone or not marked is fine."""
         self._refusals.pop(node, None)
         for _ in range(_TRIES):
             try:
@@ -278,13 +278,13 @@ class NodeDrain:
                 return
             if self._write_taints(node, found, _kept(found, without=self._owner)):
                 return
-        raise ApiError(_CONFLICT, "Conflict", f"node {node} changed under us {_TRIES} times")
+        raise ApiError(_CONFLICT, "Conflict", f"node {node} changed during each of {_TRIES} attempts")
 
     def _node(self, name: str) -> _Node:
         return msgspec.json.decode(self._api.get(f"/api/v1/nodes/{name}"), type=_Node)
 
     def _write_taints(self, name: str, judged: _Node, taints: list[Any]) -> bool:
-        """Replace the list that was judged; false when the node has changed since."""
+        """Replace the judged list; false if the node has changed since."""
         body = {"metadata": {"resourceVersion": judged.metadata.resource_version}, "spec": {"taints": taints}}
         try:
             self._api.write("PATCH", f"/api/v1/nodes/{name}", body, content_type=ContentType.MERGE_PATCH)
@@ -303,7 +303,7 @@ class NodeDrain:
             raise ApiError(_UNPROCESSABLE, "Unreadable", f"pods of node {node}: {error}") from None
 
     def _evict(self, pod: LeavingPod) -> str:
-        """Ask for one pod to go; why it may not, empty when it goes."""
+        """Evict one pod. Returns why it may not go, or empty if it goes."""
         options: dict[str, object] = {"preconditions": {"uid": pod.uid}}
         if pod.grace_seconds > self._longest_grace_seconds:
             options["gracePeriodSeconds"] = self._longest_grace_seconds
@@ -316,7 +316,7 @@ class NodeDrain:
         try:
             self._api.write("POST", f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction", body)
         except ApiError as error:
-            # Gone, or another pod under its name, which the next step will see.
+            # Gone, or replaced by another pod of its name, which the next step will see.
             if error.status in (_NOT_FOUND, _CONFLICT):
                 return ""
             return f"{pod.key}: {_refusal(error)}"
@@ -326,18 +326,18 @@ class NodeDrain:
 
 
 def _as_sent(taint: Taint) -> dict[str, str]:
-    """As the API server keeps it, which leaves an empty value out."""
+    """The taint as the API server stores it, which leaves out an empty value."""
     value = {"value": taint.value} if taint.value else {}
     return {"key": taint.key, **value, "effect": taint.effect}
 
 
 def _first(taint: dict[str, str]) -> dict[str, object]:
-    """There is no list yet that it could be added to."""
+    """The patch for a node that has no list of taints yet."""
     return {"op": "add", "path": "/spec/taints", "value": [taint]}
 
 
 def _refusal(error: ApiError) -> str:
-    """The budget's own words where a budget refused (429), the server's otherwise (500: two budgets over one pod)."""
+    """The budget's own message if a budget refused (429), else the server's (500: two budgets for one pod)."""
     cause = next((item.message for item in error.causes if item.reason == "DisruptionBudget" and item.message), "")
     return cause or error.message
 
@@ -347,7 +347,7 @@ def _taints(node: _Node) -> list[NodeTaint]:
 
 
 def _kept(node: _Node, without: str = "") -> list[Any]:
-    """The taints as they came, fields that we do not know included; `without` the mark of one owner (empty: of none)."""
+    """The taints as read, with fields that we do not know; `without` the mark of one owner (empty: of none)."""
     kept = []
     for raw in node.spec.taints or ():
         taint = msgspec.json.decode(raw, type=NodeTaint)

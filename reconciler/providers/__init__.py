@@ -1,1 +1,1 @@
-"""One file a target kind: fetch and write, no shaping. Edge."""
+"""One file per target kind: fetch and write, no shaping. Edge."""

@@ -1,4 +1,4 @@
-"""What an API server's answer to one write means for whoever asked for it."""
+"""What an API server's answer to one write means for the caller."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from reconciler.providers.contract import WriteCode, WriteResult
 
 _FIELD_CONFLICT = "FieldManagerConflict"
 _MANAGER = re.compile(r'conflict with "([^"]+)"')
-# An admission plugin that says no answers 403 as well: only the authorizer's own words tell of a right.
+# An admission plugin that refuses a write answers 403 as well. Only the authorizer's own words show a missing right.
 _NO_RIGHT = re.compile(r'is forbidden: User "[^"]*" cannot ')
 _DENIED = re.compile(r"ValidatingAdmissionPolicy '(?P<policy>[^']+)' with binding '[^']+' denied request: (?P<why>.+)", re.DOTALL)
 
@@ -20,9 +20,9 @@ _DENIED = re.compile(r"ValidatingAdmissionPolicy '(?P<policy>[^']+)' with bindin
 def failed(error: ApiError | UnreachableError, what: str) -> WriteResult:
     """The result of a write that raised.
 
-    SOURCE: measured on kube-apiserver 1.36. A 409 with a FieldManagerConflict cause names the manager; one without causes
-    is a resourceVersion that moved (an apply with the uid of an object that has gone since answers so too). A 429 or 503 was
-    turned away before it did anything; another 5xx may come after the write, as may a connection that broke.
+    SOURCE: measured on kube-apiserver 1.36. A 409 with a FieldManagerConflict cause names the manager. A 409 without causes is a
+    resourceVersion that moved; an apply with the uid of an object that has gone since gets the same answer. The server rejects a
+    429 or 503 before it does anything. Another 5xx may come after the write, and so may a broken connection.
     """
     if isinstance(error, UnreachableError):
         code = WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE
@@ -41,7 +41,7 @@ def failed(error: ApiError | UnreachableError, what: str) -> WriteResult:
 
 
 def _words(error: ApiError) -> str:
-    """What the server said; of an admission policy's refusal the policy and its sentence."""
+    """The server's message; for an admission policy's refusal, the policy and its message."""
     denied = _DENIED.search(error.message)
     if denied is None:
         return error.message or str(error)
@@ -49,24 +49,24 @@ def _words(error: ApiError) -> str:
 
 
 def unread(error: ApiError | UnreachableError, what: str) -> WriteResult:
-    """The result of a write that was not tried, because what it is judged on could not be read."""
+    """The result of a write that was not tried, because the state to judge it by could not be read."""
     if isinstance(error, ApiError) and error.status in (403, 404):
         return failed(error, what)
     return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")
 
 
 def conflicting(causes: Iterable[Cause]) -> tuple[str, ...]:
-    """The managers that an apply met, sorted."""
+    """The managers with which an apply conflicted, sorted."""
     named = (match for cause in causes if cause.reason == _FIELD_CONFLICT for match in _MANAGER.findall(cause.message))
     return tuple(sorted(set(named)))
 
 
-# What clouds are asked once, beside one reading of a cluster, and what they say.
+# What clouds are asked once, in addition to one reading of a cluster, and what they answer.
 
 
 class CloudQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """The targets that `policies` name or discover and, with `own`, those that belong to the cluster by what it is made of: its
-    nodes, called by their `provider_ids`. Neither: nothing is asked."""
+    """The targets that `policies` name or discover. With `own`, also those that belong to the cluster by its nodes, which
+    `provider_ids` name. With neither, nothing is asked."""
 
     policies: tuple[PolicySet, ...] = ()
     own: bool = False
@@ -74,19 +74,19 @@ class CloudQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CloudAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Whole lists, one a kind. `unread` are sentences about what could not be read though the targets could, or about targets
-    that no policy asks for."""
+    """Complete lists, one per kind. `unread` has sentences about what could not be read although the targets could, or about
+    targets that no policy asks for."""
 
     documents: tuple[Document, ...] = ()
     unread: tuple[str, ...] = ()
 
 
 class CloudError(Exception):
-    """Targets that a policy asks for could not be read; the message says where and why."""
+    """Targets that a policy asks for could not be read; the message states where and why."""
 
 
 def together(answers: Iterable[CloudAnswer]) -> CloudAnswer:
-    """Several clouds as one."""
+    """The answers of several clouds as one."""
     found = tuple(answers)
     return CloudAnswer(
         documents=tuple(document for answer in found for document in answer.documents),

@@ -1,4 +1,4 @@
-"""What the loop asks of whoever holds the targets: the same contract for the simulated cluster and for real ones."""
+"""What the loop asks of the owner of the targets: the same contract for the simulated cluster and for real ones."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -12,11 +12,12 @@ from reconciler.plan.plan import Bound
 
 
 class WriteCode(StrEnum):
-    """Why a write was not done. Conflict: another manager owns the field, the message names it. Stale: the object is not as it
-    was judged. NotFound: no such target or node. Refused: the platform's own bounds or state forbid it. Denied: this account
-    may not write it. Unavailable: try later. Unknown: nobody can tell whether it was done; the next view will. PassedOver:
-    replicas were lowered for a machine and the platform took another one. Failed: the platform tried at once and has none to
-    give."""
+    """Why a write was not done.
+
+    Conflict: another manager owns the field; the message names it. Stale: the object differs from the judged one. NotFound: no
+    such target or node. Refused: the platform's own bounds or state forbid it. Denied: this account may not write it.
+    Unavailable: try later. Unknown: nobody can tell whether it was done; the next view will show it. PassedOver: replicas were
+    lowered for a machine, and the platform took another one. Failed: the platform tried at once and has none to give."""
 
     CONFLICT = "Conflict"
     STALE = "Stale"
@@ -30,9 +31,9 @@ class WriteCode(StrEnum):
 
 
 class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a write. `code` is empty when done, else a `WriteCode`. `generation` and `resource_version` are the
-    object's after the write (0 and empty: not known). `message` of one that is done says what was found and changed, where that
-    is news; `replicas` is what it left where that is not what was asked for."""
+    """The outcome of a write. `code` is empty if it was done, else a `WriteCode`. `generation` and `resource_version` are the
+    object's after the write (0 and empty: unknown). For a write that was done, `message` states what was found and changed, if
+    that is news. `replicas` is the resulting value if it differs from the requested one."""
 
     code: str = ""
     message: str = ""
@@ -42,7 +43,7 @@ class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def done(self) -> bool:
-        """Whether nothing stands against it."""
+        """Whether the write was done."""
         return not self.code
 
 
@@ -55,10 +56,10 @@ class RemovalState(StrEnum):
 
 
 class RemovalProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """One removal that had begun. Finished: the node's machine is being deleted and replicas are lowered, `replicas`
-    and `generation` say to what. Failed: it was given up and the node is open again, `code` and `message` say why.
-    Draining: `remaining` pods have not left yet, `message` is the last eviction that was refused. `target` None: the view has no
-    machine of a target on the node any more."""
+    """One removal that had begun. Finished: the node's machine is being deleted and replicas are lowered; `replicas` and
+    `generation` are the new values. Failed: it was given up and the node is uncordoned; `code` and `message` state why. Draining:
+    `remaining` pods have not left yet, and `message` is the last refused eviction. `target` None: the view no longer has a
+    target's machine on the node."""
 
     target: TargetRef | None
     node: str
@@ -71,9 +72,9 @@ class RemovalProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TargetRemoval(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the removal of one machine is at its target. Draining: nothing definite yet, try again; `code` and `message`
-    say what is in the way. `reopen` says whether the node stays and should be open again, when Failed. `untouched`, while
-    Draining: nothing of the machine was written in this step, so that it bears no mark unless it bore one before."""
+    """How far the removal of one machine is at its target. Draining: nothing definite yet, try again; `code` and `message` state
+    the obstacle. `reopen`, if Failed: whether the node stays and should be uncordoned. `untouched`, while Draining: this step
+    wrote nothing of the machine, so it has no mark unless it had one before."""
 
     state: RemovalState
     replicas: int = 0
@@ -85,8 +86,8 @@ class TargetRemoval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeavingMachine(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine whose node is empty; `machine` is empty when the platform cannot be told which one is to go. `marked`: it may
-    bear our mark already, so that the platform takes it when replicas fall, whoever lowers them."""
+    """A machine whose node is empty; `machine` is empty if the platform does not let us choose one. `marked`: it may already have
+    our mark, so the platform takes it when replicas fall, whoever lowers them."""
 
     machine: str
     node: str
@@ -94,10 +95,10 @@ class LeavingMachine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TargetProvider(Protocol):
-    """The writes on targets of one platform. Nodes are drained by whoever calls."""
+    """The writes on targets of one platform. The caller drains the nodes."""
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """As `ClusterPort.resize`; `annotations` explain the write on the target, where that is allowed."""
+        """As `ClusterPort.resize`; `annotations` explain the write on the target, if the platform allows that."""
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """As `ClusterPort.adopt`; with `annotations` as in `resize`."""
@@ -109,34 +110,34 @@ class TargetProvider(Protocol):
         """As `ClusterPort.cancel`."""
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
-        """Whether the removal of the machine may begin; nothing is written. `machine` is empty when the platform cannot be
-        told which one is to go."""
+        """Whether the removal of the machine may begin; nothing is written. `machine` is empty if the platform does not let us
+        choose one."""
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
-        """Go on with removals of empty nodes, one answer each: exactly their machines go and replicas fall by as many, in one
-        write where the platform can, not below `floor`. To be repeated while Draining; what it had done is read from the
-        platform's own objects."""
+        """Continue removals of empty nodes, one answer each. Exactly their machines go, and replicas fall by as many, never below
+        `floor`, in one write if the platform can do that. Repeat while Draining: the platform's own objects show what was
+        done."""
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        """Take back what marks the machine, unless it is going already. Marks of others are left. The message of the result says
-        what was taken back, and is empty when nothing was."""
+        """Remove our mark from the machine, unless it is already being deleted. Marks of others stay. The result's message states
+        what was undone, and is empty if nothing was."""
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
-        """The policy whose delete mark, made by this program, the machine bears; empty for none, and where it cannot be read."""
+        """The policy in the machine's delete mark, if this program made it; empty for none, or if it cannot be read."""
 
 
 @runtime_checkable
 class Finishing(Protocol):
-    """A `TargetProvider` whose writes leave something on the target that is taken off when the platform has acted."""
+    """A `TargetProvider` whose writes leave something on the target until the platform has acted."""
 
     def finish(self, facts: TargetFacts, now_seconds: int) -> None:
-        """Take it off where that is due; nothing is asked where there is nothing. Raises what the guard raises alone."""
+        """Remove it once that is due. Nothing is asked if there is nothing to remove. Raises only what the guard raises."""
 
 
 class NodeRemoval(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that is to leave its target. `replicas` is what the plan expects once this removal and those before it in the plan
-    are finished: several removals of one target may end in any order, so that each lowers what is there by one, and never below
-    `replicas` of the last one."""
+    """A node that is to leave its target. `replicas` is the expected value after this removal and those before it in the plan.
+    Removals of one target may end in any order. So each lowers the current value by one, and never below `replicas` of the last
+    one."""
 
     target: TargetRef
     node: str
@@ -145,54 +146,56 @@ class NodeRemoval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterPort(Protocol):
-    """A live view and the few writes. Every write is idempotent: repeating it after an unknown outcome is safe."""
+    """A live view and its few writes. Every write is idempotent: repeating it after an unknown outcome is safe."""
 
     def observe(self) -> World:
-        """A complete view. Raises `ViewUnavailableError` when there is none to trust."""
+        """A complete view. Raises `ViewUnavailableError` if there is none to trust."""
 
     def now_seconds(self) -> int:
-        """The clock that goes with the view (virtual in a simulation)."""
+        """The clock of the view (virtual in a simulation)."""
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
-        """Set replicas by an apply that never forces; refused as `Stale` when replicas or their owner are not as `bound` says.
+        """Set replicas by an apply that never forces. Refused as `Stale` if replicas or their owner differ from `bound`.
 
         A port that reads the object again before the write may take over a resourceVersion that moved for another reason.
         """
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
-        """Take the replicas field over from the owner that was judged, keeping its value."""
+        """Take the replicas field over from the judged owner, keeping its value."""
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
-        """Take our marks off the target; its replicas stay."""
+        """Remove our marks from the target; its replicas stay."""
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
-        """Take back requests for nodes that never came: delete exactly `machines` and set replicas, so that no other machine
-        goes. `replicas` equal to the bound's: the target makes others in their place.
+        """Withdraw requests for nodes that never came: delete exactly `machines` and set replicas, so that no other machine is
+        removed. `replicas` equal to the bound's: the target makes replacements.
 
-        Read again before the write and refused as `Stale` when one of `machines` has a node by now, or when the target has
-        more machines beside them than `replicas` (the platform would choose a running one to go); a machine that is gone
-        already is no fault. Cluster API: mark each for deletion, then lower replicas in one write, and take the marks back
-        when that is refused (with replicas kept: delete the Machine objects). Auto Scaling groups: lower the desired capacity
-        only while no more instances than that are there, and never terminate one that runs.
+        The target is read again before the write. The write is refused as `Stale` if one of `machines` has a node by now. The
+        same happens if more other machines exist than `replicas`: the platform would choose a running one. A machine that is
+        already gone is fine.
+
+        Cluster API: mark each for deletion, then lower replicas in one write. If that is refused, remove the marks. If replicas
+        stay, delete the Machine objects. Auto Scaling groups: lower the desired capacity only while no more instances than that
+        exist, and never terminate a running one.
         """
 
     def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
-        """Drain each node by evictions that honour disruption budgets, then delete exactly it and lower replicas by one; what
-        became of each, in the order given.
+        """Drain each node by evictions that honor disruption budgets, then delete exactly it and lower replicas by one. Returns
+        the outcome of each, in the given order.
 
-        Returns when the removals have begun (the nodes carry our taint); nothing of a target is written before the node is
-        empty. They may begin side by side; whatever one meets is its own result, and none stops another.
+        Returns when the removals have begun (the nodes have our taint). Nothing of a target is written before the node is empty.
+        Removals may begin concurrently. Each failure is its own result, and none stops another.
         """
 
     def call_off(self, target: TargetRef, node: str, why: str) -> None:
-        """The removal of `node` must not go on: the next `continue_removals` evicts nothing more from it, opens it again and
-        says so (Failed, `CalledOff`, `why`), unless its machine is going already. To be said again as long as it is so; nodes
+        """The removal of `node` must not go on. The next `continue_removals` evicts nothing more, uncordons the node and reports
+        that (Failed, `CalledOff`, `why`), unless its machine is already being deleted. Call this again as long as it holds. Nodes
         without our taint are left alone."""
 
     def continue_removals(self) -> tuple[RemovalProgress, ...]:
-        """Take the next step of every removal that carries our taint, also those of an earlier process, and say how
-        far each is. One that is finished or failed is told once. The taint on the node is the only state needed."""
+        """Take the next step of every removal whose node has our taint, also those of an earlier process, and return how far each
+        is. A finished or failed one is reported once. The taint on the node is the only state needed."""
 
 
 class ViewUnavailableError(Exception):
-    """There is no view that may be trusted; the message says why."""
+    """No view may be trusted; the message states why."""

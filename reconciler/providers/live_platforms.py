@@ -21,15 +21,15 @@ from reconciler.providers.contract import TargetProvider
 
 
 class State(StrEnum):
-    """Pass: as it should be. Warn: it runs, and something is not as wanted. Fail: it does not run."""
+    """Pass: as it should be. Warn: it runs, but something is not as desired. Fail: it does not run."""
 
-    PASS = "Pass"  # noqa: S105 - no password
+    PASS = "Pass"  # noqa: S105 - not a password
     WARN = "Warn"
     FAIL = "Fail"
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at: a stable code, what was found, and what to do about it (empty: nothing)."""
+    """One check: a stable code, the finding, and what to do about it (empty: nothing)."""
 
     code: str
     state: State
@@ -37,33 +37,33 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     advice: str = ""
 
 
-# What a platform tells a live process: whether it is there, who writes its targets, what is asked beside the API server.
+# What a platform tells a live process: whether it is there, who writes its targets, and what is asked besides the API server.
 #
-# A platform's targets are kept by the API server of the management cluster (they are watched by what its reading says), or by a
-# cloud (they are polled). Third-party clients are imported in one named file of the platform's `writing` folder, inside the
-# functions that need them: this part is looked up in every live process.
+# A platform's targets are on the API server of the management cluster (which are watched), or in a cloud (which are polled).
+# Third-party clients are imported in one named file of the platform's `writing` folder, inside the functions that need them:
+# every live process loads this part.
 
 
 class Notes(Protocol):
-    """What a platform must remember over the end of a process and has no object to leave it on: bytes by name, beside the memory
-    of the loop. Both raise `StateUnavailableError`, and where this process may not write `NotLeaderError`."""
+    """What a platform must remember across processes without an object to store it on: bytes by name, next to the memory of the
+    loop. Both methods raise `StateUnavailableError`, and `NotLeaderError` if this process may not write."""
 
     def load(self, part: str) -> bytes | None:
-        """As last saved; None when it never was."""
+        """The content as last saved; None if it never was."""
 
     def save(self, part: str, content: bytes) -> bool:
-        """Replace it; false when it was that already."""
+        """Replace it; false if the content was the same already."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a platform is given to work with. `management` writes while this process leads. `served` are the API groups of the
-    platform that its server speaks, `owner` is the policy whose marks are set. `platform_chooses` tells the targets without
-    machines that may shrink though the platform picks the instance that goes; `policy` is the one in force (None: there is
-    none yet). `guard` raises where this process may not write now, to be asked before every write to a cloud; `notes` keep what
-    removals must remember (None: nothing is written). `remembered` are the targets, as plans call them, that the loop sized at
-    its last decision, in whichever process; it raises `StateUnavailableError` (None: nobody
-    remembers). `reconnecting_seconds` says for how long other clients of the management server may still act on what they knew
-    before it was away."""
+    """What a platform is given to work with. `management` writes while this process leads. `served` has the platform's API groups
+    on its server. `owner` is the policy whose marks are set. `platform_chooses` names targets without machines that may shrink
+    although the platform picks the instance. `policy` is the one in force (None: not yet).
+
+    `guard` raises if this process may not write now; it is asked before every write to a cloud. `notes` keep what removals must
+    remember (None: nothing is written). `remembered` returns the targets, named as in plans, that the loop sized at its last
+    decision, in whichever process. It raises `StateUnavailableError` (None: nobody remembers). `reconnecting_seconds` returns for
+    how long other clients of the management server may still act on old data, because it was away."""
 
     management: Api
     served: tuple[Served, ...] = ()
@@ -80,14 +80,15 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     """One platform, live.
 
-    `name` is the provider's in policies. `kinds` are those of its targets. `served` says which of its API groups a server has,
-    in which version (none: not there), given the environment; it raises `UnreachableError`, and `ApiError` for anything but an
-    unknown group. `provider` makes what writes. `polled` makes what is asked of a cloud. `checks` are findings for `doctor`;
-    they raise as the connection does, and are asked for where the platform is there. `absent` is what `doctor` says where no
-    platform is there at all. `configured`: the environment says that this process asks the platform's cloud. `asked` asks the
-    cloud once, given the environment; it raises `CloudError`. `hold` writes the words of a hold (empty: takes it off) on a
-    target that a cloud keeps, asked as the policy says, and returns those that were there; it raises `CloudError`. `found_by`
-    says what lets a process find its targets.
+    `name` is the provider's in policies. `kinds` are those of its targets. `served` returns which of its API groups a server
+    has, and in which version (none: not there), given the environment. It raises `UnreachableError`, and `ApiError` for anything
+    but an unknown group. `provider` makes the writer. `polled` makes the sources that poll a cloud. `checks` are findings for
+    `doctor`; they raise as the connection does, and are used if the platform is there. `absent` is `doctor`'s finding if no
+    platform is there at all.
+
+    `configured`: the environment tells this process to ask the platform's cloud. `asked` asks the cloud once, given the
+    environment; it raises `CloudError`. `hold` writes the text of a hold (empty: removes it) on a cloud's target, asked as the
+    policy says, and returns the previous text. It raises `CloudError`. `found_by` states how a process finds its targets.
     """
 
     name: str
@@ -105,12 +106,12 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def live_platforms() -> tuple[LivePlatform, ...]:
-    """Those that have a writing half."""
+    """The platforms that can write."""
     return registered_platforms.parts("live", "LIVE")
 
 
 def served_platforms(api: Api, environment: Mapping[str, str]) -> tuple[Served, ...]:
-    """The API groups of platforms that a server has.
+    """The platforms' API groups on a server.
 
     Raises `UnreachableError`, and `ApiError` for anything but an unknown group.
     """
@@ -118,18 +119,18 @@ def served_platforms(api: Api, environment: Mapping[str, str]) -> tuple[Served, 
 
 
 def asks_clouds(environment: Mapping[str, str]) -> bool:
-    """Whether a process of this environment sizes targets that no API server keeps."""
+    """Whether a process with this environment sizes targets that are not on an API server."""
     return any(platform.configured(environment) for platform in live_platforms())
 
 
 def nothing_to_size(server: str) -> str:
     """A sentence for a process that finds no platform."""
     ways = "; ".join(platform.found_by for platform in live_platforms() if platform.found_by)
-    return f"{server} keeps nothing whose replicas could be changed, and no cloud is to be asked: {ways}"
+    return f"{server} has nothing whose replicas could be changed, and no cloud is configured: {ways}"
 
 
 def names_clouds(policy: PolicySet) -> bool:
-    """Whether a policy names or discovers targets that no API server keeps, and that a process can write."""
+    """Whether a policy names or discovers targets that are not on an API server and that a process can write."""
     on_server = {reading.name for reading in readings() if reading.group}
     clouds = {platform.name for platform in live_platforms() if platform.provider is not None} - on_server
     named = {group.target.provider for group in policy.groups} | {item.provider for item in policy.policy.discovery}
@@ -137,13 +138,13 @@ def names_clouds(policy: PolicySet) -> bool:
 
 
 def ask_clouds(question: CloudQuestion, environment: Mapping[str, str]) -> CloudAnswer:
-    """What the clouds of all platforms say, once. Raises `CloudError`."""
+    """The answers of all platforms' clouds, once. Raises `CloudError`."""
     return together(platform.asked(question, environment) for platform in live_platforms())
 
 
 def hold_in_cloud(target: TargetRef, policy: PolicySet, text: str) -> str | None:
-    """Write the words of a hold (empty: take it off) on a target that a cloud keeps: the words that were there, None where that
-    cloud holds nothing so. Raises `CloudError`."""
+    """Write the text of a hold (empty: remove it) on a target in a cloud. Returns the previous text, or None if that cloud has no
+    such holds. Raises `CloudError`."""
     for platform in live_platforms():
         if target.kind in platform.kinds and platform.hold is not None:
             return platform.hold(target, policy, text)
@@ -151,7 +152,7 @@ def hold_in_cloud(target: TargetRef, policy: PolicySet, text: str) -> str | None
 
 
 def providers(surroundings: Surroundings) -> dict[str, TargetProvider]:
-    """Who writes targets, by their kind. A platform of which the server has nothing has no provider."""
+    """The writers of targets, by kind. A platform with nothing on the server has no provider."""
     found: dict[str, TargetProvider] = {}
     for platform in live_platforms():
         own = of_platform(platform, surroundings)
@@ -161,19 +162,19 @@ def providers(surroundings: Surroundings) -> dict[str, TargetProvider]:
 
 
 def polled(surroundings: Surroundings) -> tuple[PolledSource, ...]:
-    """What is asked of clouds."""
+    """The sources that poll clouds."""
     there = ((platform, of_platform(platform, surroundings)) for platform in live_platforms())
     return tuple(source for platform, own in there if own is not None for source in platform.polled(own))
 
 
 def autoscaler_homes(served: Iterable[Served]) -> tuple[str, ...]:
-    """The namespaces where platforms that are served keep autoscalers of their own."""
+    """The namespaces in which served platforms run their own autoscalers."""
     there = {item.platform for item in served}
     return tuple(home for reading in readings() if reading.name in there for home in reading.autoscaler_namespaces)
 
 
 def of_platform(platform: LivePlatform, surroundings: Surroundings) -> Surroundings | None:
-    """The surroundings as one platform sees them; None where its objects are kept by a server that has none of them."""
+    """The surroundings for one platform; None if its objects would be on a server that has none of them."""
     mine = tuple(item for item in surroundings.served if item.platform == platform.name)
     on_server = any(reading.group for reading in readings() if reading.name == platform.name)
     return None if on_server and not mine else msgspec.structs.replace(surroundings, served=mine)

@@ -14,10 +14,10 @@ _MARK = re.compile(re.escape(OUR_MANAGER) + r"\.(.+)\.g([0-9]{1,18})\.r([0-9]{1,
 
 
 class DeleteMark(msgspec.Struct, frozen=True):
-    """The value of the delete annotation: who marked, and the target's generation and replicas just before it was to shrink.
+    """The value of the delete annotation: who marked it, and the target's generation and replicas just before it was to shrink.
 
-    Cluster API reads the key alone, so that the value is free to say what a later process must know: as long as the
-    target's generation is the mark's, nothing of its spec was written, so replicas were not lowered yet.
+    Cluster API reads only the key, so the value can store what a later process must know. While the target's generation is the
+    mark's, nothing of its spec was written, so replicas were not lowered yet.
     """
 
     owner: str
@@ -35,7 +35,7 @@ class DeleteMark(msgspec.Struct, frozen=True):
 
     @staticmethod
     def read(text: str | None, owner: str) -> "DeleteMark | None":
-        """The mark of this `owner`; None for nobody's and everybody else's."""
+        """The mark of this `owner`; None for no mark, and for everybody else's."""
         match = _MARK.fullmatch(text or "")
         if match is None or match[1] != owner:
             return None
@@ -46,29 +46,29 @@ class DeleteMark(msgspec.Struct, frozen=True):
         return generation == self.generation
 
     def lowered(self, generation: int, replicas: int) -> bool:
-        """Whether replicas fell since, by whomever: the marked machine is the one that goes, if the platform counts no other."""
+        """Whether replicas fell since, by whomever: then the marked machine goes, unless the platform counts another."""
         return generation > self.generation and replicas < self.replicas
 
 
-# Our mark on a target that is to lose all its machines: one write instead of one a machine.
+# Our mark on a target that is to lose all its machines: one write instead of one per machine.
 
 _TEXT = re.compile(r"(\S+) ([^{}\s]*)\{([^{}\s]+)\}")
 LONGEST_BYTES = 64 * 1024
-"""Of a mark. All annotations of an object have 256 KiB together, and a MachineDeployment hands its own on to its sets."""
+"""The longest mark. All annotations of an object have 256 KiB together, and a MachineDeployment copies its own to its sets."""
 
 
 class TargetMark(msgspec.Struct, frozen=True):
-    """The value of the annotation `reconciler.dev/emptied`: what a delete mark on each of `machines` would say.
+    """The value of the annotation `reconciler.dev/emptied`: what a delete mark on each of `machines` would contain.
 
-    The platform reads none of it: at 0 replicas every machine goes, whatever it bears. The names are there for a later process,
-    since machines that the target makes afterwards go by marks of their own.
+    The platform reads none of it: at 0 replicas every machine goes, whatever its marks. The names are for a later process, since
+    machines that the target makes afterwards need marks of their own.
     """
 
     mark: DeleteMark
     machines: frozenset[str]
 
     def __str__(self) -> str:
-        """`nodegroup-reconciler.prod.g4.r2 general-x7k2p-{b4d9z,lw8mn}`: what all names begin with stands once."""
+        """`nodegroup-reconciler.prod.g4.r2 general-x7k2p-{b4d9z,lw8mn}`: the common prefix of all names is written once."""
         names = sorted(self.machines)
         alike = (one for one, other in takewhile(lambda pair: pair[0] == pair[1], zip(names[0], names[-1], strict=False)))
         start = "".join(alike) if len(names) > 1 else ""
@@ -76,19 +76,19 @@ class TargetMark(msgspec.Struct, frozen=True):
 
     @staticmethod
     def read(facts: TargetFacts, owner: str) -> "TargetMark | None":
-        """The mark of this `owner` on a target; None for nobody's and everybody else's."""
+        """The mark of this `owner` on a target; None for no mark, and for everybody else's."""
         text, machines = _parts(facts)
         mark = DeleteMark.read(text, owner)
         return TargetMark(mark, machines) if mark is not None else None
 
     def without(self, machine: str) -> "TargetMark | None":
-        """The mark that covers all others; None when there are none."""
+        """The mark that covers all others; None if there are none."""
         left = self.machines - {machine}
         return TargetMark(self.mark, left) if left else None
 
 
 def marked_by_targets(world: World) -> World:
-    """The view in which machines that a mark on their target covers are marked, whichever policy has set it."""
+    """The view in which machines that their target's mark covers are marked, whichever policy set the mark."""
     covered = {(facts.ref, name) for facts in world.targets for name in _emptied(facts)}
     if covered.isdisjoint((machine.target, machine.name) for machine in world.machines):
         return world
@@ -111,8 +111,8 @@ def _emptied(facts: TargetFacts) -> frozenset[str]:
 
 
 def _parts(facts: TargetFacts) -> tuple[str, frozenset[str]]:
-    """The mark and the names; empty where there are none. What a set has from the MachineDeployment above it, which hands its
-    annotations on, tells of that one."""
+    """The mark and the names; empty if there are none. A set may have a copy of its MachineDeployment's annotations. That copy is
+    about the MachineDeployment."""
     if facts.owner.controller:
         return "", frozenset()
     return _read(dict(facts.annotations).get(EMPTIED_MARK, ""))
@@ -120,15 +120,15 @@ def _parts(facts: TargetFacts) -> tuple[str, frozenset[str]]:
 
 @lru_cache(maxsize=16)
 def _read(text: str) -> tuple[str, frozenset[str]]:
-    """Each of a thousand machines asks for the thousand names that stand on its target."""
+    """Parse a mark; cached, because each of a thousand machines asks for the thousand names on its target."""
     found = _TEXT.fullmatch(text)
     return (found[1], frozenset(f"{found[2]}{end}" for end in found[3].split(","))) if found else ("", frozenset())
 
 
-# Which machine is to go with a node.
+# Which machine goes with a node.
 
 
 def machine_of(machines: tuple[Machine, ...], target: TargetRef, node: str) -> str:
-    """The name of the Machine of `target` that became `node`; empty when there is none, or more than one."""
+    """The name of the Machine of `target` that became `node`; empty if there is none, or more than one."""
     names = [machine.name for machine in machines if machine.node == node and machine.target == target]
     return names[0] if len(names) == 1 else ""

@@ -1,9 +1,9 @@
-"""The last look before a write: the same judgement as the decision's, on what has been read just now.
+"""The last check before a write: the same judgement as the decision's, on what was just read.
 
-SOURCE: rule 1 of the product. That a target is ours follows from the evidence alone, without policy or clock. That it may be
-taken over depends on both, but only in one direction: with the same evidence, time and the policy of the decision can turn a
-hold into an adoption and not back. So the terms here are the widest, and the digest of the decision binds them: it is
-equal only where the decision, under its own terms, came to the same state by the same evidence.
+SOURCE: rule 1 of the product. The evidence alone tells whether a target is ours, without policy or clock. Whether it may be taken
+over depends on both, but only in one direction. With the same evidence, time and the decision's policy can turn a hold into an
+adoption, but not back. So the terms here are the widest, and the digest of the decision binds them. The digests are equal only if
+the decision, under its own terms, came to the same state by the same evidence.
 """
 
 import time
@@ -18,22 +18,22 @@ from reconciler.decisions.ownership.owner import NO_OWNER, OUR_MANAGER, Judgemen
 from reconciler.plan.plan import Bound, OwnerState
 from reconciler.providers.contract import WriteCode, WriteResult
 
-# Taking `spec.replicas` out of other managers' field sets, and nothing else.
+# Removing `spec.replicas` from other managers' field sets, and nothing else.
 #
-# SOURCE: measured on kube-apiserver 1.36. A merge patch with the value that is there changes nothing, so the owner stays; our
-# apply of that value makes us a second owner, and our apply of another one meets the first again. A merge patch with another
-# value records us as an Update, which our own apply then conflicts with. What does work, in one write that the resourceVersion
-# guards, is editing `metadata.managedFields`, as Kubernetes' own upgrade from client-side to server-side apply does. The
-# object's spec is not touched by it, so that no defaulting changes replicas.
+# SOURCE: measured on kube-apiserver 1.36. A merge patch with the current value changes nothing, so the owner stays. Our apply of
+# that value makes us a second owner, and our apply of another value conflicts with the first owner again. A merge patch with
+# another value records us as an Update, and our own apply then conflicts with that. What works, in one write that the
+# resourceVersion guards, is editing `metadata.managedFields`. Kubernetes' own upgrade from client-side to server-side apply does
+# the same. It does not touch the object's spec, so no defaulting changes replicas.
 #
-# The client-side last-applied manifest loses its `spec.replicas` as well: it declares the value, and the next `kubectl apply`
-# of a manifest without replicas would else remove the field, upon which the defaulting webhook sets 1 or the minimum.
+# The client-side last-applied manifest loses its `spec.replicas` as well, because it declares the value. Else the next `kubectl
+# apply` of a manifest without replicas would remove the field, and the defaulting webhook would set 1 or the minimum.
 
 _REPLICAS, _SPEC = "f:replicas", "f:spec"
 
 
 def claim(body: bytes) -> dict[str, Any]:
-    """The merge patch after which nobody but our own apply owns the field."""
+    """The merge patch after which only our own apply owns the field."""
     metadata = msgspec.json.decode(body)["metadata"]
     patch = _without(metadata, lambda entry: entry.get("manager") != OUR_MANAGER or entry.get("operation") != "Apply")
     manifest = _undeclared((metadata.get("annotations") or {}).get(LAST_APPLIED))
@@ -43,8 +43,8 @@ def claim(body: bytes) -> dict[str, Any]:
 
 
 def disclaim(body: bytes, annotations: tuple[str, ...]) -> dict[str, Any] | None:
-    """The merge patch that takes our marks off: our entries of the field, and those of `annotations` that are there. None
-    when there is nothing of ours."""
+    """The merge patch that removes our marks: our entries of the field, and those of `annotations` that are there. None if
+    nothing is ours."""
     metadata = msgspec.json.decode(body)["metadata"]
     ours = [key for key in annotations if key in (metadata.get("annotations") or {})]
     owning = any(
@@ -74,14 +74,14 @@ def _without(metadata: dict[str, Any], concerned: Callable[[dict[str, Any]], boo
             del entry["fieldsV1"][_SPEC]
         if entry["fieldsV1"]:
             entries.append(entry)
-    # An empty list would mean "forget all owners", and the next apply would meet an invented owner of everything.
+    # An empty list would mean "forget all owners". The next apply would then conflict with an invented owner of everything.
     if not entries:
         entries = [{**there[0], "fieldsV1": {_SPEC: {}}}]
     return {"resourceVersion": metadata["resourceVersion"], "managedFields": entries}
 
 
 def _undeclared(manifest: str | None) -> str | None:
-    """The last-applied manifest without `spec.replicas`; None when it declares none or cannot be read."""
+    """The last-applied manifest without `spec.replicas`; None if it declares none or cannot be read."""
     if manifest is None:
         return None
     try:
@@ -96,16 +96,16 @@ def _undeclared(manifest: str | None) -> str | None:
 
 
 def judged_now(facts: TargetFacts) -> Judgement:
-    """The state of the target under the widest terms: Ours, or Adoptable where some policy might take it over."""
+    """The state of the target under the widest terms: Ours, or Adoptable if some policy might take it over."""
     managers = tuple(sorted({owner.manager for owner in facts.owner.owners} | {"kubectl"}))
     return judge(facts, Terms(adopt_from=managers, human_hold_seconds=0, now_seconds=1 << 40, first_seen_seconds=0))
 
 
 def moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:
-    """Stale when replicas are not those that were judged.
+    """Stale if replicas differ from the judged ones.
 
-    A resourceVersion that moved for another reason is no obstacle: status is written to a busy target several times a second.
-    What was read just now is judged, and the write goes under its resourceVersion.
+    A resourceVersion that moved for another reason does not matter: a busy target's status is written several times a second.
+    The latest read is judged, and the write has its resourceVersion.
     """
     if (facts.replicas or 0) == bound.replicas:
         return None
@@ -114,7 +114,7 @@ def moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:
 
 
 def not_ours(facts: TargetFacts) -> WriteResult | None:
-    """Why replicas may not be written, with the evidence; None when they are ours. Conflict names another manager."""
+    """Why replicas may not be written, with the evidence; None if they are ours. Conflict names another manager."""
     if _held(facts):
         message = f"{facts.ref} is held: {facts.owner.hold} (annotation reconciler.dev/hold)"
         return WriteResult(code=WriteCode.REFUSED, message=message)
@@ -129,12 +129,12 @@ def not_ours(facts: TargetFacts) -> WriteResult | None:
 
 
 def objection(facts: TargetFacts, bound: Bound) -> WriteResult | None:
-    """Why replicas may not be written under `bound`; None when they may."""
+    """Why replicas may not be written under `bound`; None if they may."""
     return moved(facts, bound) or not_ours(facts) or _evidence_moved(facts, bound)
 
 
 def objection_to_adopt(facts: TargetFacts, bound: Bound) -> WriteResult | None:
-    """Why the field may not be taken over under `bound`; None when it may."""
+    """Why the field may not be taken over under `bound`; None if it may."""
     stale = moved(facts, bound)
     if stale is not None:
         return stale
@@ -144,7 +144,7 @@ def objection_to_adopt(facts: TargetFacts, bound: Bound) -> WriteResult | None:
 
 
 def _held(facts: TargetFacts) -> bool:
-    """Whether the annotation holds at this moment: what names its end is over then, though nobody has taken it off."""
+    """Whether the annotation holds now. A hold whose end has passed is over, even if nobody has removed it."""
     mark = read_hold(facts.owner.hold)
     return mark is not None and mark.holds(int(time.time()))
 
@@ -152,10 +152,10 @@ def _held(facts: TargetFacts) -> bool:
 def _evidence_moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:
     if judged_now(facts).digest == bound.owner_digest:
         return None
-    message = f"who owns the replicas of {facts.ref} is not as it was judged"
+    message = f"the owner of the replicas of {facts.ref} has changed since the decision"
     return WriteResult(code=WriteCode.STALE, message=message)
 
 
 def held_by_others(facts: TargetFacts) -> bool:
-    """Whether a manager other than us, or an Update of our own, stands on `spec.replicas`: our next apply would meet it."""
+    """Whether a manager other than us, or an Update of our own, owns `spec.replicas`: our next apply would conflict with it."""
     return any(owner.manager != OUR_MANAGER or owner.operation != "Apply" for owner in facts.owner.owners)

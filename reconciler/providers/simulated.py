@@ -11,8 +11,8 @@ from reconciler.simulation.embedded.writes import SimulatedWrites, Written
 
 
 class SimulatedPort:
-    """A `ClusterPort` over a `SimulatedCluster`. The clock stands still while the loop thinks. `outage` makes the view
-    unavailable with that message."""
+    """A `ClusterPort` over a `SimulatedCluster`. The clock stops while the loop decides. `outage` makes the view unavailable,
+    with that message."""
 
     def __init__(self, cluster: SimulatedCluster, owner: str = "simulation") -> None:
         self._cluster = cluster
@@ -34,27 +34,27 @@ class SimulatedPort:
         return _result(self._writes.resize(target, replicas, bound))
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
-        """The field becomes ours with its value."""
+        """Make the field ours with its value."""
         return _result(self._writes.adopt(target, replicas, bound))
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
-        """Our marks go."""
+        """Remove our marks."""
         return _result(self._writes.release(target, bound))
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
-        """The machines go and replicas follow, in one step."""
+        """Delete the machines and lower replicas, in one step."""
         return _result(self._writes.cancel(target, machines, replicas, bound))
 
     def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
-        """The drains begin; they go on while virtual time passes."""
+        """Begin the drains; they go on while virtual time passes."""
         return tuple(_result(self._writes.remove_node(one.target, one.node, one.bound)) for one in removals)
 
     def call_off(self, target: TargetRef, node: str, why: str) -> None:
-        """The drain ends at once."""
+        """End the drain at once."""
         self._writes.call_off(target, node, why)
 
     def continue_removals(self) -> tuple[RemovalProgress, ...]:
-        """Evictions go on by themselves here; what is empty now is handed on, and this tells how far the rest is."""
+        """Report how far each removal is, and hand on empty nodes. Evictions go on by themselves here."""
         self._writes.finish_empty()
         ended = tuple(
             RemovalProgress(

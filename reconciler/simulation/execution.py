@@ -10,7 +10,7 @@ from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites, Written
 
-# The World as a decision sees it when leaving takes no time: nodes that share a disruption budget go one after the other.
+# The World for a decision if leaving takes no time: nodes that share a disruption budget go one after the other.
 
 _ANY_NUMBER = 1_000_000
 
@@ -18,8 +18,8 @@ _ANY_NUMBER = 1_000_000
 def one_by_one(world: World) -> World:
     """Disruption budgets that allow anything allow any number.
 
-    A budget that lets one pod go at a time lets ten go one after the other, on one node or on ten, since evicted pods come back
-    healthy in between; judged all at once they would take ten plans.
+    A budget that lets one pod go at a time lets ten go one after the other, on one node or on ten. Evicted pods become healthy in
+    between. Judged all at once, they would take ten plans.
     """
     return msgspec.structs.replace(
         world,
@@ -33,8 +33,8 @@ def one_by_one(world: World) -> World:
 
 
 def execute(plan: Plan, cluster: SimulatedCluster, writes: SimulatedWrites) -> tuple[Outcome, ...]:
-    """Do the actions in order, whatever the policy's mode, but those that a turn leaves to the next one; what became of each, and
-    of removals that ended since."""
+    """Do the actions in order, whatever the policy's mode, except those that an iteration leaves to the next one. Returns the
+    outcome of each, and of removals that ended since."""
     refs = {str(ref): ref for ref in cluster.objects.targets}
     outcomes, turn = list[Outcome](), OneWrite()
     for action in plan.actions:
@@ -67,7 +67,7 @@ def execute(plan: Plan, cluster: SimulatedCluster, writes: SimulatedWrites) -> t
 def _do(action: Action, refs: dict[str, TargetRef], cluster: SimulatedCluster, writes: SimulatedWrites) -> Written:
     ref = refs.get(action.target)
     if ref is None:
-        return Written(code="NotFound", message=f"{action.target} is not there")
+        return Written(code="NotFound", message=f"{action.target} does not exist")
     match action.kind:
         case ActionKind.RESIZE:
             return writes.resize(ref, action.to, _now(cluster.objects.targets[ref], action.bound))
@@ -78,7 +78,7 @@ def _do(action: Action, refs: dict[str, TargetRef], cluster: SimulatedCluster, w
         case ActionKind.CANCEL:
             return writes.cancel(ref, action.machines, action.to, _now(cluster.objects.targets[ref], action.bound))
         case ActionKind.REPLACE:
-            # The nodes that it names are drained by later plans, when the new one is there.
+            # Later plans drain the named nodes, once the new one is there.
             return writes.resize(ref, action.to, _now(cluster.objects.targets[ref], action.bound))
         case ActionKind.REMOVE_NODE:
             return _remove(action, ref, cluster, writes)

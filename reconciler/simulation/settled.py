@@ -1,4 +1,4 @@
-"""The settled column: where the loop would come to rest if demand stayed as it is and nothing took time."""
+"""The settled column: the steady state of the loop if demand stayed as it is and nothing took time."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -35,8 +35,8 @@ STEP_SECONDS = 10
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """`plan` is the last one that was made, at `now_seconds` on `world`, and `memory` what it remembers; `loops` counts plans.
-    `evicted` has the key of a pod for every eviction so far, `joined` how many nodes joined, by group name. `waiting` are keys of
-    pods that have no node. `rests`: further plans would read the same and be as empty."""
+    `evicted` has the key of a pod for every eviction so far, `joined` the number of joined nodes by group name. `waiting` are
+    keys of pods without a node. `rests`: further plans would read the same and be as empty."""
 
     world: World
     memory: Memory
@@ -49,12 +49,12 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     rests: bool = False
 
 
-# From decision to decision by what each foresees, as far as that tells everything.
+# From decision to decision by what each foresees, if that tells everything.
 
 
 def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Work, work_budget: int) -> Standing:
-    """Carry out what the last decision foresees, decide anew, and so on until nothing is foreseen and no timer runs (then it
-    `rests`), something else happens, or `work` runs out. After a step time goes on to where no timer runs that it started."""
+    """Carry out what the last decision foresees, decide again, and so on. It ends if nothing is foreseen and no timer runs (then
+    it `rests`), if something else happens, or if `work` runs out. After a step, time moves until none of its timers runs."""
     if not is_plain(at.world):
         return at
     while foreseen is not None and at.loops < MAX_LOOPS:
@@ -117,19 +117,20 @@ def _gives_way(world: World) -> bool:
     return any(priorities[shape] > lowest for shape in waiting)
 
 
-# The look ahead on an embedded cluster, where machines, drains, evictions and the scheduler are played.
+# The look ahead on an embedded cluster, which plays machines, drains, evictions and the scheduler.
 
 EMPTY_PLANS = 3
 
 
 def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Standing:
-    """Carry the plan out on an embedded cluster, decide again, and so on, until it rests or 60 plans were made.
+    """Carry the plan out on an embedded cluster and decide again, until the steady state or 60 plans.
 
-    Machines join and pods end at once, evicted pods with an owner come back pending and healthy and go where kube-scheduler would
-    bind them, budgets of pods are recomputed. After an empty plan time jumps to the next timer (a node becomes removable, a
-    back-off or a cool-down ends); an empty plan with no timer running and nothing under way is the rest: further plans would read
-    the same and be as empty, so they are not computed. While a drain is still under way without progress, three empty plans end
-    the waiting.
+    Machines join and pods end at once. Evicted pods with an owner return pending and healthy, and go where kube-scheduler would
+    bind them. Budgets of pods are recomputed. After an empty plan, time jumps to the next timer (a node becomes removable, a
+    back-off or a cool-down ends).
+
+    An empty plan with no timer running and nothing under way is the steady state. Further plans would read the same and be as
+    empty, so they are not computed. While a drain is under way without progress, three empty plans end the waiting.
     """
     cluster = SimulatedCluster(at.world, policy, at.now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
     _finish_starting(cluster, at.world, policy, at.now_seconds)
@@ -201,13 +202,13 @@ def _ended(at: Standing, plan: Plan, cluster: SimulatedCluster, loops: int) -> S
 
 DECISIONS_WORTH = 10
 MOST_PLAYED = 10_000
-"""Pods. Playing so many takes about a second. Measured on clusters of 300 to 500 nodes, the two ways end a few nodes in a hundred
-apart; on small ones with many rules, where kube-scheduler's choices count for more, by up to a third."""
+"""Pods. Playing this many takes about a second. Measured on clusters of 300 to 500 nodes, the two ways differ by a few nodes in a
+hundred. On small clusters with many rules, kube-scheduler's choices count for more, and they differ by up to a third."""
 _ANY_NUMBER = 1_000_000
 
 
 class Rest(msgspec.Struct, frozen=True):
-    """A plan with its settled columns, what happens to nodes and pods on the way there, and the cluster at rest."""
+    """A plan with its settled columns, what happens to nodes and pods on the way there, and the cluster in steady state."""
 
     plan: Plan
     impact: Impact
@@ -228,22 +229,22 @@ def come_to_rest(
     work_budget: int = DEFAULT_WORK_BUDGET,
     decision: Decision | None = None,
 ) -> Rest:
-    """`plan` with `settled` of every group, `settled_per_hour` and `settled_loops` (and the digest of that) filled in.
+    """`plan` with `settled` of every group, `settled_per_hour` and `settled_loops` (and its digest) filled in.
 
-    `memory` is what `decide` was given or what it returned beside `plan`; what the plan itself says of timers counts. `decision`
-    is what `decide_ahead` returned with the plan; without it the plan is made once more.
+    `memory` is what `decide` was given or what it returned with `plan`; the timers in the plan itself count. `decision` is what
+    `decide_ahead` returned with the plan. Without it, the plan is made once more.
 
-    A cluster of at most `MOST_PLAYED` pods is played on an embedded one (see `play`). In a larger one what a decision foresees
-    comes true, the next decision is made of that, and so on (see `follow`): pods go where the decision found room for them, all
-    at once, where kube-scheduler may choose other nodes. As soon as a decision foresees more than that nodes join and leave and
-    that pods move, the rest is played there, too.
+    A cluster of at most `MOST_PLAYED` pods is played on an embedded one (see `play`). In a larger one, what a decision foresees
+    comes true, the next decision follows from that, and so on (see `follow`). Pods go where the decision found room for them, all
+    at once; kube-scheduler may choose other nodes. If a decision foresees more than joining and leaving nodes and moving pods,
+    the rest is played as well.
 
-    How many nodes may leave or join at the same time says nothing about where it ends when leaving takes no time; such
-    bounds are lifted, except those of zero, and nodes that share a disruption budget leave in one plan, one after the
-    other. `mode: Observe` is ignored: this shows what would come. Groups that are held stay as they are.
+    If leaving takes no time, the number of nodes that may leave or join at once does not change the result. Such bounds are
+    lifted, except those of zero. Nodes that share a disruption budget leave in one plan, one after the other. `mode: Observe` is
+    ignored: this shows what would come. Held groups stay as they are.
 
-    Each decision has `work_budget` steps and all of them together ten times as many; nodes and pods that are simulated count,
-    too. Where these run out it ends there, and the plan says so.
+    Each decision has `work_budget` steps, and all of them together have ten times as many. Simulated nodes and pods count, too.
+    If the steps run out, it ends there, and the plan says so.
     """
     hasty = msgspec.structs.replace(policy, policy=_unpaced(policy.policy))
     work = Work(DECISIONS_WORTH * work_budget)
@@ -281,7 +282,7 @@ def _lifted(budget: Budget) -> Budget:
 
 
 def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
-    """Whether the memory is one that was returned beside the plan, where that makes a difference."""
+    """Whether the memory was returned with the plan, if that makes a difference."""
     if any(action.kind is ActionKind.REPLACE for action in plan.actions) and not memory.replacements:
         return False
     for_headroom = any(reason.code == Headroom.code for line in plan.groups for reason in line.reasons)
@@ -321,7 +322,7 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
     cost = msgspec.structs.replace(plan.cost, settled_per_hour=_price(groups))
     problems = plan.problems
     if work.exhausted:
-        message = f"the settled columns end after {at.loops} of the plans that lead there: {work.budget} steps ran out"
+        message = f"the settled columns end after {at.loops} plans, before the steady state: {work.budget} steps ran out"
         problems = tuple(sorted({*problems, PlanProblem(code="SettlingCutShort", message=message)}))
     told = summary(groups, plan.actions, plan.pods, cost, problems)
     return with_digest(

@@ -1,4 +1,4 @@
-"""What a decision foresees, carried out at once on whole columns of a World. No object a pod is made."""
+"""What a decision foresees, carried out at once on whole columns of a World, without an object per pod."""
 
 from array import array
 from bisect import bisect_left
@@ -27,8 +27,8 @@ from reconciler.simulation.embedded.field_owner import OUR_MANAGER, applied, con
 
 
 class Moves(msgspec.Struct, frozen=True):
-    """`nodes`: where the pods of `rows` go, one for each (new ones behind those of the World); `evicted` are those of them that
-    ran, `gone` rows of pods that end with their node."""
+    """`nodes`: where the pods of `rows` go, one for each (new ones follow those of the World). `evicted` are those of them that
+    ran. `gone` are rows of pods that end with their node."""
 
     rows: "array[int]"
     nodes: "array[int]"
@@ -59,8 +59,8 @@ class Moves(msgspec.Struct, frozen=True):
 
 
 def _seats(world: World, foreseen: Foreseen, leaving: bytearray, starts: "array[int]", found: "array[int]") -> int:
-    """Write the nodes that pods go to, once for each pod and shape by shape, and where each shape starts; DaemonSet pods of new
-    nodes are none of them. How many there are; below zero where a node that stays loses pods."""
+    """Write the nodes that pods go to, once for each pod and shape by shape, and where each shape starts. DaemonSet pods of new
+    nodes do not count. Returns their number; it is negative if a node that stays loses pods."""
     daemons = [(new.index, shape) for group in foreseen.groups for new in group.joining for shape in new.daemons]
     nodes = foreseen.nodes + array("i", [node for node, _ in daemons])
     shapes = foreseen.shapes + array("i", [shape for _, shape in daemons])
@@ -96,8 +96,8 @@ def _taken(column: "array[int]", order: "array[int]") -> "array[int]":
 
 
 class Nodes:
-    """The nodes after it with the machines behind them. `moved`: by the index that a node had (new ones behind those of the
-    World) the one that it has (-1: gone), with -1 behind the last."""
+    """The nodes after the step, with their machines. `moved` maps a node's earlier index to its new one (-1: gone), with -1 at
+    the end. New nodes follow those of the World."""
 
     def __init__(self, world: World, foreseen: Foreseen, now_seconds: int) -> None:
         self.shapes: list[NodeShape] = [*world.node_shapes]
@@ -275,8 +275,8 @@ def is_plain(world: World) -> bool:
 
 
 def step(world: World, foreseen: Foreseen, memory: Memory, now_seconds: int) -> Step | None:
-    """Everything at once, at `now_seconds`. None where more would happen than that: a write would be refused, a pod takes volumes
-    or devices along, nobody makes it again, or two disruption budgets keep it."""
+    """Everything at once, at `now_seconds`. None if more would happen. Then a write would be refused, nobody recreates a pod, a
+    pod takes volumes or devices along, or two disruption budgets keep it."""
     targets = _written(world, foreseen, now_seconds)
     moves = Moves.of(world, foreseen)
     budgets = None if moves is None else _budgets(world, moves)

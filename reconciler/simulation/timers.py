@@ -24,8 +24,8 @@ def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, afte
 
 
 def gathered_seconds(plan: Plan, first_seconds: int, within_seconds: int) -> int:
-    """The last instant at which a node becomes removable, no later than so many seconds after the first one's: pods of one
-    Deployment end over some seconds, and their nodes can go in one write. Where no node becomes removable then: that instant."""
+    """The last instant at which a node becomes removable, within `within_seconds` of the first one. Pods of one Deployment end
+    over some seconds, and their nodes can go in one write. If no node becomes removable then, the first instant."""
     removable = _removable(plan)
     if first_seconds not in removable:
         return first_seconds

@@ -77,7 +77,7 @@ def test_files_that_size_nothing_are_refused(tmp_path: Path) -> None:
     """What a repository or a cluster will say is not known when the process begins: there it does begin."""
     file = tmp_path / "policy.yaml"
     file.write_text(CLUSTER_API)
-    with pytest.raises(InputError, match="keeps nothing whose replicas could be changed"):
+    with pytest.raises(InputError, match="has nothing whose replicas could be changed"):
         check_sized(connections(), file)
     check_sized(connections(), None)
     check_sized(connections(cluster_api()), file)

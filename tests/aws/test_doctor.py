@@ -34,7 +34,7 @@ def found(aws: Scripted, policy: str = POLICY) -> list[Check]:
 
 
 def passed(where: str, count: int) -> Check:
-    return Check(code="AWS", state=State.PASS, message=f"{where}: {count} Auto Scaling groups are read")
+    return Check(code="AWS", state=State.PASS, message=f"{where}: Auto Scaling groups read: {count}")
 
 
 def allowed(where: str = REGION) -> list[Check]:
@@ -45,8 +45,8 @@ def nothing(where: str = REGION) -> Check:
     return Check(
         code="AWS",
         state=State.WARN,
-        message=f"{where}: no Auto Scaling group has the tags of spec.discovery, so that nothing is sized there",
-        advice="see the region, the account that the credentials are of, and the tags (`aws autoscaling describe-tags`)",
+        message=f"{where}: no Auto Scaling group has the tags of spec.discovery, so nothing is sized there",
+        advice="check the region, the account of the credentials, and the tags (`aws autoscaling describe-tags`)",
     )
 
 
@@ -75,8 +75,8 @@ def test_a_group_that_is_not_there() -> None:
         Check(
             code="AWS",
             state=State.FAIL,
-            message=f"{REGION} as {ROLE}: there is no Auto Scaling group special",
-            advice="see spec.target.aws of its NodeGroup: name, region and account (roleARN)",
+            message=f"{REGION} as {ROLE}: cannot find Auto Scaling group special",
+            advice="check spec.target.aws of its NodeGroup: name, region and account (roleARN)",
         ),
     ]
 
@@ -91,9 +91,9 @@ def test_a_group_that_is_not_there() -> None:
         ),
         (
             AwsError("ExpiredToken", "The security token included in the request is expired"),
-            "renew the credentials, or see whose they are: `aws sts get-caller-identity`",
+            "renew the credentials, or check whose they are: `aws sts get-caller-identity`",
         ),
-        (AwsError("Unreachable", "timed out"), "see the region, the network and the state of AWS"),
+        (AwsError("Unreachable", "timed out"), "check the region, the network and the state of AWS"),
     ],
 )
 def test_groups_that_cannot_be_read(error: AwsError, advice: str) -> None:
@@ -153,8 +153,8 @@ def test_discovery_tags_belong_together(tags: tuple[str, ...], *, half: bool) ->
     told = Check(
         code="AWS",
         state=State.WARN,
-        message=f"{REGION}: workers carries one of the two discovery tags of the Cluster Autoscaler",
-        advice=f"{ENABLED} and k8s.io/cluster-autoscaler/<cluster name> belong together",
+        message=f"{REGION}: workers has only one of the two discovery tags of the Cluster Autoscaler",
+        advice=f"set both {ENABLED} and k8s.io/cluster-autoscaler/<cluster name>",
     )
     assert found(aws) == [*allowed(), passed(REGION, 1), *([told] if half else [])]
 

@@ -29,12 +29,12 @@ NOTHING: Object = {"ScalingPolicies": [], "ScheduledUpdateGroupActions": []}
 @pytest.mark.parametrize(
     ("item", "documents", "evidence"),
     [
-        ({"DesiredCapacityType": "vcpu"}, {}, "DesiredCapacityType vcpu: desired capacity is no number of nodes"),
+        ({"DesiredCapacityType": "vcpu"}, {}, "DesiredCapacityType vcpu: desired capacity does not count nodes"),
         ({"DesiredCapacityType": ""}, {}, ""),
         ({"Operator": {"Principal": ""}}, {}, ""),
         ({"Instances": [instance(WeightedCapacity="2"), instance(name="i-2")]}, {}, "weighted capacity (1, 2)"),
         ({"Instances": [instance(WeightedCapacity="1")]}, {}, ""),
-        (mixed({"InstanceType": "m5.large", "WeightedCapacity": "3"}), {}, "weighted capacity (3): desired capacity is no"),
+        (mixed({"InstanceType": "m5.large", "WeightedCapacity": "3"}), {}, "weighted capacity (3): desired capacity does not"),
         (
             {},
             {"ScalingPolicies": [{"AutoScalingGroupName": "workers", "PolicyName": "p"}]},
@@ -44,7 +44,7 @@ NOTHING: Object = {"ScalingPolicies": [], "ScheduledUpdateGroupActions": []}
             {},
             {"ScalingPolicies": [{"AutoScalingGroupName": "workers", "PolicyName": "p", "PolicyType": "T", "Enabled": True,
                                   "TargetTrackingConfiguration": {"DisableScaleIn": True}}]},
-            "scaling policy p (T, outwards only) sets the desired capacity",
+            "scaling policy p (T, scale out only) sets the desired capacity",
         ),
         (
             {},
@@ -101,11 +101,11 @@ def test_all_who_size_it() -> None:
     [
         ({"AvailabilityZones": [A, B]}, {}, {}, "it spans 2 zones and AZRebalance runs: AWS ends instances to even them out"),
         ({"AvailabilityZones": None}, {}, {}, ""),
-        ({"MaxInstanceLifetime": 604_800}, {}, {}, "instances are replaced after 7 days, and nobody drains their nodes"),
+        ({"MaxInstanceLifetime": 604_800}, {}, {}, "AWS replaces instances after 7 days, and nobody drains their nodes"),
         ({"MaxInstanceLifetime": 0}, {}, {}, ""),
         ({"CapacityRebalance": False}, {}, {}, ""),
-        ({}, {"a": "made by OpenTofu", "terraform-x": "y"}, {}, "Terraform seems to keep it (tag a): an apply sets"),
-        ({}, {"terraform-x": "y"}, {}, "Terraform seems to keep it (tag terraform-x)"),
+        ({}, {"a": "made by OpenTofu", "terraform-x": "y"}, {}, "Terraform seems to manage it (tag a): an apply resets"),
+        ({}, {"terraform-x": "y"}, {}, "Terraform seems to manage it (tag terraform-x)"),
         ({}, {"aws:cloudformation:stack-name": ""}, {}, ""),
         ({"DesiredCapacity": 5}, {"reconciler.dev/desired": "4.1"}, {}, "its desired capacity is 5, and the last"),
         ({"DesiredCapacity": 5}, {"reconciler.dev/desired": "5.1"}, {}, ""),
@@ -116,7 +116,7 @@ def test_all_who_size_it() -> None:
         ({}, {}, {"ScheduledUpdateGroupActions": [{"AutoScalingGroupName": "workers", "ScheduledActionName": "s"}]}, ""),
         ({}, {}, {"nodegroup": {**MANAGED, "health": {}}}, ""),
         ({}, {}, {"nodegroup": {**MANAGED, "health": {"issues": [{"code": "C", "message": "m"}]}}},
-         "EKS says of managed node group ng: C: m"),
+         "EKS reports for node group ng: C: m"),
     ],
 )  # fmt: skip
 def test_what_its_people_should_know(item: Object, tags: dict[str, str], documents: dict[str, Any], message: str) -> None:
@@ -135,7 +135,7 @@ def test_writers_that_were_not_captured() -> None:
         (SIZERS, "InstanceRefresh and ScalingPolicy and ScheduledAction were not captured"),
     ):
         found = without(group(), missing)
-        assert found.unseen.startswith(f"{told}, so nobody can tell whether AWS sizes it by itself: put the output of")
+        assert found.unseen.startswith(f"{told}, so it is unknown whether AWS sizes the group by itself: put the output of")
         ownership = judge(found, Terms(now_seconds=1, first_seen_seconds=0)).ownership
         assert (ownership.state, ownership.evidence) == (OwnerState.UNKNOWN, (found.unseen,))
 
@@ -155,7 +155,7 @@ def test_a_group_as_a_target() -> None:
     assert (found.replicas, found.min_size, found.max_size, found.uid) == (3, 1, 7, arn("workers"))
     assert found.size_origin == "MinSize and MaxSize of the Auto Scaling group"
     assert (found.annotations, dict(found.labels)["team"]) == ((("reconciler.dev/policy", "prod"),), "a")
-    assert found.unrecorded_owner == "an Auto Scaling group records nobody as the owner of its desired capacity"
+    assert found.unrecorded_owner == "an Auto Scaling group does not record who owns its desired capacity"
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_notices_by_their_taints() -> None:
 TERMINATING = "Terminating EC2 instance: i-1"
 
 
-GOES = "nothing: its pods are placed elsewhere, and its successor is waited for"
-MAY_GO = "nothing, where something drains the node in time; the group is not shrunk for it"
+GOES = "nothing: the loop places its pods elsewhere and waits for its successor"
+MAY_GO = "nothing, if something drains the node in time; the loop does not shrink the group for it"
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,7 @@ def test_whoever_calls_needs_the_rights(service: Service, text: str, left_out: s
     result = set_hold(_NO_SERVER, (), policy_set(POLICY), "spot", there, text)
     assert (result.state, group.tags) == (HoldState.FAILED, before)
     assert "is not authorized to perform" in result.message
-    assert result.message.endswith(
-        f"with the rights of whoever calls: allow autoscaling:{left_out}, or hold it in the policy (spec.hold)"
-    )
+    assert result.message.endswith(f"with your own rights: allow autoscaling:{left_out}, or hold it in the policy (spec.hold)")
     service.account.policies["AKIATEST"][0]["Action"] = sorted(f"autoscaling:{action}" for action in needed)
     assert set_hold(_NO_SERVER, (), policy_set(POLICY), "spot", there, text).state in (HoldState.HELD, HoldState.RELEASED)
 
@@ -151,7 +149,7 @@ def test_refused_by_aws(service: Service) -> None:
     there = facts(service, group)
     service.account.groups.clear()
     gone = set_hold(_NO_SERVER, (), policy_set(POLICY), "spot", there, "x")
-    assert (gone.state, "is not there" in gone.message) == (HoldState.FAILED, True)
+    assert (gone.state, "does not exist" in gone.message) == (HoldState.FAILED, True)
 
 
 def test_asked_as_the_role_of_its_node_group(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,8 @@ def weighted(weight: str) -> Object:
 @pytest.mark.parametrize(
     ("rest", "documents", "by", "words"),
     [
-        ({"Operator": {"Principal": "eks.amazonaws.com"}}, {}, "eks.amazonaws.com", "refuses others' writes"),
-        ({"DesiredCapacityType": "vcpu"}, {}, "its unit", "no number of nodes"),
+        ({"Operator": {"Principal": "eks.amazonaws.com"}}, {}, "eks.amazonaws.com", "refuses writes by others"),
+        ({"DesiredCapacityType": "vcpu"}, {}, "its unit", "does not count nodes"),
         (weighted("4"), {}, "its weights", "weighted capacity (4)"),
         ({}, {"ScalingPolicies": [POLICY]}, "scaling policy cpu", "TargetTrackingScaling"),
         (

@@ -116,7 +116,7 @@ def test_attribute_based_requirements() -> None:
         LaunchTemplateVersions=[template_version({})],
     )
     assert names.template.capacity is None
-    assert "no known instance type fulfils" in names.problems[0]
+    assert "no known instance type fulfills" in names.problems[0]
 
 
 def test_requirements_with_accelerators() -> None:

@@ -194,12 +194,17 @@ def test_how_many_are_on_demand_beside_spot(distribution: Object, base: int) -> 
 @pytest.mark.parametrize(
     ("item", "documents", "kinds", "problem"),
     [
-        (group(LaunchTemplate=PICK), {}, 0, "its launch template was not captured: what a new node offers is not known from it"),
+        (
+            group(LaunchTemplate=PICK),
+            {},
+            0,
+            "its launch template was not captured, so the capacity of a new node is unknown from it",
+        ),
         (
             group(LaunchConfigurationName="old"),
             {},
             0,
-            "its launch configuration was not captured: what a new node offers is not known from it",
+            "its launch configuration was not captured, so the capacity of a new node is unknown from it",
         ),
         (group(LaunchTemplate=PICK, Instances=[instance()]), {}, 0, ""),
         (group(), {}, 0, ""),
@@ -213,7 +218,7 @@ def test_how_many_are_on_demand_beside_spot(distribution: Object, base: int) -> 
             group(LaunchTemplate=PICK),
             versions({"InstanceRequirements": {"VCpuCount": {"Min": 9000}}}),
             0,
-            "no known instance type fulfils the InstanceRequirements of the group",
+            "no known instance type fulfills the InstanceRequirements of the group",
         ),
         (group(LaunchTemplate={"LaunchTemplateName": "name-of-lt-1"}), versions({"InstanceType": "m5.large"}), 1, ""),
         (group(LaunchTemplate={"LaunchTemplateName": "other"}), versions({"InstanceType": "m5.large"}), 0, "its launch template"),

@@ -81,7 +81,7 @@ def test_what_an_answer_means(error: AwsError, write: WriteCode, not_read: Write
 def test_the_words_of_an_answer() -> None:
     """AWS's own; the code where it has none; what to do about a right that is missing."""
     assert failed(AwsError("Code", ""), "x").message == "x: Code"
-    assert failed(DENIED, "x").message == "x: not authorized (`reconciler doctor` says what is missing)"
+    assert failed(DENIED, "x").message == "x: not authorized (`reconciler doctor` shows what is missing)"
     assert unread(THROTTLED, "x").message == "x could not be read: Throttling: Rate exceeded"
 
 
@@ -142,7 +142,7 @@ def test_words_of_a_hold(length: int, *, taken: bool) -> None:
         assert set_hold(aws, REF, "x" * length) == ""
         assert [action for action, _ in wrote(aws)] == [TAG]
     else:
-        with pytest.raises(CloudError, match="a tag holds 256 characters, and these words with the end of the hold are 257"):
+        with pytest.raises(CloudError, match="a tag has at most 256 characters; this reason with the end of the hold has 257"):
             set_hold(aws, REF, "x" * length)
         assert aws.asked == []
 
@@ -183,7 +183,7 @@ def test_a_hold_that_is_refused(action: str, text: str, error: AwsError, way: st
     with pytest.raises(CloudError) as raised:
         set_hold(aws, REF, text)
     assert (f"allow {way}, or hold it in the policy" in str(raised.value)) is bool(way)
-    with pytest.raises(CloudError, match="is not there"):
+    with pytest.raises(CloudError, match="does not exist"):
         set_hold(Scripted(), REF, "a")
 
 
@@ -217,7 +217,7 @@ def given_up(code: WriteCode, message: str, *, reopen: bool = True) -> TargetRem
     return TargetRemoval(state=RemovalState.FAILED, code=code, message=message, reopen=reopen)
 
 
-UNSEEN = "instance i-1 was asked to go and is not seen going yet"
+UNSEEN = "instance i-1 was asked to end, but no read shows it ending yet"
 
 
 def test_an_instance_ends_and_the_size_falls_with_it() -> None:
@@ -236,7 +236,7 @@ def test_an_instance_ends_and_the_size_falls_with_it() -> None:
         (NO_INSTANCE, waits(WriteCode.UNAVAILABLE, UNSEEN)),
         (
             DENIED,
-            given_up(WriteCode.DENIED, f"{NAME}, instance i-1: not authorized (`reconciler doctor` says what is missing)"),
+            given_up(WriteCode.DENIED, f"{NAME}, instance i-1: not authorized (`reconciler doctor` shows what is missing)"),
         ),
     ],
 )
@@ -434,7 +434,7 @@ def test_what_is_there_when_it_is_lowered(now: Object, number: int, code: str, a
     result = cancelled(aws, desired(5, "InService"), (), number)
     assert (result.code, [action for action, _ in wrote(aws)]) == (code, actions)
     if code == WriteCode.STALE:
-        assert result.message == f"{NAME} has 4 instances by now: at desired capacity 3 a running one would go"
+        assert result.message == f"{NAME} now has 4 instances: desired capacity 3 would end a running one"
 
 
 @pytest.mark.parametrize(("protected", "code"), [((True, False), WriteCode.REFUSED), ((True, True), ""), ((False, False), "")])

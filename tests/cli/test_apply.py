@@ -234,7 +234,7 @@ def test_a_trailer_that_cannot_be_read(removal: Removal):
 def test_no_such_commit(removal: Removal):
     """The commit of the approval must be there."""
     result = removal.apply("--require-plan", 0, "--approved-by", "nowhere", "--any-author")
-    assert "there is no commit 'nowhere' here" in str(result.exception)
+    assert "unknown commit 'nowhere'" in str(result.exception)
 
 
 def test_a_saved_plan_carries_its_policy(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -84,7 +84,7 @@ def test_a_deployment_is_read_and_every_setting_is_accounted_for(tmp_path: Path)
     documents, said = imported(tmp_path, manifest)
     assert documents[0]["spec"]["limits"] == [{"name": "cluster", "min": {"cpu": 8}, "max": {"cpu": 64}}]
     assert "--scan-interval=30s: run --period" in said
-    assert "0.555 is no whole percent" in said
+    assert "0.555 is not a whole percent" in said
     assert "--no-such-flag=1: it is unknown" in said
     assert "scan-interval=1s" not in said
 
@@ -312,7 +312,7 @@ def test_what_says_how_it_is_deployed_is_named(tmp_path: Path) -> None:
     """Nothing of the values is dropped without a word."""
     file = tmp_path / "values.yaml"
     file.write_text(HELM_AWS)
-    assert "is deployed, not what it decides: rbac." in run("import", file).stdout
+    assert "deployment, not about its decisions: rbac." in run("import", file).stdout
 
 
 @pytest.mark.parametrize("text", ["nothing here\n", "scale-up-things: no-flag --not-a-flag=1\n", "-h\n", "key: value\n"])
@@ -345,4 +345,4 @@ spec:
 def test_priorities_are_asked_for(tmp_path: Path) -> None:
     """The expander alone does not say them."""
     _, said = imported(tmp_path, "--expander=priority\n")
-    assert "name the file of ConfigMap cluster-autoscaler-priority-expander too" in said
+    assert "also name the file of ConfigMap cluster-autoscaler-priority-expander" in said

@@ -71,5 +71,5 @@ def test_a_priority_that_is_no_number(priority: str) -> None:
     with pytest.raises(ImportedFileError, match=r"data\.priorities"):
         _found(text.encode())
     values = json.dumps({"expanderPriorities": {priority: [".*"]}, "cloudProvider": "aws"})
-    with pytest.raises(ImportedFileError, match="is no whole number"):
+    with pytest.raises(ImportedFileError, match="is not a whole number"):
         _found(values.encode())

@@ -143,7 +143,7 @@ def test_budgets_of_several_pools_are_told_apart(tmp_path: Path) -> None:
     done = run("import", written(tmp_path, *pools))
     assert next(yaml.safe_load_all(done.stdout))["spec"]["budgets"] == [{"nodes": 0}, {"nodes": "10%"}]
     assert "A budget here counts the nodes of all groups." in done.stdout
-    why = "it is written for all groups, since there are budgets of NodePool c, NodePool b, NodePool a: each counts its own nodes"
+    why = "it is written for all groups, since there are budgets of NodePool c, NodePool b, NodePool a: there, each counts"
     for name, nodes in (("a", "10%"), ("b", "10%"), ("c", "0")):
         assert f'not converted: NodePool {name} spec.disruption.budgets[0]={{"nodes": "{nodes}"}}: {why}' in done.stderr
 
@@ -248,7 +248,7 @@ def test_a_region_is_asked_for(tmp_path: Path, region: Any) -> None:
     item = cluster("harbour", nodeGroups=[{"name": "a"}])
     item["metadata"]["region"] = region
     file = written(tmp_path, item)
-    assert str(run("import", file).exception).startswith(f"ClusterConfig ({file}): no text in metadata.region: --region NAME")
+    assert str(run("import", file).exception).startswith(f"ClusterConfig ({file}): metadata.region is missing: --region NAME")
     assert policy_of(file, "--region", "eu-north-1")["discovery"][0]["aws"]["region"] == "eu-north-1"
 
 
@@ -332,7 +332,7 @@ def test_a_node_pool_of_hypershift_is_another_kind(tmp_path: Path) -> None:
         (pool("a", replicas=-1), "NodePool a spec.replicas=-1", "size"),
         (cluster("a", nodeGroups={"x": 1}), 'ClusterConfig a nodeGroups={"x": 1}', "it must be a list"),
         (cluster("a", nodeGroups=["x"]), "ClusterConfig a nodeGroups[0]=x", "it must be an object"),
-        (cluster("a", nodeGroups=[{"minSize": 1}]), "ClusterConfig a nodeGroups[0].name=null", "is not discovered"),
+        (cluster("a", nodeGroups=[{"minSize": 1}]), "ClusterConfig a nodeGroups[0].name=null", "cannot discover the node group"),
         (cluster("a", nodeGroups=[{"name": "n", "minSize": "1"}]), "nodeGroups[0].minSize=1", "it must be a whole number"),
         (cluster("a", nodeGroups=[{"name": "n", "minSize": 5, "maxSize": 4}]), "nodeGroups[0].maxSize=4", "is above"),
         (cluster("a", nodeGroups=[{"name": "n", "labels": {"a": True}}]), "nodeGroups[0].labels.a=true", "must be a text"),

@@ -134,7 +134,7 @@ def test_variables_of_the_container(tmp_path: Path) -> None:
     assert spec["defaults"]["scaleDown"]["unneededTime"] == "4m"
     assert spec["discovery"] == [{"name": "imported-1", "clusterAPI": {"namespaces": ["autoscaling"]}}]
     assert spec["pods"] == {"expendableBelowPriority": -10}
-    assert "--max-nodes-total=$(TOTAL): it names a variable whose value is not in the file" in done.stderr
+    assert "--max-nodes-total=$(TOTAL): it names a variable, and the file does not have its value" in done.stderr
     assert "limits" not in spec
 
 
@@ -158,7 +158,7 @@ def config_map(data: Object) -> Object:
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [({"priority": "10: [a]"}, "there is priority"), ({}, "there is nothing"), ({"priorities": "10"}, "no list of expressions")],
+    [({"priority": "10: [a]"}, "found priority"), ({}, "found nothing"), ({"priorities": "10"}, "not a list of expressions")],
 )
 def test_priorities_that_the_autoscaler_does_not_read(tmp_path: Path, data: Object, said: str) -> None:
     """In words of the file, and not of a program."""
@@ -188,18 +188,18 @@ def test_forms_of_priorities(tmp_path: Path, text: object, tiers: list[tuple[str
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("10: spot", "what stands under priority 10 is no list"),
-        ("ten:\n- spot", "priority ten is no whole number"),
-        ("10.5:\n- spot", "priority 10.5 is no whole number"),
-        ("99999999999:\n- spot", "priority 99999999999 is no whole number"),
-        ("10:\n- [spot]", "an entry of priority 10 is no text"),
+        ("10: spot", "the value of priority 10 is not a list"),
+        ("ten:\n- spot", "priority ten is not a whole number"),
+        ("10.5:\n- spot", "priority 10.5 is not a whole number"),
+        ("99999999999:\n- spot", "priority 99999999999 is not a whole number"),
+        ("10:\n- [spot]", "an entry of priority 10 is not a text"),
         ("10:\n- '*spot*'", "priority 10: '*spot*' is no regular expression: nothing to repeat"),
-        ("10:\n- [a", "data.priorities is no YAML"),
-        ("10:\n- a\n10:\n- b", "data.priorities is no YAML"),
-        ("", "data.priorities is no list of expressions by priority"),
-        ("- 10: [a]", "data.priorities is no list of expressions by priority"),
-        ("10: [a]\n---\n20: [b]", "data.priorities is no list of expressions by priority"),
-        (None, "data.priorities is no list of expressions by priority"),
+        ("10:\n- [a", "data.priorities is not valid YAML"),
+        ("10:\n- a\n10:\n- b", "data.priorities is not valid YAML"),
+        ("", "data.priorities is not a list of expressions by priority"),
+        ("- 10: [a]", "data.priorities is not a list of expressions by priority"),
+        ("10: [a]\n---\n20: [b]", "data.priorities is not a list of expressions by priority"),
+        (None, "data.priorities is not a list of expressions by priority"),
     ],
 )
 def test_priorities_that_cannot_be_read(tmp_path: Path, text: object, said: str) -> None:

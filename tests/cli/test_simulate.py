@@ -129,7 +129,7 @@ def test_recorded_snapshots_are_a_trace(run: Run, tmp_path: Path):
         (("--trace", "good.csv", "--until", "2 days"), "--until: '2 days' is no duration; the longest unit is h: write 48h"),
         (("--trace", "good.csv", "--until", "0"), "--until 0s: must be above zero"),
         (("--trace", "good.csv", "--alone"), "--alone goes with --cluster"),
-        (("--trace", "."), "0 snapshots; a replay takes at least two"),
+        (("--trace", "."), "0 snapshots; a replay needs at least two"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(

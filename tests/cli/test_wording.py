@@ -50,9 +50,9 @@ def test_what_counts_as_python(text: str, *, spoken: bool) -> None:
 
 
 @pytest.mark.parametrize(("flag", "told"), [
-    ("--max-nodes-total=many", "'many' is no whole number"), ("--cores-total=5", "'5' is not written as MIN:MAX"),
-    ("--nodes=1:x", "'1:x' is not written as MIN:MAX:NAME"), ("--gpu-total=x:1", "'x:1' is not written as TYPE:MIN:MAX"),
-    ("--scale-down-utilization-threshold=half", "'half' is no number"), ("--max-nodes-total=\u0663", "is no whole number"),
+    ("--max-nodes-total=many", "'many' is not a whole number"), ("--cores-total=5", "'5' does not have the form MIN:MAX"),
+    ("--nodes=1:x", "'1:x' does not have the form MIN:MAX:NAME"), ("--gpu-total=x:1", "'x:1' does not have the form TYPE"),
+    ("--scale-down-utilization-threshold=half", "'half' is not a number"), ("--max-nodes-total=\u0663", "is not a whole number"),
 ])  # fmt: skip
 def test_flags_that_are_no_amounts(flag: str, told: str, tmp_path: Path) -> None:
     """Named with what they must be."""

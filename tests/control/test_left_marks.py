@@ -13,7 +13,7 @@ from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.providers.contract import WriteCode, WriteResult
 from tests.builders import ClusterBuilder
 
-TAKEN = WriteResult(message="our mark was taken off")
+TAKEN = WriteResult(message="our mark was removed")
 
 
 class Hands:
@@ -71,7 +71,7 @@ def _took_back(
 
 def test_a_mark_that_is_taken_back_is_said_once() -> None:
     """The next turns, whose view may be older, have nothing new to say."""
-    assert _took_back(_world(marked=True), Hands(), {}, turns=3) == [("MarkTakenOff", "our mark was taken off")]
+    assert _took_back(_world(marked=True), Hands(), {}, turns=3) == [("MarkTakenOff", "our mark was removed")]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_taint_stays_while_its_machine_may_still_go(answer: WriteResult) -> No
 def test_a_mark_without_taint_of_a_policy_that_has_ended_is_taken_off() -> None:
     """By that policy's name, which the mark itself says."""
     own, old = Hands(WriteResult(), mark_of="old"), Hands()
-    assert _took_back(_world(marked=True), own, {"old": old}) == [("MarkTakenOff", "our mark was taken off")]
+    assert _took_back(_world(marked=True), own, {"old": old}) == [("MarkTakenOff", "our mark was removed")]
     assert old.asked == [("abandon", "general-1")]
 
 

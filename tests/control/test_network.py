@@ -219,10 +219,10 @@ def test_tokens_are_judged_once_in_a_while():
     judge = api.judge()
     for _ in range(3):
         assert judge.refusal("good", "/plan", "10.0.0.1") is None
-        assert judge.refusal("bad", "/plan", "10.0.0.1") == Refusal(401, "the token is not valid here")
+        assert judge.refusal("bad", "/plan", "10.0.0.1") == Refusal(401, "invalid token")
     assert api.asked == ["good", "bad"]
     api.good, api.now = "", REMEMBERED_SECONDS
-    assert judge.refusal("good", "/plan", "10.0.0.1") == Refusal(401, "the token is not valid here")
+    assert judge.refusal("good", "/plan", "10.0.0.1") == Refusal(401, "invalid token")
 
 
 def test_strangers_make_us_ask_seldom_and_shut_nobody_out():

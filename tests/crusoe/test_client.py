@@ -61,7 +61,7 @@ def test_the_server_checks_it(service: Service) -> None:
 def test_a_clock_that_is_wrong_is_told(service: Service) -> None:
     """Requests are signed with the time, so that a refusal may come of it."""
     client = HttpCrusoe(service.credentials, wall_seconds=lambda: 1_000_000_000.0)
-    with pytest.raises(CrusoeError, match="our clock and Crusoe's are"):
+    with pytest.raises(CrusoeError, match="our clock and Crusoe's differ by"):
         Account(client, client.credentials).pools()
 
 
@@ -123,7 +123,7 @@ def test_errors(service: Service) -> None:
         found.pools()
     assert raised.value.status == 502
     service.account.faults.append(("GET", "nodepools", (200, b"<html>Welcome</html>", {"Content-Type": "text/html"})))
-    with pytest.raises(CrusoeError, match="something else"):
+    with pytest.raises(CrusoeError, match="the answer does not come from Crusoe"):
         found.pools()
 
 
@@ -256,7 +256,7 @@ def test_how_long_a_throttled_user_waits(service: Service) -> None:
             found.pools()
         sent = client.calls
         clock.seconds += pause - 1
-        with pytest.raises(CrusoeError, match="asked again in 1 s") as raised:
+        with pytest.raises(CrusoeError, match="next attempt in 1 s") as raised:
             found.pools()
         assert (raised.value.status, raised.value.code, client.calls) == (429, "too_many_requests", sent)
         clock.seconds += 1
@@ -286,7 +286,7 @@ def test_how_wrong_a_clock_may_be(apart: int, *, told: bool) -> None:
     ours = 1_800_000_000
     heads = {"Date": format_datetime(datetime.fromtimestamp(ours + apart, UTC), usegmt=True)}
     answer = _error(HTTPResponse(b"", headers=heads, status=401), b'{"code": "bad_credential", "message": "no"}', float(ours))
-    more = f" (our clock and Crusoe's are {abs(apart)} s apart, and requests are signed with the time)" if told else ""
+    more = f" (our clock and Crusoe's differ by {abs(apart)} s, and the signature contains the time)" if told else ""
     assert (answer.message, answer.denied, answer.sent) == (f"no{more}", True, False)
     silent = _error(HTTPResponse(b"", status=401), b"", float(ours))
     assert (silent.message, silent.code) == ("status 401", "status_401")
@@ -323,7 +323,7 @@ def test_what_an_answer_holds(content: bytes, found: object) -> None:
 
 def test_no_json_at_all() -> None:
     """Whoever has answered, the call may have been done."""
-    with pytest.raises(CrusoeError, match="something else than Crusoe") as raised:
+    with pytest.raises(CrusoeError, match="the answer does not come from Crusoe") as raised:
         _decoded(b"<html>")
     assert raised.value.sent
 

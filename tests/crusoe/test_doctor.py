@@ -16,17 +16,17 @@ from tests.crusoe.writes import Writer
 POLICY = policy_set(HEAD + group_text())
 DENIED = (403, {"code": "unauthorized", "message": "no"}, {})
 BROKEN = (500, {"code": "internal_error", "message": "try later"}, {})
-ALLOW, LOOK = "allow this user to read it", "see the network and the state of Crusoe"
+ALLOW, LOOK = "allow this user to read it", "check the network and the state of Crusoe"
 EXPERIMENTAL = Check(
     code="Crusoe",
     state=State.WARN,
-    message="experimental: node pools of Crusoe are sized by calls that were tried on a server of our own only",
+    message="experimental: the calls that size node pools of Crusoe were tried only on a server of our own",
     advice="go through the checklist of examples/crusoe before mode Enforce",
 )
 
 
 def read(count: int) -> Check:
-    return Check(code="Crusoe", state=State.PASS, message=f"{count} NodePools are read")
+    return Check(code="Crusoe", state=State.PASS, message=f"NodePools read: {count}")
 
 
 def found(service: Service, policy: PolicySet | None = POLICY, lowering: str = "Keeps") -> list[Check]:
@@ -59,8 +59,8 @@ spec: {policyRef: {name: prod}, target: {aws: {autoScalingGroup: elsewhere, regi
         Check(
             code="Crusoe",
             state=State.FAIL,
-            message=f"there is no node pool {name}",
-            advice="see spec.target.crusoe of its NodeGroup",
+            message=f"cannot find node pool {name}",
+            advice="check spec.target.crusoe of its NodeGroup",
         )
         for name in ("a", "b")
     ]
@@ -112,15 +112,17 @@ def test_a_right_that_is_missing(service: Service, path: str, what: str, answer:
 @pytest.mark.parametrize(
     ("lowering", "message"),
     [
-        ("Trims", "lowering a count deletes machines here, so that no node is removed"),
-        ("", "CRUSOE_LOWERING says neither Keeps nor Trims: no node is removed"),
-        ("keeps", "CRUSOE_LOWERING says neither Keeps nor Trims: no node is removed"),
+        ("Trims", "lowering a count deletes machines here, so the loop removes no node"),
+        ("", "CRUSOE_LOWERING is neither Keeps nor Trims, so the loop removes no node"),
+        ("keeps", "CRUSOE_LOWERING is neither Keeps nor Trims, so the loop removes no node"),
     ],
 )
 def test_what_lowering_a_count_does(service: Service, lowering: str, message: str) -> None:
     """Where it deletes machines, and where nobody has said, nodes stay: that is told."""
     service.account.add()
-    told = Check(code="Crusoe", state=State.WARN, message=message, advice="first line of the checklist of examples/crusoe")
+    told = Check(
+        code="Crusoe", state=State.WARN, message=message, advice="see the first line of the checklist of examples/crusoe"
+    )
     assert found(service, lowering=lowering) == [read(1), told, EXPERIMENTAL]
 
 
@@ -132,7 +134,7 @@ def test_no_organization(service: Service) -> None:
     told = Check(
         code="Crusoe",
         state=State.WARN,
-        message="CRUSOE_ORGANIZATION_ID is not set: what reservations have left is not known, and no ceiling is kept for them",
+        message="CRUSOE_ORGANIZATION_ID is not set: the room in reservations is unknown, so the loop has no ceiling for them",
         advice="set it, or write a limit with max nodes over the groups of a reservation",
     )
     assert list(checks(Account(client, client.credentials), POLICY)) == [read(1), told, EXPERIMENTAL]

@@ -70,7 +70,7 @@ def test_what_holds_it(more: Object, by: str, word: str) -> None:
 def test_whose_it_is() -> None:
     """Running, and nobody else is known of."""
     owner = judge(facts(pool(autoscaling_config={"enabled": False})), TERMS).ownership
-    assert (owner.state, owner.evidence) == (OwnerState.OURS, ("a node pool of Crusoe records nobody as the owner of its count",))
+    assert (owner.state, owner.evidence) == (OwnerState.OURS, ("a node pool of Crusoe does not record who owns its count",))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_node_under_remediation(labels: dict[str, str], taint: str, sign: str)
     assert other.state is OwnerState.OURS
     assert (mine.state, mine.by) == ((OwnerState.HELD, "node remediation") if sign else (OwnerState.OURS, ""))
     if sign:
-        assert f"node n1 has {sign}: Crusoe's remediation empties it" in mine.evidence[0]
+        assert f"node n1 has {sign}: Crusoe's remediation drains it" in mine.evidence[0]
     (group,) = effective_groups(found, policy_set(HEAD + group_text()), found.captured_seconds)
     assert group.template is not None
     assert {one.key for one in group.template.taints} == ({taint} if taint and not sign else set())
@@ -122,8 +122,8 @@ def test_a_stopped_machine_takes_no_place() -> None:
     )
     assert [machine.deleting for machine in found.machines] == [False, True]
     assert found.targets[0].problems == (
-        f"machine {B} is SHUTOFF and takes no place: count 2 asks for its replacement; reservation r1 has no room to start it "
-        "again: 1 of 2 machines run, 1 more is asked for",
+        f"machine {B} is SHUTOFF, so count 2 asks for its replacement; reservation r1 has no room to start it "
+        "again: 1 of 2 machines run, 1 more is requested",
     )
 
 
@@ -226,8 +226,8 @@ def shape(found: World) -> tuple[int, str]:
     ("behaviour", "word"),
     [
         ({"lowering": "Keeps"}, ""),
-        ({"lowering": "Trims"}, "platform's choice"),
-        (None, "nobody has said"),
+        ({"lowering": "Trims"}, "its own choice"),
+        (None, "it is not known whether"),
         ({"lowering": "Keeps", "passed_over": {"pool-h100": "machine X went"}}, "machine X went"),
         ({"lowering": "Keeps", "passed_over": {"pool-other": "machine X went"}}, ""),
     ],

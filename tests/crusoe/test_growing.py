@@ -154,7 +154,7 @@ def test_what_is_not_there(service: Service) -> None:
     ("failed", "partial", "expected"),
     [
         (False, "", WriteResult()),
-        (False, "rpc error: code = X desc = 1 of 2 came", WriteResult(message="not all of it came: 1 of 2 came")),
+        (False, "rpc error: code = X desc = 1 of 2 came", WriteResult(message="only a part was done: 1 of 2 came")),
         (
             True,
             "rpc error: code = X desc = out of stock",

@@ -46,7 +46,7 @@ def test_who_writes(notes: InMemoryKeeper | None, *, said: bool) -> None:
     assert LIVE.provider is not None
     result = LIVE.provider(around(notes)).abandon(REF, A)
     assert (result.done, result.code) == ((True, "") if said else (False, WriteCode.UNAVAILABLE))
-    assert said or "what must be remembered cannot be kept: the ConfigMap cannot be read" in result.message
+    assert said or "the note that must come first cannot be saved: the ConfigMap cannot be read" in result.message
     assert str(REF) == NAME
 
 

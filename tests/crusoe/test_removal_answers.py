@@ -12,7 +12,7 @@ from tests.crusoe.writes import Writer, ids, ref
 
 NAME = f"NodePool {LOCATION}/h100"
 DENIED = (403, {"code": "unauthorized", "message": "no"}, {})
-MISSING = " (`reconciler doctor` says what is missing)"
+MISSING = " (`reconciler doctor` shows what is missing)"
 BROKEN = (500, {"code": "internal_error", "message": "broken"}, {})
 SLOW = (429, {"code": "too_many_requests", "message": "slow"}, {})
 GONE = (404, {"code": "not_found", "message": "instance not found"}, {})
@@ -50,7 +50,7 @@ def test_a_pool_that_is_gone(service: Service) -> None:
     gone = WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} is gone")
     assert writer.provider.may_begin(ref(pool), victim.id, "n", bound) == gone
     assert writer.provider.abandon(ref(pool), victim.id) == gone
-    there = WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} is not there")
+    there = WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} does not exist")
     assert [writer.provider.release(ref(pool), bound), writer.provider.cancel(ref(pool), (), 2, bound)] == [there, there]
 
 
@@ -93,10 +93,10 @@ def test_what_is_begun(service: Service) -> None:
     pool, writer, (victim, *_) = three(service)
     assert writer.provider.may_begin(ref(pool), victim.id, "n", writer.bound(pool)) == WriteResult()
     result = writer.provider.may_begin(ref(pool), "m-9", "n", writer.bound(pool))
-    assert result == WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} has no machine m-9 that runs")
+    assert result == WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} has no running machine m-9")
     trims = Writer(service, lowering="Trims")
     result = trims.provider.may_begin(ref(pool), victim.id, "n", trims.bound(pool))
-    why = "lowering a count deletes a machine of the platform's choice here, so that none can be chosen"
+    why = "if its count is lowered here, the platform deletes a machine of its own choice"
     assert result == WriteResult(code=WriteCode.REFUSED, message=f"{NAME}: {why}")
     assert trims.provider.may_begin(ref(pool), "m-9", "n", trims.bound(pool)) == result
     stale = WriteResult(code=WriteCode.STALE, message=f"{NAME} has 3 replicas, 4 were judged")
@@ -111,7 +111,7 @@ def test_one_after_the_other(service: Service) -> None:
     assert writer.remove(pool, first.id, second.id, third.id) == (
         TargetRemoval(state=RemovalState.FINISHED, replicas=2),
         waiting(WriteCode.UNKNOWN, f"{NAME}, machine {second.id}: broken"),
-        waiting(WriteCode.UNAVAILABLE, "waits for the one before it", untouched=True),
+        waiting(WriteCode.UNAVAILABLE, "waits for the previous removal", untouched=True),
     )
     assert (pool.count, list(noted(writer))) == (1, [second.id])
 
@@ -150,7 +150,7 @@ def test_a_count_that_is_not_what_was_written(service: Service) -> None:
     service.account.after.append(lambda method, _: setattr(pool, "count", 5) if method == "PATCH" else None)
     assert writer.remove(pool, victim.id) == (waiting(WriteCode.UNAVAILABLE, f"{NAME} was lowered to 2 and is at 5"),)
     assert (service.account.deleted, noted(writer)[victim.id].count) == ([], 3)
-    message = f"{NAME} was raised to 5 by somebody else meanwhile"
+    message = f"somebody else raised {NAME} to 5 meanwhile"
     assert writer.remove(pool, victim.id) == (failed(WriteCode.STALE, message),)
     assert noted(writer) == {}
 
@@ -160,7 +160,7 @@ def test_a_count_that_was_noted_and_not_lowered(service: Service) -> None:
     pool, writer, (victim, *others) = three(service)
     intent = Intent(pool=pool.id, count=3, beside=tuple(sorted(one.id for one in others)))
     Notes(writer.keeper).put(victim.id, intent)
-    message = f"{NAME} asks for 3 and must keep 3"
+    message = f"{NAME} has count 3 and must keep 3"
     assert writer.remove(pool, victim.id, floor=3) == (failed(WriteCode.REFUSED, message),)
     Notes(writer.keeper).put(victim.id, intent)
     assert writer.remove(pool, victim.id) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
@@ -171,7 +171,7 @@ def test_a_deletion_without_an_effect(service: Service) -> None:
     """Answered as if the machine were gone, which is seen to run: looked at again."""
     pool, writer, (victim, *_) = three(service)
     service.account.faults.append(("DELETE", victim.id, GONE))
-    message = f"machine {victim.id} was deleted and is not seen going yet"
+    message = f"machine {victim.id} was deleted, but no read shows it leaving yet"
     assert writer.remove(pool, victim.id) == (waiting(WriteCode.UNAVAILABLE, message),)
     assert writer.remove(pool, victim.id) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
 
@@ -185,7 +185,7 @@ def test_what_a_deletion_did_cannot_be_read(service: Service) -> None:
             service.account.faults.append(("GET", "autocluster-operations", BROKEN))
 
     service.account.after.append(away)
-    message = f"machine {victim.id} was deleted and is not seen going yet"
+    message = f"machine {victim.id} was deleted, but no read shows it leaving yet"
     assert writer.remove(pool, victim.id) == (waiting(WriteCode.UNAVAILABLE, message),)
     assert writer.remove(pool, victim.id) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
     assert (pool.count, service.account.deleted) == (2, [victim.id])
@@ -227,7 +227,7 @@ def test_stopped_by_a_person(service: Service) -> None:
     pool, writer, (victim, *_) = three(service)
     Notes(writer.keeper).put(victim.id, Intent(pool=pool.id, count=3, beside=()))
     victim.state = "SHUTOFF"
-    message = f"machine {victim.id} is stopped: it is left to whoever did that"
+    message = f"machine {victim.id} is stopped: it is left to the person who stopped it"
     assert writer.remove(pool, victim.id) == (failed(WriteCode.REFUSED, message),)
     assert noted(writer) == {}
 
@@ -238,7 +238,7 @@ def test_the_floor(service: Service, count: int, floor: int, *, goes: bool) -> N
     service.account.replaces_after = 10_000
     pool, writer = service.account.add(count=count), Writer(service)
     victim = ids(service, pool)[0]
-    message = f"{NAME} asks for {count} and must keep {floor}"
+    message = f"{NAME} has count {count} and must keep {floor}"
     finished = TargetRemoval(state=RemovalState.FINISHED, replicas=count - 1)
     assert writer.remove(pool, victim, floor=floor) == (finished if goes else failed(WriteCode.REFUSED, message),)
 
@@ -249,7 +249,7 @@ def test_the_floor_of_one_that_was_lowered(service: Service) -> None:
     service.account.faults.append(("DELETE", victim.id, BROKEN))
     writer.remove(pool, victim.id)
     assert (pool.count, noted(writer)[victim.id].count) == (2, 3)
-    message = f"{NAME} asks for 2 and must keep 3; its count is 3 again"
+    message = f"{NAME} has count 2 and must keep 3; its count is 3 again"
     assert writer.remove(pool, victim.id, floor=3) == (failed(WriteCode.REFUSED, message),)
     assert (pool.count, noted(writer)) == (3, {})
 
@@ -398,5 +398,7 @@ def test_notes_that_cannot_be_read(service: Service) -> None:
     ]
     (found,) = writer.remove(pool, victim)
     assert {one.code for one in (*results, found)} == {WriteCode.UNAVAILABLE}
-    assert all("what must be remembered cannot be kept: the notes cannot be read" in one.message for one in (*results, found))
+    assert all(
+        "the note that must come first cannot be saved: the notes cannot be read" in one.message for one in (*results, found)
+    )
     assert service.account.calls[-1][0] == "GET"

@@ -56,7 +56,7 @@ def test_what_is_known_of_a_pool() -> None:
     """Its id, count and labels; who owns the count nobody records."""
     found = facts(pool(count=3, node_labels={"team": "a"}))
     assert (found.uid, found.replicas, found.labels) == ("pool-h100", 3, (("team", "a"),))
-    assert found.unrecorded_owner == "a node pool of Crusoe records nobody as the owner of its count"
+    assert found.unrecorded_owner == "a node pool of Crusoe does not record who owns its count"
     assert (found.owner.paused, found.owner.deleting, found.launch_failure, found.rooms) == ("", False, None, ())
 
 
@@ -67,7 +67,7 @@ def test_where_pools_of_another_cluster_are_says_nothing() -> None:
     found = facts(pool(machines=(A, C)), elsewhere, crusoeClusters=[], nodePoolInstances=silent)
     assert (found.ref.region, found.problems) == (
         "",
-        ("where it is cannot be told: no machine of it and no cluster was captured",),
+        ("its location is unknown: none of its machines and no cluster was captured",),
     )
     assert facts(pool(machines=(B,)), crusoeClusters=[cluster(location="")], nodePoolInstances=silent).ref.region == "us-west1-a"
     bare = pool()
@@ -141,9 +141,9 @@ def rooms(*pools: Object, left: int = 5, **documents: object) -> list[tuple[Shar
     ("counts", "left", "room", "why"),
     [
         ((0, 0), 5, 5, "5 left"),
-        ((1, 0), 5, 4, "5 left, 1 more is asked for"),
-        ((2, 1), 5, 2, "5 left, 3 more are asked for"),
-        ((2, 1), 1, 0, "1 left, 3 more are asked for"),
+        ((1, 0), 5, 4, "5 left, 1 more is requested"),
+        ((2, 1), 5, 2, "5 left, 3 more are requested"),
+        ((2, 1), 1, 0, "1 left, 3 more are requested"),
     ],
 )
 def test_what_is_left_in_stock(counts: tuple[int, int], left: int, room: int, why: str) -> None:
@@ -174,7 +174,7 @@ def test_the_room_of_a_reservation() -> None:
     reservations = [{"id": "r1", "quantity": 4}, {"id": "r2", "quantity": 0, "used_quantity": 3}]
     found = rooms(*both, crusoeReservations=reservations)
     assert found == [
-        (SharedRoom(name="reservation r1", left=2, why="1 of 4 machines run, 1 more is asked for"),),
+        (SharedRoom(name="reservation r1", left=2, why="1 of 4 machines run, 1 more is requested"),),
         (SharedRoom(name="reservation r2", left=0, why="3 of 0 machines run"),),
     ]
 
@@ -194,13 +194,13 @@ STOPPED_A = [instance(A, "STATE_SHUTOFF"), instance(B), instance(C)]
 def test_a_stopped_machine(count: int, others: tuple[str, ...], does: str) -> None:
     """What the count makes of it is said before anybody starts it again."""
     found = facts(pool(count=count, machines=(A, *others)), nodePoolInstances=STOPPED_A, objects=(crusoe_node("n1", A),))
-    assert found.problems == (f"the machine of node n1 is SHUTOFF and takes no place: {does}",)
+    assert found.problems == (f"the machine of node n1 is SHUTOFF, so {does}",)
 
 
 def test_a_stopped_machine_that_could_be_started() -> None:
     """Its reservation has room; where nobody listed that, nothing is said of it."""
     item = pool(count=1, machines=(A, B), reservation_id="r1")
-    kept = f"machine {A} is SHUTOFF and takes no place: count 1 keeps 1 other running"
+    kept = f"machine {A} is SHUTOFF, so count 1 keeps 1 other running"
     room = "reservation r1 has room to start it again: 1 of 2 machines run"
     reservations = [{"id": "r1", "quantity": 2, "used_quantity": 1}]
     assert facts(item, nodePoolInstances=STOPPED_A, crusoeReservations=reservations).problems == (f"{kept}; {room}",)
@@ -213,7 +213,7 @@ def test_a_stopped_machine_that_could_be_started() -> None:
         (None, "Keeps", "; lower it first"),
         ("r1", "Keeps", ", which takes its place in reservation r1 (2 machines); lower it first"),
         ("r2", "Keeps", "; lower it first"),
-        (None, "", f"; lower it first, where that deletes no machine ({CHECKLIST}, CRUSOE_LOWERING)"),
+        (None, "", f"; lower it first, if that deletes no machine ({CHECKLIST}, CRUSOE_LOWERING)"),
     ],
 )
 def test_before_a_machine_is_stopped(reservation: str | None, lowering: str, more: str) -> None:
@@ -240,7 +240,7 @@ def test_a_node_that_leaves_is_not_ready_for_that() -> None:
 
 EXPERIMENTAL = Caution(
     code="Experimental",
-    message="node pools of Crusoe are written by calls that were tried on a server of our own only",
+    message="the calls that write node pools of Crusoe were tried only on a server of our own",
     advice=f"{CHECKLIST} before mode Enforce",
 )
 
@@ -253,8 +253,8 @@ def test_what_was_not_captured() -> None:
     ):
         found = {name: body for name, body in files(pool()).items() if name.removesuffix(".json") not in left_out}
         target = read_snapshot(found).targets[0]
-        message = f"{names} not captured, so nobody can tell which machines run and who replaces them"
-        assert target.unseen == f"{message}: put them into the snapshot (examples/crusoe says how)"
+        message = f"{names} not captured, so it is unknown which machines run and who replaces them"
+        assert target.unseen == f"{message}: put them into the snapshot (examples/crusoe explains how)"
         assert judge(target, Terms(now_seconds=1, first_seen_seconds=0)).ownership.state is OwnerState.UNKNOWN
 
 
@@ -289,7 +289,7 @@ def test_two_signs_of_remediation() -> None:
     assert writer.by == "node remediation"
     assert writer.evidence == (
         "node n1 has taint crusoe.ai/remediation.draining and taint crusoe.ai/remediation.scheduled and label "
-        "crusoe.ai/remediation.phase=draining: Crusoe's remediation empties it and resets its machine by itself"
+        "crusoe.ai/remediation.phase=draining: Crusoe's remediation drains it and resets its machine by itself"
     )
 
 

@@ -55,14 +55,14 @@ def test_errors_are_placed_from_the_top() -> None:
 @pytest.mark.parametrize(
     ("files", "name", "message", "hint"),
     [
-        ({}, None, "there is no NodeGroupPolicy in 0 policy files of commit 111111111111", "check --path"),
+        ({}, None, "no NodeGroupPolicy in 0 policy files of commit 111111111111", "check --path"),
         ({"a": "kind: Other\napiVersion: v1\n"}, "prod",
-         "there is no NodeGroupPolicy in 1 policy file of commit 111111111111", "check --path"),
+         "no NodeGroupPolicy in 1 policy file of commit 111111111111", "check --path"),
         ({"a": POLICY, "b": POLICY.replace("prod", "test")}, None,
-         "commit 111111111111 holds several policies", "choose one with --name (prod, test)"),
+         "commit 111111111111 has several policies", "choose one with --name (prod, test)"),
         ({"a": POLICY, "b": POLICY.replace("prod", "test")}, "stage",
-         "there is no policy stage in commit 111111111111", "it holds prod, test"),
-        ({"a": POLICY}, "stage", "there is no policy stage in commit 111111111111", "it holds prod"),
+         "commit 111111111111 has no policy stage", "it has prod, test"),
+        ({"a": POLICY}, "stage", "commit 111111111111 has no policy stage", "it has prod"),
     ],
 )  # fmt: skip
 def test_which_policy_is_meant(files: dict[str, str], name: str | None, message: str, hint: str) -> None:
@@ -82,8 +82,8 @@ def test_one_of_several_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("before", "words"),
     [
-        ({"a": group("a")}, "where there was 1"),
-        ({"a": group("a"), "b": group("b")}, "where there were 2"),
+        ({"a": group("a")}, "there was 1"),
+        ({"a": group("a"), "b": group("b")}, "there were 2"),
     ],
 )
 def test_all_groups_gone(before: dict[str, str], words: str) -> None:
@@ -91,7 +91,7 @@ def test_all_groups_gone(before: dict[str, str], words: str) -> None:
     there = taken(fetched(prod=POLICY, **before))
     found = fault(fetched(prod=POLICY), there)
     assert (found.code, found.revision) == (FaultCode.NO_GROUPS, COMMIT)
-    assert found.message == f"there is no NodeGroup and no discovery left, {words}"
+    assert found.message == f"no NodeGroup and no discovery is left; {words}"
     assert "--allow-no-groups" in found.hint
     assert taken(fetched(prod=POLICY), there, allow_no_groups=True).policy.groups == ()
     assert taken(fetched(prod=POLICY)).policy.groups == ()
@@ -102,7 +102,7 @@ def test_discovery_counts_as_groups() -> None:
     """What it will find nobody knows from the tree."""
     there, found = taken(fetched(prod=POLICY, a=group("a"))), taken(fetched(prod=DISCOVERY))
     assert taken(fetched(prod=DISCOVERY), there).policy.groups == ()
-    assert fault(fetched(prod=POLICY), found).message.endswith("where there was 1")
+    assert fault(fetched(prod=POLICY), found).message.endswith("there was 1")
 
 
 def test_what_was_good_and_is_not_any_more() -> None:

@@ -49,12 +49,12 @@ def test_a_directory_or_one_document(repo: GitRepo, path: str, files: dict[str, 
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("snapshots/dev", "there is no 'snapshots/dev' at "),
-        ("snapshots/pro", "there is no 'snapshots/pro' at "),
+        ("snapshots/dev", "cannot find 'snapshots/dev' at "),
+        ("snapshots/pro", "cannot find 'snapshots/pro' at "),
         ("", "not at the top of the repository"),
         (".", "not at the top of the repository"),
         ("../snapshots", "the place '../snapshots' "),
-        ("other.txt", "holds no .json, .yaml or .yml file"),
+        ("other.txt", "has no .json, .yaml or .yml file"),
     ],
 )
 def test_what_is_not_there(repo: GitRepo, path: str, told: str) -> None:
@@ -113,7 +113,7 @@ def test_bounds_of_what_is_read(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(committed_snapshot, "MOST_FILES", 3)
     assert len(committed_files(found, commit, "snapshots/prod")) == 3
     monkeypatch.setattr(committed_snapshot, "MOST_FILES", 2)
-    with pytest.raises(RepositoryError, match=r"holds 3 files; a snapshot has at most 2"):
+    with pytest.raises(RepositoryError, match=r"has 3 files; a snapshot has at most 2"):
         committed_files(found, commit, "snapshots/prod")
     monkeypatch.setattr(committed_snapshot, "MOST_FILES", 3)
     whole = sum(len(content) for name, content in FILES.items() if name.startswith("snapshots/prod/") and "README" not in name)
@@ -130,7 +130,7 @@ def test_bounds_of_what_is_read(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) 
         (b"no gzip", "damaged gzip data"),
         (zlib.compress(b"{}"), "damaged gzip data"),
         (gzip.compress(b"{}" * 100)[:-4], "cut-off gzip data"),
-        (gzip.compress(b"\0" * (40 << 20)), "unpacks to more than is read"),
+        (gzip.compress(b"\0" * (40 << 20)), "its unpacked content exceeds the size limit"),
     ],
 )
 def test_packed_documents_that_are_none(tmp_path: Path, content: bytes, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +164,7 @@ def test_what_all_documents_unpack_to_together(
     if taken:
         assert committed_files(_repository(repo), commit, "snap") == {"a.json": content, "b.json": b"y" * 50}
     else:
-        with pytest.raises(RepositoryError, match=r"'b\.json\.gz': unpacks to more than is read"):
+        with pytest.raises(RepositoryError, match=r"'b\.json\.gz': its unpacked content exceeds the size limit"):
             committed_files(_repository(repo), commit, "snap")
 
 
@@ -174,7 +174,7 @@ def test_plain_documents_count_as_well(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(committed_snapshot, "MOST_BYTES", 5)
     assert committed_files(_repository(repo), commit, "snap") == {"a.json": b"{}", "b.json": b"[1]"}
     monkeypatch.setattr(committed_snapshot, "MOST_BYTES", 4)
-    with pytest.raises(RepositoryError, match=r"'b\.json': the snapshot is more than is read"):
+    with pytest.raises(RepositoryError, match=r"'b\.json': the snapshot exceeds the size limit"):
         committed_files(_repository(repo), commit, "snap")
 
 
@@ -188,11 +188,11 @@ def test_the_snapshot_of_a_cluster_on_a_branch_of_its_own(tmp_path: Path) -> Non
     two = repo.commit({"dev/nodes.json": "{}"})
     assert snapshot_files(found, two, "prod") == expected
     for commit, place, told in (
-        (two, None, r"holds several snapshots: choose one with --cluster-name \(dev, prod\)"),
-        (two, "stage", "holds no snapshot of stage, but of dev, prod"),
-        (two, "dev", "dev at .* is no published snapshot: there is no snapshot.yaml in it"),
-        (two, "README.md", "holds no snapshot of README.md, but of dev, prod"),
-        (one, "stage", "holds no snapshot of stage, but of prod$"),
+        (two, None, r"has several snapshots: choose one with --cluster-name \(dev, prod\)"),
+        (two, "stage", "has no snapshot of stage, but of dev, prod"),
+        (two, "dev", "dev at .* is not a published snapshot: snapshot.yaml is missing"),
+        (two, "README.md", "has no snapshot of README.md, but of dev, prod"),
+        (one, "stage", "has no snapshot of stage, but of prod$"),
     ):
         with pytest.raises(RepositoryError, match=told):
             snapshot_files(found, commit, place)
@@ -202,6 +202,6 @@ def test_the_snapshot_of_a_cluster_on_a_branch_of_its_own(tmp_path: Path) -> Non
         snapshot_files(found, many, None)
     repo.git("rm", "-r", "--quiet", "prod", "dev", *(f"eu-{number:02d}" for number in range(11)))
     empty = repo.commit({})
-    for place, told in ((None, "holds no published snapshot$"), ("prod", "holds no snapshot of prod$")):
+    for place, told in ((None, "has no published snapshot$"), ("prod", "has no snapshot of prod$")):
         with pytest.raises(RepositoryError, match=told):
             snapshot_files(found, empty, place)

@@ -124,7 +124,7 @@ def test_input_that_nobody_reads(tmp_path: Path):
 
 def test_no_git():
     """A program that is not there is said so."""
-    with pytest.raises(GitError, match="git cannot be run: No such file or directory"):
+    with pytest.raises(GitError, match="cannot run git: No such file or directory"):
         run_git(Path("/nonexistent"), ["rev-parse"], executable="/nonexistent/git")
 
 

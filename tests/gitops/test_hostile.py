@@ -123,7 +123,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "git bomb": (git_bomb, "[TreeTooLarge]"),
     "deep directories": (nested(40), "more than 32 directories deep"),
     "parent directory": (parent, "policies/../x.yaml:1:1: error: the path has"),
-    "file that calls itself a directory": (entry(b"x", "40000"), "it is damaged, or not here"),
+    "file that calls itself a directory": (entry(b"x", "40000"), "it is damaged, or missing here"),
     "path that climbs": (entry(b"../../../tmp/x.yaml"), "[UnsafePath]"),
     "absolute path": (entry(b"/etc/cron.d/x.yaml"), "[UnsafePath]"),
     "git directory": (git_directory, "the path goes through .git"),
@@ -136,7 +136,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "long path": (entry(b"x" * 2_000 + b".yaml"), "[PathTooLong]"),
     "names that differ in case": (several(b"PROD.yaml", b"prod.yaml"), "[NameCollision]"),
     "names that differ in composition": (several("e\u0301.yaml".encode(), "\u00e9.yaml".encode()), "[NameCollision]"),
-    "one name twice": (several(b"prod.yaml", b"prod.yaml"), "stands twice in the tree"),
+    "one name twice": (several(b"prod.yaml", b"prod.yaml"), "is twice in the tree"),
     "LFS pointer": (text(LFS), "[LfsPointer]"),
     "terminal escapes in a value": (text(POLICY.replace("prod", f'"{ESCAPES}"')), "[ControlCharacter]"),
     "direction override in a value": (text(POLICY.replace("prod", '"a\u202eb"')), "[ControlCharacter]"),
@@ -286,10 +286,10 @@ REFS = {
     "blank": ("main --all", "contains a blank"),
     "pattern": ("refs/heads/*", "contains a blank or one of"),
     "long": ("x" * 300, "longer than 255"),
-    "shell words": ("$(touch${IFS}{canary})", "there is no commit"),
-    "not there": ("nowhere", "there is no commit 'nowhere' here"),
+    "shell words": ("$(touch${IFS}{canary})", "unknown commit"),
+    "not there": ("nowhere", "unknown commit 'nowhere'"),
     "climbs out": ("../../../etc/passwd", "is a range"),
-    "an id that is not there": ("1" * 40, "there is no commit"),
+    "an id that is not there": ("1" * 40, "unknown commit"),
 }  # fmt: skip
 
 
@@ -374,7 +374,7 @@ def test_repository_inside_the_tree_is_not_taken(repo: GitRepo, preview: Preview
     monkeypatch.chdir(bare / "sub")
     result = preview("--base", "main")
     assert result.code == 1
-    assert "lies inside the bare repository" in result.err
+    assert "is inside the bare repository" in result.err
     assert preview("--base", "main", "--head", "main", "--repo", bare).code == 0
 
 

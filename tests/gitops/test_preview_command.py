@@ -151,7 +151,7 @@ def test_a_conflict_is_told_with_its_files(repo: GitRepo, preview: Preview, tmp_
     result = preview("--base", "main", "--head", "change", "--detailed-exitcode", "--out", saved)
     assert result.code == 3
     assert result.err == "error: change cannot be merged into main: 2 conflicts, so nothing was decided\n"
-    told = "policies/prod.yaml:1:1: error: both sides changed it since they went apart, and git cannot merge it [MergeConflict]"
+    told = "policies/prod.yaml:1:1: error: both sides changed it since they diverged, and git cannot merge it [MergeConflict]"
     assert told in result.out
     assert "src:1:1: error:" in result.out
     assert "general.yaml" not in result.out
@@ -371,7 +371,7 @@ def test_several_policies(repo: GitRepo, preview: Preview):
     (["--base-dir", "x"], "--base-dir needs --head-dir DIR or --head REF"),
     (["--base-dir", "x", "--head-dir", "y", "--path", "z"], "go with revisions"),
     (["--base-dir", "nowhere", "--head-dir", "nowhere"], "nowhere: no such directory"),
-    (["--base", "main", "--repo", "/"], "is in no git repository; name one with --repo DIR"),
+    (["--base", "main", "--repo", "/"], "is not in a git repository; name one with --repo DIR"),
 ])  # fmt: skip
 def test_wrong_usage(preview: Preview, argv: list[str], told: str):
     """What is missing or too much is said, exit code 1."""

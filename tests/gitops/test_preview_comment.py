@@ -155,7 +155,7 @@ def test_other_failures_fail(repo: GitRepo, preview: Preview, job: Host, monkeyp
     change(repo)
     result = preview("--base", "main", "--comment")
     assert result.code == 1
-    assert "error: --comment: there is no such pull request" in result.err
+    assert "error: --comment: no such pull request" in result.err
     assert "general" in result.out
 
 
@@ -184,7 +184,7 @@ def test_gitlab_job(repo: GitRepo, preview: Preview, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("environment", "told"), [
     ({}, "neither GitHub Actions nor GitLab CI"), ({**GITHUB, "GITHUB_TOKEN": ""}, "GITHUB_TOKEN"),
-    ({**GITHUB, "GITHUB_REF": "refs/heads/main"}, "on: pull_request"), ({**GITHUB, "GITHUB_REPOSITORY": "../x"}, "no owner/name"),
+    ({**GITHUB, "GITHUB_REF": "refs/heads/main"}, "on: pull_request"), ({**GITHUB, "GITHUB_REPOSITORY": "../x"}, "not owner"),
     ({**GITLAB, "CI_MERGE_REQUEST_IID": ""}, "merge_request_event"), (GITLAB, "GITLAB_TOKEN"),
 ])  # fmt: skip
 def test_no_pull_request(preview: Preview, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], told: str):

@@ -43,7 +43,7 @@ def test_command(place: Place, cluster: Path, capsys: pytest.CaptureFixture[str]
     ("words", "told"),
     [
         (("--listen", "here"), "--listen here: an address is HOST:PORT"),
-        (("--git", "http://user:pw@host/x"), "--git: the address holds a user or a password"),
+        (("--git", "http://user:pw@host/x"), "--git: the address has a user or a password"),
         (("--path", "../x"), "it cannot leave the repository"),
         (("--branch", "-x"), "is an option"),
         (("--fork-label", "ready-to-go"), "is too long for a label there; 9 characters"),

@@ -101,7 +101,7 @@ def test_equal_content_is_sent_once(server: Server):
 def test_a_branch_of_people_is_left_alone(server: Server):
     """`main` holds no snapshot: it is refused and does not move."""
     before = server.git("rev-parse", "main")
-    with pytest.raises(PublishError, match="no published snapshot") as refused:
+    with pytest.raises(PublishError, match="not a published snapshot") as refused:
         server.publish(branch="main")
     assert refused.value.code is PublishCode.NOT_OURS
     assert server.git("rev-parse", "main") == before
@@ -146,7 +146,7 @@ def test_moved_again_and_again(tmp_path: Path):
         server = Server(tmp_path, host)
         server.publish("prod")
         servers.append(server)
-        with pytest.raises(PublishError, match="moved by somebody else 3 times") as moved:
+        with pytest.raises(PublishError, match=r"somebody else moved .* 3 times") as moved:
             server.publish("prod", NOON + 60)
         assert (moved.value.code, count[0]) == (PublishCode.MOVED, 3)
 
@@ -194,7 +194,7 @@ def test_read_back(server: Server):
         snapshot_files(read, read.commit("snapshots"), None)
     with pytest.raises(RepositoryError, match="no snapshot of test, but of prod, stage"):
         snapshot_files(read, read.commit("snapshots"), "test")
-    with pytest.raises(RepositoryError, match="holds no published snapshot"):
+    with pytest.raises(RepositoryError, match="has no published snapshot"):
         snapshot_files(read, read.commit("main"), None)
 
 
@@ -203,7 +203,7 @@ def test_read_back(server: Server):
     [
         (b"no gzip", "damaged gzip data"),
         (gzip.compress(b"x" * 100)[:-9], "cut-off gzip data"),
-        (gzip.compress(bytes(5000)), "unpacks to more than is read"),
+        (gzip.compress(bytes(5000)), "its unpacked content exceeds the size limit"),
     ],
     ids=["damaged", "cut-off", "bomb"],
 )

@@ -74,7 +74,7 @@ def test_the_same_preview(published: GitRepo, cluster: Path, call: Call, tmp_pat
     [
         (("--cluster-ref", "snapshots", "--cluster-name", "stage"), "no snapshot of stage, but of prod"),
         (("--cluster-ref", "main"), "policies at"),
-        (("--cluster-ref", "nowhere"), "there is no commit 'nowhere' here"),
+        (("--cluster-ref", "nowhere"), "unknown commit 'nowhere'"),
         (("--cluster-ref", "--upload-pack=x"), "begins with '-'"),
         (("--cluster-ref", "snapshots", "--cluster", "."), "give one"),
         (("--cluster-ref", "snapshots", "--context", "prod"), "give one"),
@@ -146,7 +146,7 @@ def test_hostile_archive(tmp_path: Path, cluster: Path):
         (b"", "damaged or cut-off archive"),
         (b"no tar at all" * 100, "damaged or cut-off archive"),
         (packed((entry("a.json"), os.urandom(9000)))[:4000], "damaged or cut-off archive"),
-        (packed((entry("a.json"), b"{}"), (entry("./a.json"), b"{}")), "stands in it twice"),
+        (packed((entry("a.json"), b"{}"), (entry("./a.json"), b"{}")), "the archive has 'a.json' twice"),
         (packed((entry("a.json.gz"), b"no gzip")), "damaged or cut-off archive"),
         (packed((entry("README"), b"words")), "holds no documents"),
         (packed((entry("a.json"), bytes(20_000))), "is this a snapshot?"),

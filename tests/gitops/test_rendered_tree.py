@@ -90,7 +90,7 @@ def test_a_list_of_its_own_files_is_judged_as_it_is_written() -> None:
         ("resources: ['github.com/a/b?ref=v1']", "is not in this tree, and nothing is fetched"),
         ("resources: [../../../etc]", "is not in this tree, and nothing is fetched"),
         ("components: [/etc]", "is not in this tree, and nothing is fetched"),
-        ("namePrefix: [", "cannot be read"),
+        ("namePrefix: [", "cannot read"),
     ],
 )
 def test_what_is_not_known_to_be_safe_is_not_rendered(line: str, why: str) -> None:
@@ -132,7 +132,7 @@ def test_the_program_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_machine_that_cannot_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is started there."""
     monkeypatch.setattr(rendered_tree.platform, "machine", lambda: "riscv64")
-    assert render(tree_of(TREE), "prod", tool).why == "this machine cannot keep a program from the network"
+    assert render(tree_of(TREE), "prod", tool).why == "this machine cannot isolate a program from the network"
 
 
 def test_what_a_program_says(tmp_path: Path) -> None:
@@ -162,14 +162,10 @@ def test_validate_says_what_it_did_not_render(tmp_path: Path, monkeypatch: pytes
     """With the command to run."""
     monkeypatch.setenv("PATH", str(tmp_path))
     told = " ".join(validated(tmp_path, TREE).output.split())
+    assert "manifests/prod/kustomization.yaml:1:1: warning: this directory is judged as written, not as rendered" in told
+    assert "cannot find kustomize on the PATH [ManifestUnrendered]" in told
     assert (
-        "manifests/prod/kustomization.yaml:1:1: warning: this directory is judged as it is written, and not as it is rendered"
-        in told
-    )
-    assert "there is no kustomize on the PATH [ManifestUnrendered]" in told
-    assert (
-        f"run `kustomize build {tmp_path}/manifests/prod` where you trust the tree, and name the directory with its output"
-        in told
+        f"if you trust the tree, run `kustomize build {tmp_path}/manifests/prod`, and name the directory with its output" in told
     )
 
 
@@ -213,9 +209,9 @@ def test_a_preview_that_cannot_render(tmp_path: Path, monkeypatch: pytest.Monkey
     (problem,) = json.loads(done.stdout)["policyProblems"]
     assert (problem["file"], problem["severity"]) == ("overlays/prod/kustomization.yaml", "error")
     assert problem["message"] == (
-        "there is no policy here as it is written, and it was not rendered: there is no kustomize on the PATH"
+        "there is no policy here as it is written, and it was not rendered: cannot find kustomize on the PATH"
     )
-    assert problem["hint"].startswith("run `kustomize build overlays/prod` where you trust the tree")
+    assert problem["hint"].startswith("if you trust the tree, run `kustomize build overlays/prod`")
 
 
 def test_a_policy_that_is_read_as_it_is_written(tmp_path: Path) -> None:

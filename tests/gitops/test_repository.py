@@ -77,7 +77,7 @@ def test_a_whole_name_means_just_that(repo: GitRepo):
     assert found.commit("HEAD") == other
     with pytest.raises(RepositoryError, match="names a branch and a tag"):
         found.commit("origin/main")
-    with pytest.raises(RepositoryError, match="there is no commit"):
+    with pytest.raises(RepositoryError, match="unknown commit"):
         found.commit("refs/remotes/origin/gone")
 
 
@@ -85,7 +85,7 @@ def test_tree_and_blob_are_no_commits(repo: GitRepo):
     """An id of something else is refused."""
     found = Repository.at(repo.root)
     for name in ("HEAD^{tree}", repo.git("rev-parse", "HEAD:policies/prod.yaml")[:12]):
-        with pytest.raises(RepositoryError, match=r"there is no commit|names a file"):
+        with pytest.raises(RepositoryError, match=r"unknown commit|names a file"):
             found.commit(name)
 
 
@@ -100,7 +100,7 @@ def test_merge_base(repo: GitRepo):
     other = repo.commit({"c": "1"})
     found = Repository.at(repo.root)
     assert found.merge_base(tip, head) == fork
-    with pytest.raises(RepositoryError, match=r"have no commit in common here.*fetch-depth: 0.*--base-tip"):
+    with pytest.raises(RepositoryError, match=r"have no common commit here.*fetch-depth: 0.*--base-tip"):
         found.merge_base(tip, other)
 
 
@@ -159,9 +159,9 @@ def test_bytes_come_out_as_committed(repo: GitRepo):
 
 def test_no_repository(tmp_path: Path):
     """A directory outside of any, and one that is not there."""
-    with pytest.raises(RepositoryError, match="is in no git repository; name one with --repo DIR"):
+    with pytest.raises(RepositoryError, match="is not in a git repository; name one with --repo DIR"):
         Repository.at(Path("/"))
-    with pytest.raises(RepositoryError, match="there is no such directory"):
+    with pytest.raises(RepositoryError, match="no such directory"):
         Repository.at(tmp_path / "nowhere")
 
 

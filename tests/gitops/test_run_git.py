@@ -72,8 +72,8 @@ def test_signed_commits_only(repo: GitRepo, run, tmp_path: Path):
     ((), "ssh://host/x", "ssh://, which is not allowed"), (("--git-protocol", "ssh"), "ssh://host/x", "--known-hosts"),
     (("--ref", "--upload-pack=x"), "", "--ref begins with '-'"), (("--path", "../x"), "", "--path contains '..'"),
     (("--signer", "ada"), "", "--allowed-signers"), (("--allowed-signers", "/nonexistent"), "", "/nonexistent: no such file"),
-    (("--policy", "policies"), "", "two sources"), (("--ref", "nowhere"), "", "there is no refs/heads/nowhere"),
-    (("--name", "other"), "", "it holds prod"),
+    (("--policy", "policies"), "", "two sources"), (("--ref", "nowhere"), "", "has no refs/heads/nowhere"),
+    (("--name", "other"), "", "it has prod"),
 ])  # fmt: skip
 def test_wrong_options(run, options: tuple[str, ...], url: str, told: str):
     """One sentence, exit code 1, no secret repeated."""

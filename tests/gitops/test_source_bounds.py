@@ -66,7 +66,7 @@ def test_digests_that_say_nothing(artifact: dict[str, str], code: FaultCode) -> 
     found, _ = source({"artifact": artifact}, download=lambda *_: pytest.fail("it was asked for"))
     told = fault(lambda: found.fetch(None))
     assert (told.code, told.revision) == (code, CLAIM["revision"])
-    assert "has no digest that is known" in told.message
+    assert "has no known digest" in told.message
 
 
 @pytest.mark.parametrize(("error", "code"), [
@@ -123,7 +123,7 @@ def test_an_archive_unpacks_to_its_bound() -> None:
     assert unpacked(DATA, "", size).files
     with pytest.raises(ArchiveError, match="more than 0 MiB unpacked"):
         unpacked(DATA, "", size - 1)
-    with pytest.raises(ArchiveError, match="is no gzip"):
+    with pytest.raises(ArchiveError, match="invalid gzip data"):
         unpacked(zlib.compress(gzip.decompress(DATA)), "")
     large = archive(member("a.txt", b"\0" * (3 << 20)), member("b.yaml"))
     assert list(unpacked(large, "").files) == ["b.yaml"]
@@ -265,7 +265,7 @@ def test_a_download_at_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
             downloaded(f"{url}/{(2 << 20) + 1}", 2 << 20)
         clock = iter([0.0, 5.1])
         monkeypatch.setattr(download.time, "monotonic", lambda: next(clock))
-        with pytest.raises(DownloadError, match="did not come within 5 s") as found:
+        with pytest.raises(DownloadError, match="did not arrive within 5 s") as found:
             downloaded(f"{url}/1", 100, timeout_seconds=5)
         assert (found.value.too_large, found.value.timed_out) == (False, True)
 
@@ -275,7 +275,7 @@ def test_a_download_at_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_addresses_that_are_none(url: str) -> None:
     """Not plain, not printable, with a user, without a host, not of the web."""
-    with pytest.raises(DownloadError, match="the address is") as found:
+    with pytest.raises(DownloadError, match="invalid address") as found:
         downloaded(url, 1)
     assert (found.value.too_large, found.value.timed_out) == (False, False)
 
@@ -323,8 +323,8 @@ def test_what_is_no_document_in_an_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("members", "told"), [
-    ((member("a.json", b"1"), member("a.json.gz", gzip.compress(b"2"))), "'a.json' stands in it twice"),
-    ((member("a.json.gz", gzip.compress(b"2" * 999)[:-9]),), "'a.json.gz' is cut off, or unpacks to more than"),
+    ((member("a.json", b"1"), member("a.json.gz", gzip.compress(b"2"))), "the archive has 'a.json' twice"),
+    ((member("a.json.gz", gzip.compress(b"2" * 999)[:-9]),), "'a.json.gz' is cut off, or larger than"),
     ((member("a.json.gz", b"no gzip"),), "damaged or cut-off archive"),
     ((member("a.json.gz", zlib.compress(b"1")),), "damaged or cut-off archive"),
 ])  # fmt: skip
@@ -349,7 +349,7 @@ def test_what_a_document_in_an_archive_unpacks_to(
     if taken:
         assert read_archive(path) == {"a.json": content}
     else:
-        with pytest.raises(publish.ArchiveError, match=r"'a\.json\.gz' is cut off, or unpacks to more than 0 MiB"):
+        with pytest.raises(publish.ArchiveError, match=r"'a\.json\.gz' is cut off, or larger than 0 MiB"):
             read_archive(path)
 
 
@@ -361,7 +361,7 @@ def test_documents_in_an_archive_share_its_bound(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(publish, "MOST_BYTES", whole)
     assert [len(content) for content in read_archive(path).values()] == [100, 3 << 20]
     monkeypatch.setattr(publish, "MOST_BYTES", whole - 1)
-    with pytest.raises(publish.ArchiveError, match=r"'b\.json\.gz' is cut off, or unpacks to more than 3 MiB"):
+    with pytest.raises(publish.ArchiveError, match=r"'b\.json\.gz' is cut off, or larger than 3 MiB"):
         read_archive(path)
 
 

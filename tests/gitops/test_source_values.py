@@ -192,7 +192,7 @@ def packed(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"reconciler-last-good/2\nabcd", "has a form that this version does not know"),
+        (b"reconciler-last-good/2\nabcd", "has a format that this version does not know"),
         (packed(zlib.compress(b"{}")[:-3]), "is cut off, or too large"),
         (packed(zlib.compress(b"{}")), "is damaged"),
         (packed(b"no zlib"), "is damaged"),

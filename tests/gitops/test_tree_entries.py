@@ -72,7 +72,7 @@ def test_names_that_some_systems_take_for_one() -> None:
     ]  # fmt: skip
     assert problems[0].message == "the name differs from a.yaml only in case or in how accents are composed"
     same = [Entry(FILE, "blob", "1", "".join(["b", ".yaml"])) for _ in range(2)]
-    assert chosen_files(same)[1][0].message == "the name stands twice in the tree"
+    assert chosen_files(same)[1][0].message == "the name is twice in the tree"
 
 
 def test_so_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,10 +163,10 @@ def test_addresses_and_where_secrets_go(url: str, remote: tuple[str, str]) -> No
     ("", "is empty"), ("https://h/" + "x" * 2039, "longer than 2048"), ("-x", "an option"), ("ext::sh", "remote helper"),
     ("https://h/x?token=1", "a query"), ("https://h/x#y", "a fragment"), ("https://h/%20", "percent"),
     ("https://u@h/x", "a user"),
-    ("https://:p@h/x", "a password"), ("ssh://u:p@h/x", "a password"), ("ssh://-u@h/x", "no plain name"),
-    ("https:///x", "no plain host"),
-    ("https://h", "has no path"), ("https://h/", "has no path"), ("h:-x", "no address of a repository"),
-    ("-h:x", "an option"), ("x@-h:y", "no address of a repository"), ("nothing", "no address of a repository"),
+    ("https://:p@h/x", "a password"), ("ssh://u:p@h/x", "a password"), ("ssh://-u@h/x", "invalid user name"),
+    ("https:///x", "invalid host name"),
+    ("https://h", "has no path"), ("https://h/", "has no path"), ("h:-x", "not a repository address"),
+    ("-h:x", "an option"), ("x@-h:y", "not a repository address"), ("nothing", "not a repository address"),
 ])  # fmt: skip
 def test_addresses_that_are_refused(url: str, why: str) -> None:
     """Each with its reason."""
@@ -200,10 +200,10 @@ def test_words_of_git(said: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(("said", "code", "message"), [
-    ("fatal: couldn't find remote ref main", FaultCode.REF_NOT_FOUND, "there is no main at https://h/x"),
-    ("remote: not our ref", FaultCode.REF_NOT_FOUND, "there is no main at https://h/x"),
-    ("fatal: Authentication failed", FaultCode.AUTHENTICATION_FAILED, "https://h/x lets us not in (git says: fatal: "),
-    ("Permission denied (publickey)", FaultCode.AUTHENTICATION_FAILED, "https://h/x lets us not in"),
+    ("fatal: couldn't find remote ref main", FaultCode.REF_NOT_FOUND, "https://h/x has no main"),
+    ("remote: not our ref", FaultCode.REF_NOT_FOUND, "https://h/x has no main"),
+    ("fatal: Authentication failed", FaultCode.AUTHENTICATION_FAILED, "https://h/x denies access (git says: fatal: "),
+    ("Permission denied (publickey)", FaultCode.AUTHENTICATION_FAILED, "https://h/x denies access"),
     ("fatal: nobody home", FaultCode.UNREACHABLE, "https://h/x cannot be fetched (git says: fatal: nobody home)"),
 ])  # fmt: skip
 def test_why_a_remote_failed(said: str, code: FaultCode, message: str) -> None:

@@ -36,7 +36,7 @@ def test_place_of_a_reference_is_a_field() -> None:
     found = judged(policy(), group("c", policy="prd"))
     ((problem,),) = found.problems.values()
     assert problem.place == Place("NodeGroup infra/c spec.policyRef.name", 0, 0)
-    assert problem.message == "there is no NodeGroupPolicy 'prd' in this cluster"
+    assert problem.message == "unknown NodeGroupPolicy 'prd': this cluster has no such policy"
 
 
 def test_place_of_a_refused_group_is_a_field() -> None:
@@ -104,7 +104,7 @@ def test_held_that_was_good_keeps_its_last_good_version_for_ever() -> None:
         entry = groups(found)["a"]
         assert (entry.size.min, entry.hold is not None) == (2, True)
         assert entry.hold is not None
-        assert entry.hold.reason.endswith("; its last good version is kept")
+        assert entry.hold.reason.endswith("; the last good version stays in force")
     assert groups(judged(policy(), group("a", low=4), before=twice))["a"].hold is None
 
 
@@ -115,7 +115,7 @@ def test_never_good_stays_never_good() -> None:
     for found in (first, again):
         entry = groups(found)["a"]
         assert entry.hold is not None
-        assert entry.hold.reason.endswith("; it never was good")
+        assert entry.hold.reason.endswith("; it never was valid")
         assert (entry.target.name, entry.size.min, entry.tier) == ("a", None, None)
 
 

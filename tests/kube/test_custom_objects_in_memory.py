@@ -113,7 +113,7 @@ def test_a_server_without_our_definitions() -> None:
     objects.start()
     assert objects.wait(30)
     assert objects.doubt() == (
-        "the server knows no NodeGroupPolicy of reconciler.dev/v1alpha1: apply what `reconciler schema crds` prints"
+        "the server does not know the kind NodeGroupPolicy of reconciler.dev/v1alpha1: apply `reconciler schema crds`"
     )
     assert objects.all() == ()
     assert objects.stop()

@@ -57,7 +57,7 @@ def test_names_of_sources_of_flux(given: str, name: str) -> None:
 
 @pytest.mark.parametrize(("arguments", "told"), [
     (["--flux-source=policies"], "write NAMESPACE/NAME, or KIND/NAMESPACE/NAME"),
-    (["--flux-source=Secret/a/b"], "Secret is no source kind of Flux"),
+    (["--flux-source=Secret/a/b"], "unknown kind of Flux source Secret"),
     (["--flux-source=a/b/c/d"], "write NAMESPACE/NAME"),
     (["--flux-source=a/B"], "named NAMESPACE/NAME"),
     (["--flux-source=a/b", "--path=../x"], "--path"),

@@ -362,5 +362,5 @@ def test_server_without_our_definitions(control_plane: ControlPlane) -> None:
     policy.poll()
     assert not policy.ready
     assert policy.standing.fault is not None
-    assert "apply what `reconciler schema crds` prints" in policy.standing.fault.message
+    assert "apply `reconciler schema crds`" in policy.standing.fault.message
     assert objects.stop()

@@ -46,7 +46,7 @@ def test_a_node_that_keeps_changing_is_tried_five_times(scene: EmptiedNode, meth
         scene.drain.begin(scene.node)
     act = getattr(scene.drain, method)
     _touched(scene, 5)
-    with pytest.raises(ApiError, match=f"node {scene.node} changed under us 5 times") as found:
+    with pytest.raises(ApiError, match=f"node {scene.node} changed during each of 5 attempts") as found:
         act(scene.node)
     assert (found.value.status, found.value.reason) == (409, "Conflict")
     _touched(scene, 4)
@@ -108,7 +108,7 @@ def test_the_first_refusal_is_told(scene: EmptiedNode) -> None:
     assert scene.drain.step(scene.node).message == f"kube-drain/{scene.node}-a: no a"
     scene.clock.now += 600
     assert scene.drain.step(scene.node).given_up == f"not empty after 600 s: kube-drain/{scene.node}-a: no a"
-    assert scene.drain.step(scene.node).given_up.startswith("not empty after 600 s: 2 pods have not ended")
+    assert scene.drain.step(scene.node).given_up.startswith("not empty after 600 s: pods that have not ended: 2")
 
 
 def test_a_grace_that_is_just_allowed(scene: EmptiedNode) -> None:
@@ -140,7 +140,7 @@ def test_a_node_that_is_not_ours_any_more(scene: EmptiedNode) -> None:
     scene.pods("a")
     step = scene.drain.step(scene.node)
     assert (step.remaining, step.message, step.code) == (0, "", "NotMarked")
-    assert step.given_up == f"our taint is not on node {scene.node} any more"
+    assert step.given_up == f"node {scene.node} no longer has our taint"
 
 
 def test_a_list_of_nothing(scene: EmptiedNode) -> None:
@@ -215,5 +215,5 @@ def test_owners_that_fit(owner: str) -> None:
 @pytest.mark.parametrize("owner", ["a" * 53, "", "-a", "a-", "a b"])
 def test_owners_that_do_not(owner: str) -> None:
     """One character more, or one that a label's value may not hold."""
-    with pytest.raises(ValueError, match="cannot stand in a taint: at most 52"):
+    with pytest.raises(ValueError, match="of a taint: use at most 52"):
         NodeDrain(FakeApiServer(), owner, lambda: 0)

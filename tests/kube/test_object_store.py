@@ -106,7 +106,7 @@ def test_daemonsets_change_and_go() -> None:
 
 def test_a_kind_that_no_view_is_made_of() -> None:
     """A collection that nobody asked for is a mistake in the program."""
-    with pytest.raises(ValueError, match="a World is not made of Ingress"):
+    with pytest.raises(ValueError, match="a World has no collection of kind Ingress"):
         ObjectStore(Collection(group="networking.k8s.io", kind="Ingress", version="v1", plural="ingresses"))
 
 

@@ -13,7 +13,7 @@ from reconciler.kube.watching.reflector import Phase, StreamState
 from tests.kube.reflected import NODES, Run, bookmark, event, gone, page, watches
 
 REFUSED = ApiError(400, "BadRequest", "unknown field")
-FORGOTTEN = "what was known is too old to be continued, it is read again"
+FORGOTTEN = "the known version is too old to continue from; it is read again"
 
 
 def states_at_pauses(run: Run) -> list[StreamState]:

@@ -43,7 +43,7 @@ def test_a_token_that_cannot_be_read_anew(token: Path) -> None:
     assert session.authorization() == {"Authorization": "bearer old"}
     token.write_text("")
     _Clock.at += timedelta(minutes=2)
-    with pytest.raises(UnreachableError, match="service account of this pod: the credentials cannot be renewed") as refused:
+    with pytest.raises(UnreachableError, match="service account of this pod: cannot renew the credentials") as refused:
         api.write("POST", "/x", {})
     assert refused.value.sent is False
     token.write_text("new")

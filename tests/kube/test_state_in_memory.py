@@ -67,7 +67,7 @@ def test_the_largest_part(api: FakeApiServer, monkeypatch: pytest.MonkeyPatch, p
     if kept:
         assert state.save("memory", b"large")
         return
-    with pytest.raises(StateUnavailableError, match="memory is 33554433 bytes, and 33554432 may be kept"):
+    with pytest.raises(StateUnavailableError, match="memory has 33554433 bytes; the limit is 33554432"):
         state.save("memory", b"large")
     assert api.sent == []
 
@@ -146,7 +146,7 @@ def test_an_entry_that_cannot_be_read(api: FakeApiServer, entry: str) -> None:
     state.save("policy", b"2")
     api.put(path, api.objects[path] | {"data": api.objects[path]["data"] | {"memory": entry}})
     fresh = StateObject(api, "kube-state", "prod")
-    with pytest.raises(StateUnavailableError, match="memory: damaged: its entry cannot be read"):
+    with pytest.raises(StateUnavailableError, match="memory: damaged: cannot read its entry"):
         fresh.load("memory")
     assert fresh.load("policy") == b"2"
     assert fresh.save("memory", b"3")
@@ -161,7 +161,7 @@ def test_a_part_that_unpacks_into_more_than_was_written(api: FakeApiServer) -> N
     state.save("memory", b"small")
     bomb = base64.b64encode(zlib.compress(bytes(50_000_000))).decode()
     api.put(path, api.objects[path] | {"binaryData": {"memory.zlib": bomb}})
-    with pytest.raises(StateUnavailableError, match="damaged: its content is not what was written"):
+    with pytest.raises(StateUnavailableError, match="damaged: its content differs from what was written"):
         StateObject(api, "kube-state", "prod").load("memory")
 
 

@@ -14,8 +14,8 @@ TOKENS, ACCESS = (
 )
 OWN_ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 USER = {"username": "ada", "uid": "u-1", "groups": ["dev", "ops"]}
-BAD = Refusal(401, "the token is not valid here")
-TOO_MANY = Refusal(429, "too many tokens were judged lately: ask again in a few seconds")
+BAD = Refusal(401, "invalid token")
+TOO_MANY = Refusal(429, "too many tokens were judged recently: try again in a few seconds")
 
 
 class Reviews:
@@ -74,7 +74,7 @@ def test_every_refusal(reviews: Reviews) -> None:
     nobody = judge.refusal("", "/plan", "10.0.0.1")
     assert nobody is not None
     assert (nobody.status, reviews.sent) == (401, [])
-    assert "a bearer token is needed" in nobody.message
+    assert "send a bearer token" in nobody.message
     assert judge.refusal("bad", "/plan", "10.0.0.1") == BAD
     reviews.allowed = set()
     assert judge.refusal("good", "/plan", "10.0.0.1") == Refusal(403, "ada may not get /plan")

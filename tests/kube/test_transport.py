@@ -310,7 +310,9 @@ def test_a_credential_program_that_fails(tmp_path: Path, caplog: pytest.LogCaptu
     """A program that fails is an error that names user and context with its own words; we do not go on as nobody."""
     handlers = list(logging.getLogger().handlers)
     user = program(tmp_path, "import sys; print('please log in', file=sys.stderr); sys.exit(3)")
-    with pytest.raises(ConnectionConfigError, match=r'user "u": .*gave no credentials: exec: process returned 3. please log in'):
+    with pytest.raises(
+        ConnectionConfigError, match=r'user "u": .*returned no credentials: exec: process returned 3. please log in'
+    ):
         connect(kubeconfig(tmp_path, "https://127.0.0.1:1", user), environment={})
     assert logging.getLogger().handlers == handlers
 
@@ -318,14 +320,14 @@ def test_a_credential_program_that_fails(tmp_path: Path, caplog: pytest.LogCaptu
 def test_unknown_context(tmp_path: Path) -> None:
     """A context that is not there is answered with those that are."""
     path = kubeconfig(tmp_path, "https://127.0.0.1:1")
-    with pytest.raises(ConnectionConfigError, match='there is no context "there"; there are: here'):
+    with pytest.raises(ConnectionConfigError, match='unknown context "there"; choose one of: here'):
         connect(path, "there", environment={})
 
 
 def test_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any configuration, everything that was looked at is named."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises(ConnectionConfigError, match=r"no --kubeconfig, KUBECONFIG is not set, ~/\.kube/config is not there"):
+    with pytest.raises(ConnectionConfigError, match=r"--kubeconfig and KUBECONFIG are not set, ~/\.kube/config does not exist"):
         connect(environment={})
 
 
@@ -340,14 +342,14 @@ def test_the_environment_names_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"users:\n- name: u\n  user: {{token: {TOKEN}", "it is not YAML"),
-        ("- a\n", "it is no kubeconfig"),
-        ("contexts: []\n", "it has no current-context; name one of: none"),
+        (f"users:\n- name: u\n  user: {{token: {TOKEN}", "invalid YAML"),
+        ("- a\n", "invalid kubeconfig"),
+        ("contexts: []\n", "no current-context is set; choose one of: none"),
         ("current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n", 'names cluster "c", which has no server'),
         (
             "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
             "clusters: [{name: c, cluster: {server: 'https://h'}}]\n",
-            'names user "u", which is not there',
+            'names user "u", which does not exist',
         ),
     ],
 )

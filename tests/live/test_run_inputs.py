@@ -31,7 +31,7 @@ def test_no_cluster_at_all(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert said(capsys, "--policy", policy).startswith("error: no cluster to talk to: no --kubeconfig, KUBECONFIG is not set")
+    assert said(capsys, "--policy", policy).startswith("error: no cluster is configured: --kubeconfig and KUBECONFIG are not set")
 
 
 def test_a_policy_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +52,7 @@ def test_an_invalid_policy_is_shown_with_its_places(
 def test_an_unknown_context(capsys: pytest.CaptureFixture[str], control_plane: ControlPlane, policy: Path) -> None:
     """The contexts that there are."""
     told = said(capsys, "--policy", policy, "--kubeconfig", control_plane.kubeconfig, "--context=prod")
-    assert 'there is no context "prod"; there are: testbed' in told
+    assert 'unknown context "prod"; choose one of: testbed' in told
 
 
 def test_a_user_without_rights(
@@ -77,5 +77,5 @@ def test_a_cluster_without_cluster_api(
     """No such group: nothing could be scaled."""
     monkeypatch.setenv("CAPI_GROUP", "absent.example.org")
     told = said(capsys, "--policy", policy, "--kubeconfig", user(control_plane, "input-absent"))
-    assert "keeps nothing whose replicas could be changed" in told
+    assert "has nothing whose replicas could be changed" in told
     assert "--management-kubeconfig" in told

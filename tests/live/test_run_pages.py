@@ -137,13 +137,13 @@ def test_without_a_token_there_is_nothing_to_see(outside: Outside, path: str) ->
     """401, which scheme is wanted, and not a word of the plan."""
     status, body, wanted = outside.ask(path)
     assert (status, wanted) == (401, "Bearer")
-    assert body == "a bearer token is needed: kubectl create token, or ask through kubectl port-forward\n"
+    assert body == "send a bearer token (kubectl create token), or use kubectl port-forward\n"
 
 
 @pytest.mark.parametrize("path", DETAILS)
 def test_a_token_of_nobody_is_refused(outside: Outside, path: str) -> None:
     """401: the API server knows nobody by it."""
-    assert outside.ask(path, "not.a.token")[:2] == (401, "the token is not valid here\n")
+    assert outside.ask(path, "not.a.token")[:2] == (401, "invalid token\n")
 
 
 def test_a_token_for_somebody_else_is_refused(outside: Outside) -> None:

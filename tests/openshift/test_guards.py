@@ -69,7 +69,7 @@ def test_two_that_failed_as_nodes_go_together() -> None:
     (waits,) = provider(server).step(TARGET, (first,), 0)
     assert (waits.state, waits.untouched, server.sent) == (RemovalState.DRAINING, True, [])
     assert "Machine a-9 of" in waits.message
-    assert "could go instead: its node has to be empty first" in waits.message
+    assert "could go instead: drain its node first" in waits.message
     ended = provider(server).step(TARGET, (first, second), 0)
     assert {(one.state, one.replicas) for one in ended} == {(RemovalState.FINISHED, 2)}
     *marks, lowered = [path for _, path, _ in server.sent]

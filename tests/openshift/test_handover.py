@@ -87,7 +87,7 @@ def test_what_a_drain_of_the_autoscaler_has_left_is_told() -> None:
     )
     handover = asked(there, named())
     assert handover.next == 3
-    assert handover.steps[3].found == ("node n2 carries a taint of the autoscaler; Machine a-1 is marked for deletion")
+    assert handover.steps[3].found == ("node n2 has a taint of the autoscaler; Machine a-1 is marked for deletion")
     assert [line.split()[:4] for line in handover.steps[3].lines] == [
         ["oc", "adm", "taint", "nodes"],
         ["oc", "annotate", "machine", "a-1"],
@@ -197,7 +197,7 @@ def test_whom_the_policy_may_take_over_from() -> None:
 @pytest.mark.parametrize(
     ("items", "expected", "lines"),
     [
-        ((machine_set("a", 3),), (True, "no MachineAutoscaler and no size annotations: the autoscaler passes the set over"), ()),
+        ((machine_set("a", 3),), (True, "no MachineAutoscaler and no size annotations: the autoscaler skips the set"), ()),
         (
             autoscaled(),
             (False, f"MachineAutoscaler {NAMESPACE}/ma names the set"),
@@ -238,7 +238,7 @@ def test_taints_of_the_autoscaler(taints: tuple[Object, ...], of: str, *, left: 
     handover = asked(there, named())
     keys = "ToBeDeletedByClusterAutoscaler- DeletionCandidateOfClusterAutoscaler-"
     assert told(handover, 3) == (
-        (False, "node n1 carries a taint of the autoscaler") if left else (True, "no taint and no mark of the autoscaler")
+        (False, "node n1 has a taint of the autoscaler") if left else (True, "no taint and no mark of the autoscaler")
     )
     assert handover.steps[3].lines == ((f"oc adm taint nodes n1 {keys}",) if left else ())
 
@@ -250,7 +250,7 @@ def test_a_mark_is_taken_back_in_both_spellings() -> None:
     assert line == f"oc annotate machine m -n {NAMESPACE} {GROUP}/delete-machine- {GROUP}/cluster-api-delete-machine-"
 
 
-QUIET = "; the mode is Observe, in which the loop writes nothing"
+QUIET = "; the mode is Observe, in which the loop does not write"
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
         ({"managed": [owners("kubectl-edit", "Update")]}, (True, "no applied manifest declares replicas")),
         (
             {"annotations": {LAST_APPLIED: '{"spec": {"replicas": 3}}'}},
-            (False, "kept by kubectl: replicas stay 3 when the line goes"),
+            (False, "managed by kubectl: replicas stay 3 when the line goes"),
         ),
         ({"annotations": {LAST_APPLIED: '{"spec": {}}'}}, (True, "no applied manifest declares replicas")),
     ],

@@ -28,7 +28,7 @@ def test_doctor_init_plan_and_hold(new_set: NewSet, tmp_path: Path) -> None:
     (autoscaler,) = sized.testbed.create(machine_autoscaler(sized.name, sized.name, 1, 6) | named)
     bench.until_nodes(2)
     sized.until_nodes(1)
-    assert "machine.openshift.io/v1beta1 and autoscaling.openshift.io/v1beta1 is spoken" in said(
+    assert "the server has machine.openshift.io/v1beta1 and autoscaling.openshift.io/v1beta1" in said(
         bench, "doctor", f"--namespace={NAMESPACE}"
     )
     policies = tmp_path / "policies"

@@ -44,7 +44,7 @@ def test_a_declared_size_that_a_group_decides() -> None:
     for text, who in ((manifest(), "NodeGroup a"), (manifest("b", annotations=SIZES), "discovery rest of NodeGroupPolicy prod")):
         ((code, by, hint),) = found(text)
         assert (code, by) == ("ReplicasInManifest", who)
-        assert hint.startswith("first let the loop own them")
+        assert hint.startswith("first let the loop own replicas")
         assert "annotation" not in hint
         assert f"{{group: {GROUP}, kind: MachineSet" in hint
 

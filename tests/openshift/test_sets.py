@@ -116,9 +116,9 @@ def test_which_api_decides(wanted: str, status: Object, by: str, words: str) -> 
         (
             {"labels": {"hive.openshift.io/machine-pool": "w"}},
             "Hive",
-            "label hive.openshift.io/machine-pool: w: its hub sets replicas back",
+            "label hive.openshift.io/machine-pool: w: its hub resets replicas",
         ),
-        ({"labels": {"hive.openshift.io/managed": ""}}, "Hive", "label hive.openshift.io/managed: : its hub sets replicas back"),
+        ({"labels": {"hive.openshift.io/managed": ""}}, "Hive", "label hive.openshift.io/managed: : its hub resets replicas"),
         (
             {"annotations": {"autoscaling.openshift.io/machineautoscaler": "n/ma"}},
             "MachineAutoscaler n/ma",
@@ -137,7 +137,7 @@ def test_the_autoscaler_that_names_it() -> None:
     marked = machine_set("a", 3, annotations={"autoscaling.openshift.io/machineautoscaler": "n/other"})
     found = only(marked, machine_autoscaler("ma", "a", 1, 6))
     name = f"MachineAutoscaler {NAMESPACE}/ma"
-    assert [(one.by, one.evidence) for one in found.writers] == [(name, f"{name} has it resized between 1 and 6")]
+    assert [(one.by, one.evidence) for one in found.writers] == [(name, f"{name} sizes it between 1 and 6")]
     assert (found.min_size, found.max_size, found.size_origin, found.beyond_autoscaler) == (1, 6, name, False)
 
 
@@ -183,7 +183,7 @@ def test_machines_that_failed() -> None:
         machine("m4", "a", error="no quota"),
     )
     assert [one.failed for one in found.machines] == ["phase Failed"] * 4 + ["InvalidConfiguration: no quota"]
-    assert found.targets[0].keeps_nodes.startswith("Machine m0, m1, m2 and 2 more failed and would go")
+    assert found.targets[0].keeps_nodes.startswith("Machine m0, m1, m2 and 2 more failed and could go")
     three = world(machine_set("a", 5), *(machine(f"m{number}", "a", phase="Failed") for number in range(3)))
     assert three.targets[0].keeps_nodes.startswith("Machine m0, m1, m2 failed")
 

@@ -211,13 +211,13 @@ def resources(*kinds: str) -> Object:
 def test_doctor_on_cluster_api() -> None:
     """What is needed is there, or which of it is not; MachinePools need not be."""
     there = f"{GROUP}/v1beta2"
-    passed = Check(code="ClusterAPI", state=State.PASS, message=f"{CAPI}/v1beta2 is spoken")
+    passed = Check(code="ClusterAPI", state=State.PASS, message=f"the server has {CAPI}/v1beta2")
     assert checks({there: resources(*NEEDED)}, SERVED) == [passed]
     lacking = Check(
         code="ClusterAPI",
         state=State.FAIL,
         message=f"{CAPI}/v1beta2 has no MachineSet, Cluster",
-        advice="CAPI_VERSION pins a version that has them",
+        advice="set CAPI_VERSION to a version that has them",
     )
     assert checks({there: resources("MachineDeployment", "Machine")}, SERVED) == [lacking]
     assert checks({}) == []
@@ -241,7 +241,9 @@ def test_openshift_is_there(answers: dict[str, Any], groups: list[str]) -> None:
     server, _ = api({f"/apis/{group}": found for group, found in answers.items()})
     served = tuple(Served(platform="openshift", group=group, version="v1beta1") for group in groups)
     assert OPENSHIFT.served(server, {}) == served
-    told = [Check(code="MachineAPI", state=State.PASS, message=" and ".join(f"{one}/v1beta1" for one in groups) + " is spoken")]
+    told = [
+        Check(code="MachineAPI", state=State.PASS, message="the server has " + " and ".join(f"{one}/v1beta1" for one in groups))
+    ]
     assert list(OPENSHIFT.checks(Surroundings(management=server, served=served))) == told
 
 

@@ -63,7 +63,7 @@ def test_refused_unless_allowed() -> None:
     """Nobody can say which instance would go."""
     server = _Server(3)
     result = _provider(server, allowed=False).may_begin(POOL, "", "n1", server.bound())
-    assert (result.code, "could not be chosen" in result.message) == (WriteCode.REFUSED, True)
+    assert (result.code, "nobody can choose" in result.message) == (WriteCode.REFUSED, True)
 
 
 def test_lowered_once_a_node() -> None:

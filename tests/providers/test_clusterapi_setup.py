@@ -81,7 +81,7 @@ def test_capacity_said_twice(above: dict[str, str], below: dict[str, str], diffe
     expected = Finding(
         code="CapacitySaidTwice",
         object="MachineSet capi/pool-1",
-        message=f"it and its MachineDeployment capi/pool say different things: {PREFIX}{differ}",
+        message=f"it and its MachineDeployment capi/pool have different values: {PREFIX}{differ}",
         advice="write capacity annotations on the MachineDeployment alone",
     )
     assert found(above, below) == ([expected] if differ else [])

@@ -54,9 +54,9 @@ def test_a_cloud_that_nobody_can_write(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_lets_targets_be_found() -> None:
     """Every way that a platform names, in one sentence."""
     assert all_.nothing_to_size("https://a") == (
-        "https://a keeps nothing whose replicas could be changed, and no cloud is to be asked: --management-kubeconfig names the "
-        "cluster that holds the MachineDeployments; AWS_REGION names a region with Auto Scaling groups; CRUSOE_ACCESS_KEY and "
-        "its kin name a cluster with node pools"
+        "https://a has nothing whose replicas could be changed, and no cloud is configured: --management-kubeconfig names the "
+        "cluster with the MachineDeployments; AWS_REGION names a region with Auto Scaling groups; CRUSOE_ACCESS_KEY and "
+        "its related variables name a cluster with node pools"
     )
 
 

@@ -125,7 +125,7 @@ def test_who_came_after_our_mark_has_its_way(machines: MachinesInMemory) -> None
     machines.before = before
     result = machines.provider().resize(GENERAL, 7, machines.bound(), {POLICY: "prod"})
     assert (result.code, machines.replicas) == (WriteCode.STALE, 5)
-    assert result.message == "Set prod/general was marked by policy another meanwhile"
+    assert result.message == "policy another marked Set prod/general meanwhile"
 
 
 def test_our_own_mark_stands_in_nobodys_way(machines: MachinesInMemory) -> None:
@@ -378,9 +378,9 @@ def test_cancelled_in_place(machines: MachinesInMemory) -> None:
     [
         ("a node", WriteCode.STALE, "Machine m5 has become node n5"),
         ("a mark", WriteCode.REFUSED, "marked for deletion by somebody else"),
-        ("others failed", WriteCode.STALE, "Machine m2 would go as soon as those that are to be cancelled"),
-        ("others marked", WriteCode.STALE, "Machine m3 would go as soon as those that are to be cancelled"),
-        ("too many", WriteCode.STALE, "has 4 machines beside those that failed: at 3 replicas a running one would go"),
+        ("others failed", WriteCode.STALE, "Machine m2 could go instead of the ones to cancel"),
+        ("others marked", WriteCode.STALE, "Machine m3 could go instead of the ones to cancel"),
+        ("too many", WriteCode.STALE, "has 4 machines apart from those that failed: 3 replicas could end a running one"),
         ("rollout", WriteCode.REFUSED, "is rolling out"),
         ("moved", WriteCode.STALE, "5 replicas, 6 were judged"),
         ("away", WriteCode.UNAVAILABLE, "could not be read"),

@@ -292,9 +292,9 @@ def test_a_mark_of_its_own_is_all_that_is_taken_off(machines: MachinesInMemory) 
 @pytest.mark.parametrize(
     ("case", "left", "message"),
     [
-        ("not lowered", None, "our mark was taken off Machine m1 of Set prod/general"),
+        ("not lowered", None, "our mark was removed from Machine m1 of Set prod/general"),
         ("lowered", ALL, ""),
-        ("passed over", ALL.replace("{1,", "{"), "our mark was taken off Machine m1 of Set prod/general"),
+        ("passed over", ALL.replace("{1,", "{"), "our mark was removed from Machine m1 of Set prod/general"),
         ("deleting", ALL, ""),
         ("others", ALL.replace("test", "prod"), ""),
         ("not named", ALL.replace("{1,", "{"), ""),
@@ -319,7 +319,7 @@ def test_a_machine_that_is_covered_still_may_not_begin(machines: MachinesInMemor
     machines.annotations[KEY] = ALL.replace("{1,", "{")
     begun = [machines.provider().may_begin(GENERAL, f"m{one}", f"n{one}", machines.bound()) for one in (1, 2)]
     assert [one.done for one in begun] == [True, False]
-    assert "Machine m2 still carries a mark of ours (nodegroup-reconciler.test.g4.r10)" in begun[1].message
+    assert "Machine m2 still has a mark of ours (nodegroup-reconciler.test.g4.r10)" in begun[1].message
 
 
 def test_whose_mark_it_is(machines: MachinesInMemory) -> None:

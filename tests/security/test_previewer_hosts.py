@@ -92,7 +92,7 @@ def test_a_small_file_does_not_become_a_large_one(tmp_path: Path):
     held = GitRepo(tmp_path / "repo")
     held.commit({"snapshot/all.json.gz": ZEROS})
     read = Repository.at(held.root)
-    with pytest.raises(RepositoryError, match="unpacks to more than is read"):
+    with pytest.raises(RepositoryError, match="its unpacked content exceeds the size limit"):
         committed_files(read, read.commit("HEAD"), "snapshot")
     packed = BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:

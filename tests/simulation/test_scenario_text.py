@@ -71,7 +71,7 @@ def test_duration_without_unit():
     """The hint says how to write it."""
     place, message, _ = _error("at: 5m", "at: 5")
     assert place == "scenarios/small.yaml:14:12"
-    assert "such as 90s, 10m or 1h30m" in message
+    assert "write it like 90s, 10m or 1h30m" in message
 
 
 def test_bad_quantity():
@@ -104,7 +104,7 @@ def test_event_after_the_end():
 
 def test_start_needs_a_cluster_or_groups():
     """Neither is a mistake, and so are both."""
-    assert "one of them" in _error("    groups:", "    cluster: x\n    groups:")[1]
+    assert "not both" in _error("    groups:", "    cluster: x\n    groups:")[1]
 
 
 def test_workload_is_named_with_its_namespace():

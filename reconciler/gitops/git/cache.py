@@ -1,7 +1,7 @@
-"""A bare repository of our own into which one ref is fetched. It holds nothing that could not be fetched again.
+"""A bare repository of our own into which one ref is fetched. Everything in it can be fetched again.
 
-SOURCE: git-fetch, git-config: `fetch.unpackLimit` (1: one pack is kept, instead of any number of loose files),
-`core.bigFileThreshold` (larger blobs are streamed, not held in memory), `transfer.fsckObjects`, `fetch.recurseSubmodules`.
+SOURCE: git-fetch, git-config. `fetch.unpackLimit` of 1 keeps one pack instead of any number of loose files. Blobs larger than
+`core.bigFileThreshold` are streamed, not held in memory. Also `transfer.fsckObjects` and `fetch.recurseSubmodules`.
 """
 
 import shutil
@@ -36,7 +36,7 @@ FETCH_SETTINGS = (
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What one fetch may cost. `depth` commits are fetched; `most_depth` when the last good one is not among them."""
+    """The limits of one fetch. `depth` commits are fetched; `most_depth` if the last good one is not among them."""
 
     depth: int = 50
     most_depth: int = 2000
@@ -45,7 +45,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GitCache:
-    """`directory` is made when it is not there; one that holds something else is refused. Not for two users at a time."""
+    """`directory` is created if it does not exist; one with other content is refused. Only one user at a time."""
 
     def __init__(self, directory: Path, remote: Remote, access: Access, bounds: Bounds, executable: str = "git") -> None:
         self.directory = directory.absolute()
@@ -55,12 +55,12 @@ class GitCache:
         self._executable = executable
 
     def fetch(self, ref: str) -> str:
-        """Fetch a full ref name or a whole commit id; the id of the commit it names. Raises `SourceError`."""
+        """Fetch a full ref name or a whole commit id; returns the id of its commit. Raises `SourceError`."""
         self._prepare()
         return self._fetched(ref, self._bounds.depth)
 
     def fetch_both(self, first: str, second: str, *, deep: bool = False) -> tuple[str, str]:
-        """Fetch two full ref names at once; the ids of their commits. `deep`: as much history as is ever fetched. Raises
+        """Fetch two full ref names at once; returns the ids of their commits. `deep`: as much history as is ever fetched. Raises
         `SourceError`."""
         self._prepare()
         depth = self._bounds.most_depth if deep else self._bounds.depth
@@ -71,10 +71,10 @@ class GitCache:
         return self._id(places[0], first), self._id(places[1], second)
 
     def descends(self, tip: str, ancestor: str, ref: str) -> bool:
-        """Whether `ancestor` is in the history of `tip`. Asks for more history once when what is here does not tell.
+        """Whether `ancestor` is in the history of `tip`. Fetches more history once if the local part does not show it.
 
-        Raises `SourceError` when the history cannot be had. History that ends before `most_depth` commits without it, and
-        longer history too, is taken for a rewritten one.
+        Raises `SourceError` if the history cannot be fetched. If it ends without `ancestor`, or is longer than `most_depth`, the
+        branch counts as rewritten.
         """
         if tip == ancestor or self._is_ancestor(ancestor, tip):
             return True
@@ -87,7 +87,7 @@ class GitCache:
         if self.directory.is_symlink() or (self.directory.exists() and not self._ours()):
             raise failed(
                 FaultCode.DAMAGED,
-                f"{self.directory} is not a cache of ours, and is left alone",
+                f"{self.directory} is not a cache of this program, so it stays untouched",
                 "name an empty or new directory with --git-cache",
             )
         if self.directory.exists() and self._fresh():
@@ -98,14 +98,14 @@ class GitCache:
             self.directory.mkdir(parents=True, mode=0o700)
             (self.directory / _MARK).write_text(f"{self._remote.url}\n", encoding="utf-8")
         except OSError as error:
-            raise failed(FaultCode.DAMAGED, f"the cache {self.directory} cannot be written: {error.strerror or error}") from None
+            raise failed(FaultCode.DAMAGED, f"cannot write the cache {self.directory}: {error.strerror or error}") from None
         self._git("init", "--quiet", "--bare", "--template=")
 
     def _ours(self) -> bool:
         return (self.directory / _MARK).is_file() or not any(self.directory.iterdir())
 
     def _fresh(self) -> bool:
-        """Whether it may go on being used: same address, whole, and not grown by many small fetches."""
+        """Whether it may still be used: same address, complete, and not grown by many small fetches."""
         mark, packs = self.directory / _MARK, self.directory / "objects" / "pack"
         if not mark.is_file() or mark.read_text(encoding="utf-8") != f"{self._remote.url}\n":
             return False
@@ -131,7 +131,7 @@ class GitCache:
         shown = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{place}^{{commit}}")
         found = object_id(shown.out.decode("ascii", "replace").strip())
         if found is None:
-            raise failed(FaultCode.REF_NOT_FOUND, f"{ref} is no commit")
+            raise failed(FaultCode.REF_NOT_FOUND, f"{ref} is not a commit")
         return found
 
     def _is_ancestor(self, ancestor: str, tip: str) -> bool:
@@ -142,19 +142,19 @@ class GitCache:
         if self._at_limit():
             limit = self._bounds.pack_bytes >> 20
             return failed(
-                FaultCode.TOO_LARGE, f"the fetch brought more than {limit} MiB and was ended",
+                FaultCode.TOO_LARGE, f"the fetch brought more than {limit} MiB and was stopped",
                 "keep policies in a repository of their own, or raise --git-max-mib",
             )  # fmt: skip
         return remote_fault(printed.err, self._remote.url, ref)
 
     def _at_limit(self) -> bool:
-        """Whether the kernel ended the writer of a pack, of which git only says that its answer was none."""
+        """Whether the kernel stopped the writer of a pack. git itself only reports a bad answer."""
         most = self._bounds.pack_bytes // _BLOCK_BYTES * _BLOCK_BYTES
         packs = self.directory / "objects" / "pack"
         return any(pack.stat().st_size >= most for pack in packs.glob("tmp_*"))
 
     def _git(self, *arguments: str) -> Printed:
-        """A command that asks nobody."""
+        """Run a command that asks nobody for input."""
         try:
             return run_git(self.directory, arguments, executable=self._executable)
         except GitError as error:

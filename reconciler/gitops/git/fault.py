@@ -1,4 +1,4 @@
-"""Why a source cannot give a policy that may be used: a stable code, a sentence, and what to do."""
+"""Why a source has no usable policy: a stable code, a sentence, and what to do."""
 
 from enum import StrEnum
 
@@ -12,8 +12,8 @@ from reconciler.rendering.plain import plain, shortened
 class FaultCode(StrEnum):
     """Stable: conditions, events, metrics and scripts name them.
 
-    The first group is about getting at the source (nothing is known about newer policy), the second about what was got
-    (it is known and refused).
+    The first group is about reaching the source: nothing is known about newer policy. The second is about the fetched content:
+    it is known and refused.
     """
 
     UNREACHABLE = "SourceUnreachable"
@@ -40,12 +40,12 @@ GETTING = frozenset(
         FaultCode.REF_NOT_FOUND, FaultCode.DAMAGED, FaultCode.NOT_SAVED,
     }
 )  # fmt: skip
-"""Faults after which asking again may help by itself."""
+"""Faults that may end by themselves, so that another attempt may help."""
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """`revision` is the one that is refused, empty when none was got. `problems` are those of an invalid policy, with places
-    relative to the top of the source."""
+    """`revision` is the refused one, empty if none was fetched. `problems` are those of an invalid policy, with places relative
+    to the top of the source."""
 
     code: FaultCode
     message: str
@@ -55,7 +55,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Place | None:
-        """Where the first problem stands."""
+        """The place of the first problem."""
         return self.problems[0].place if self.problems else None
 
     @property
@@ -69,7 +69,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceError(Exception):
-    """A fetch that gave nothing usable; `fault` says why."""
+    """A fetch without a usable result; `fault` states why."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.sentence)
@@ -81,7 +81,7 @@ def failed(code: FaultCode, message: str, hint: str = "", revision: str = "") ->
     return SourceError(Fault(code=code, message=message, hint=hint, revision=revision))
 
 
-# Why a command that spoke to a remote failed, from git's own words.
+# Why a command that talked to a remote failed, from git's own words.
 
 _SAID_CHARACTERS = 300
 _DENIED = (
@@ -102,10 +102,10 @@ def remote_fault(said: str, url: str, ref: str, what: str = "fetched") -> Source
     """The fault behind standard error of a fetch or push of `ref`."""
     words = git_words(said)
     if any(mark in words for mark in _NO_REF):
-        return failed(FaultCode.REF_NOT_FOUND, f"there is no {ref} at {url}", "check --ref")
+        return failed(FaultCode.REF_NOT_FOUND, f"{url} has no {ref}", "check --ref")
     if any(mark in words for mark in _DENIED):
         return failed(
-            FaultCode.AUTHENTICATION_FAILED, f"{url} lets us not in (git says: {words})",
+            FaultCode.AUTHENTICATION_FAILED, f"{url} denies access (git says: {words})",
             "check --git-password-file, --git-ssh-key, --known-hosts",
         )  # fmt: skip
     return failed(FaultCode.UNREACHABLE, f"{url} cannot be {what} (git says: {words})")

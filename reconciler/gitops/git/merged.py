@@ -1,9 +1,9 @@
-"""What merging a change into its target gives, without touching the repository: nothing of the trees is executed or followed.
+"""The result of merging a change into its target, without touching the repository. Nothing of the trees is executed or followed.
 
-The merge is made in a bare repository of our own that only borrows objects. It has no configuration, attributes, hooks or work
-tree, so that no merge driver, filter or command of the repository or of the change can be named. SOURCE: git-merge-tree (its
-form of output and exit codes), gitrepository-layout (`objects/info/alternates`, `shallow`), gitattributes (`merge`: a driver
-that no configuration defines is the built-in one).
+The merge uses a bare repository of our own that only borrows objects. It has no configuration, attributes, hooks or work tree. So
+neither the repository nor the change can name a merge driver, filter or command. SOURCE: git-merge-tree (its output and exit
+codes) and gitrepository-layout (`objects/info/alternates`, `shallow`). Also gitattributes (`merge`: without configuration, a
+driver is the built-in one).
 """
 
 import tempfile
@@ -22,14 +22,14 @@ _SHA256_DIGITS = 64
 _MOST_FILE_BYTES = 64 << 20
 _MOST_NAMED = 100
 CONFLICT = "MergeConflict"
-# Files above the threshold are not merged line by line, which would need a multiple of their size in memory.
+# Files above the threshold are not merged line by line: that would need a multiple of their size in memory.
 _SETTINGS = ("core.bigFileThreshold=32m", "gc.auto=0", "maintenance.auto=false", "merge.renormalize=false")
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of merging `head`. `made` False: one of both has the other already, and nothing had to be merged.
+    """The result of merging `head`. `made` False: one side already contains the other, so nothing had to be merged.
 
-    `conflicting`: it cannot be merged. `conflicts` are the paths that git names, which may be none.
+    `conflicting`: it cannot be merged. `conflicts` are the paths that git names, maybe none.
     """
 
     repository: Repository
@@ -40,23 +40,23 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[str, ...] = ()
 
     def policy_files(self, path: str) -> PolicyFiles:
-        """As `Repository.policy_files`, of the result, with the id of the change as its revision; without `content` where that is
-        what git leaves of a conflict."""
+        """As `Repository.policy_files`, of the result, with the change's id as its revision. It has no `content` if git left a
+        conflict there."""
         found = self.repository.policy_files(self.tree, path)
         content = "" if self.conflicts_at(found.root) else found.content
         return msgspec.structs.replace(found, revision=self.head, content=content)
 
     def conflicts_at(self, path: str) -> bool:
-        """Whether what cannot be merged is, or may be, at or below `path`."""
+        """Whether a conflict is, or may be, at or below `path`."""
         inside = f"{path.strip('/')}/".removeprefix("/")
         return self.conflicting and (not self.conflicts or any(f"{name}/".startswith(inside) for name in self.conflicts))
 
     def problems(self) -> tuple[Problem, ...]:
-        """The conflicts as problems of the change, by paths of the repository; none when it can be merged."""
+        """The conflicts as problems of the change, by paths of the repository; none if it can be merged."""
         if not self.conflicting:
             return ()
         hint = "merge the base into the change and resolve the conflict"
-        message = "both sides changed it since they went apart, and git cannot merge it"
+        message = "both sides changed it since they diverged, and git cannot merge it"
         found = [TreeProblem(path=name, code=CONFLICT, message=message, hint=hint) for name in self.conflicts[:_MOST_NAMED]]
         left = len(self.conflicts) - len(found)
         if left or not found:
@@ -79,11 +79,11 @@ def merged(repository: Repository, base: str, head: str) -> Iterator[Merged]:
 
 
 def _whole_history(repository: Repository, base: str, head: str) -> None:
-    """Refuse where commits are cut off that may hold a nearer common ancestor: git would merge from the wrong one."""
+    """Refuse if missing commits may include a nearer common ancestor: git would merge from the wrong one."""
     ancestors = repository.merge_bases(base, head)
     cut = repository.cut_off()
     if cut and not cut.isdisjoint(repository.commits_since((base, head), ancestors)):
-        raise RepositoryError(f"the history between {base[:12]} and {head[:12]} is cut off here; {DEEPEN}")
+        raise RepositoryError(f"the history between {base[:12]} and {head[:12]} is incomplete here; {DEEPEN}")
 
 
 def _merge(repository: Repository, scratch: Path, base: str, head: str) -> Merged:
@@ -94,8 +94,8 @@ def _merge(repository: Repository, scratch: Path, base: str, head: str) -> Merge
     if printed.code == _USAGE:
         here = _run(repository, scratch, "version").out.decode("utf-8", "replace").strip()
         raise RepositoryError(
-            f"the result of the merge needs git 2.38 or newer; here is {here}. Renew git, or fetch the merge commit that the "
-            "host has made (GitHub: refs/pull/N/merge) and name it with --head"
+            f"the result of the merge needs git 2.38 or newer; this is {here}. Upgrade git, or fetch the host's merge commit "
+            "(GitHub: refs/pull/N/merge) and name it with --head"
         )
     tree, *names = printed.out.decode("utf-8", "surrogateescape").split("\0")
     if printed.code not in (0, _CONFLICTS) or object_id(tree) is None:
@@ -111,14 +111,14 @@ def _merge(repository: Repository, scratch: Path, base: str, head: str) -> Merge
 
 
 def _prepare(repository: Repository, scratch: Path, commit: str) -> None:
-    """An empty bare repository that reads the other's objects, and knows where its history is cut off."""
+    """An empty bare repository that reads the other's objects, and knows where that history is cut off."""
     form = "sha256" if len(commit) == _SHA256_DIGITS else "sha1"
     made = _run(repository, scratch, "init", "--quiet", "--bare", "--template=", f"--object-format={form}")
     if made.code:
-        raise RepositoryError(f"no repository can be made for a merge (git says {said(made.err)})")
+        raise RepositoryError(f"cannot create a repository for the merge (git says {said(made.err)})")
     objects = str(repository.place("objects"))
     if "\n" in objects:
-        raise RepositoryError(f"{objects!r}: a repository whose path has a line break cannot be merged in")
+        raise RepositoryError(f"{objects!r}: cannot merge in a repository whose path has a line break")
     information = scratch / "objects" / "info"
     information.mkdir(exist_ok=True)
     (information / "alternates").write_text(f"{objects}\n", encoding="utf-8", errors="surrogateescape")
@@ -131,4 +131,4 @@ def _run(repository: Repository, scratch: Path, *arguments: str) -> Printed:
     try:
         return run_git(scratch, arguments, executable=repository.executable, settings=_SETTINGS, most_file_bytes=_MOST_FILE_BYTES)
     except GitError as error:
-        raise RepositoryError(f"the merge was given up: {error}") from None
+        raise RepositoryError(f"the merge failed: {error}") from None

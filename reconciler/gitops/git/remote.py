@@ -11,7 +11,7 @@ from reconciler.gitops.git.tree_listing import RefusedNameError, checked_ref, ob
 
 DEFAULT_PROTOCOLS = ("https", "ssh")
 PROTOCOLS = ("https", "ssh", "http", "git", "file")
-"""Those after the first two neither hide what is read nor prove who sent it; they are allowed one by one."""
+"""All but the first two neither encrypt the content nor prove its sender. Each must be allowed explicitly."""
 
 _MOST_CHARACTERS = 2048
 # SOURCE: gitremote-helpers (`transport::address` runs git-remote-transport; `ext` and `fd` are such), git-clone "GIT URLS"
@@ -25,7 +25,7 @@ _NOT_IN_A_REF = re.compile(r"[~^@]\{|[~^:?*\[\\]|\.lock$|/$|^/|//|\.$")
 
 
 class Remote(msgspec.Struct, frozen=True, kw_only=True):
-    """`url` as git takes it, without any secret; `origin` is `scheme://host[:port]`, to which alone credentials go."""
+    """`url` in git's form, without any secret. `origin` is `scheme://host[:port]`: only it receives credentials."""
 
     url: str
     protocol: str
@@ -33,7 +33,7 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked_remote(text: str, protocols: tuple[str, ...] = DEFAULT_PROTOCOLS) -> Remote:
-    """The remote that `text` names. Raises `RefusedNameError`, whose sentence does not repeat it: it may hold a secret."""
+    """The remote in `text`. Raises `RefusedNameError`, whose sentence does not repeat the text: it may have a secret."""
     if len(text) > _MOST_CHARACTERS or not _ALLOWED.fullmatch(text):
         raise RefusedNameError(f"is empty, longer than {_MOST_CHARACTERS} characters, or has blanks or unprintable characters")
     if text.startswith("-"):
@@ -46,62 +46,62 @@ def checked_remote(text: str, protocols: tuple[str, ...] = DEFAULT_PROTOCOLS) ->
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise RefusedNameError("is no address") from None
+        raise RefusedNameError("is not a valid address") from None
     protocol = parts.scheme.lower()
     _check_protocol(protocol, protocols)
     if parts.query or parts.fragment:
-        raise RefusedNameError("has a query or a fragment, where secrets tend to stand; leave it out")
+        raise RefusedNameError("has a query or a fragment, which often has secrets; leave it out")
     if "%" in text:
         raise RefusedNameError("has percent signs; write the address plainly")
     if parts.password is not None or (parts.username and protocol != "ssh"):
-        raise RefusedNameError("holds a user or a password; put the secret into a file and name it with --git-password-file")
+        raise RefusedNameError("has a user or a password; put the secret into a file and name it with --git-password-file")
     if parts.username and not _USER.fullmatch(parts.username):
-        raise RefusedNameError("has a user that is no plain name")
+        raise RefusedNameError("has an invalid user name")
     host = parts.hostname or ""
     if protocol == "file":
         if host or not parts.path.startswith("/") or ".." in parts.path.split("/"):
-            raise RefusedNameError("is no absolute path: write file:///srv/policies.git")
+            raise RefusedNameError("is not an absolute path: write file:///srv/policies.git")
         return Remote(url=text, protocol=protocol, origin="file://")
     if not _HOST.fullmatch(host):
-        raise RefusedNameError("has no plain host name")
+        raise RefusedNameError("has an invalid host name")
     if parts.path in ("", "/"):
-        raise RefusedNameError("has no path: which repository of that host?")
+        raise RefusedNameError("has no path: name a repository of that host")
     shown = f"[{host}]" if ":" in host else host
     return Remote(url=text, protocol=protocol, origin=f"{protocol}://{shown}" + (f":{port}" if port else ""))
 
 
 def remote_ref(name: str) -> str:
-    """The full name of the one ref that is followed, or a whole commit id. `main` is a branch. Raises `RefusedNameError`."""
+    """The full name of the followed ref, or a whole commit id. `main` is a branch. Raises `RefusedNameError`."""
     checked = checked_ref(name)
     if object_id(checked):
         return checked
     if checked == "HEAD":
-        raise RefusedNameError("is whatever the server shows first; name the branch")
+        raise RefusedNameError("means whatever the server shows first; name the branch")
     full = checked if checked.startswith("refs/") else f"refs/heads/{checked}"
     if _NOT_IN_A_REF.search(full) or any(part.startswith(".") or part.endswith(".lock") for part in full.split("/")):
-        raise RefusedNameError("is no name of a branch, no refs/… and no whole commit id")
+        raise RefusedNameError("is neither a branch name, nor refs/…, nor a whole commit id")
     return full
 
 
 def _scp_like(text: str, protocols: tuple[str, ...]) -> Remote:
     found = _SCP_LIKE.fullmatch(text)
     if found is None or found["host"].startswith("-") or found["path"].startswith("-"):
-        raise RefusedNameError("is no address of a repository: write https://host/path, ssh://host/path or user@host:path")
+        raise RefusedNameError("is not a repository address: write https://host/path, ssh://host/path or user@host:path")
     _check_protocol("ssh", protocols)
     return Remote(url=text, protocol="ssh", origin=f"ssh://{found['host']}")
 
 
 def _check_protocol(protocol: str, protocols: tuple[str, ...]) -> None:
     if protocol not in PROTOCOLS:
-        raise RefusedNameError(f"has a protocol that is never used; known ones are {', '.join(PROTOCOLS)}")
+        raise RefusedNameError(f"has an unsupported protocol; use one of {', '.join(PROTOCOLS)}")
     if protocol not in protocols:
         raise RefusedNameError(f"uses {protocol}://, which is not allowed; allow it with --git-protocol {protocol}")
 
 
-# How one remote is reached: settings and environment of the fetch. Secrets stay in files; git and ssh read them there.
+# How one remote is reached: settings and environment of the fetch. Secrets stay in files, where git and ssh read them.
 #
 # SOURCE: gitcredentials (`credential.<url>.helper`, an empty value forgets helpers of before; a value with `!` in front is
-# shell), git's `GIT_SSH_COMMAND`, ssh_config(5). An address, an argument and a log line therefore never hold a secret.
+# shell), git's `GIT_SSH_COMMAND`, ssh_config(5). So addresses, arguments and log lines never have a secret.
 
 _ACCESS_HELPER = (
     '!f() { test "$1" = get || exit 0; printf "username=%s\\npassword=" "$RECONCILER_GIT_USERNAME"; '
@@ -112,14 +112,14 @@ _STALL_SECONDS = 15
 
 
 class AccessError(ValueError):
-    """What is configured does not reach such a remote safely; the sentence says what is missing."""
+    """The configuration cannot reach such a remote safely; the sentence states what is missing."""
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """Files with what opens a remote. They are read anew at each fetch, so that rotated secrets are taken up.
+    """Files with credentials for a remote. They are read again at each fetch, so rotated secrets take effect.
 
-    `password_file`: first line a token or password, for https, given to `username`. `ssh_key_file` and `known_hosts_file`:
-    for ssh; a host whose key is not known is refused. `ca_file`: certificates to trust for https instead of the system's.
+    `password_file`: its first line is a token or password, for https, sent as `username`. `ssh_key_file` and `known_hosts_file`
+    are for ssh; a host with an unknown key is refused. `ca_file`: certificates to trust for https instead of the system's.
     """
 
     username: str = "x-access-token"
@@ -130,11 +130,11 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_access(remote: Remote, access: Access) -> None:
-    """Raises `AccessError` for what could only fail, or would be unsafe, at each fetch."""
+    """Raises `AccessError` for what would fail, or be unsafe, at each fetch."""
     if remote.protocol == "ssh" and access.known_hosts_file is None:
         raise AccessError("ssh needs the host's key: give a known_hosts file with --known-hosts (`ssh-keyscan HOST` prints one)")
     if remote.protocol in ("http", "git") and access.password_file is not None:
-        raise AccessError(f"a password would go over {remote.protocol}:// in the clear: use https")
+        raise AccessError(f"{remote.protocol}:// would send the password in the clear: use https")
     if "\n" in access.username or "\0" in access.username:
         raise AccessError("the user name has a line break")
     named = (access.password_file, access.ssh_key_file, access.known_hosts_file, access.ca_file)
@@ -153,7 +153,7 @@ def fetch_settings(remote: Remote, access: Access) -> tuple[str, ...]:
         f"http.lowSpeedTime={_STALL_SECONDS}",
     ]
     if access.password_file is not None and remote.protocol == "https":
-        # Only this origin is given the secret: a server that sends git elsewhere gets none.
+        # Only this origin gets the secret: if a server sends git elsewhere, that place gets none.
         settings.append(f"credential.{remote.origin}.helper={_ACCESS_HELPER}")
     if access.ca_file is not None:
         settings.append(f"http.sslCAInfo={access.ca_file.absolute()}")
@@ -161,7 +161,7 @@ def fetch_settings(remote: Remote, access: Access) -> tuple[str, ...]:
 
 
 def fetch_environment(remote: Remote, access: Access) -> dict[str, str]:
-    """Variables of the child: the one transport that is open, and where secrets lie."""
+    """Variables of the child: the one allowed transport, and the paths of secrets."""
     environment = {"GIT_ALLOW_PROTOCOL": remote.protocol, "GIT_PROTOCOL_FROM_USER": "0"}
     if access.password_file is not None and remote.protocol == "https":
         environment["RECONCILER_GIT_USERNAME"] = access.username
@@ -173,7 +173,7 @@ def fetch_environment(remote: Remote, access: Access) -> dict[str, str]:
 
 
 def ssh_command(access: Access) -> list[str]:
-    """ssh with no configuration but this: it asks nobody, starts nothing and believes only the hosts it was told of."""
+    """ssh with only this configuration: it asks nobody, starts nothing and trusts only the listed hosts."""
     if access.known_hosts_file is None:
         raise AccessError("ssh needs a known_hosts file")
     options = {

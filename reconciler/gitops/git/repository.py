@@ -1,8 +1,8 @@
 """A local git repository: revisions become ids, trees are read at a commit. Nothing is checked out, fetched or executed.
 
-GitPython finds the repository (work trees, linked work trees, bare ones); everything that reads objects is git's own
-plumbing through `run_git`, since only there time, output and environment are bounded. Objects come out as they were
-committed: no filter, no end-of-line conversion, no LFS.
+GitPython finds the repository (work trees, linked work trees, bare ones). Everything that reads objects is git's own plumbing
+through `run_git`, because only there time, output and environment are bounded. Objects come out as they were committed: no
+filter, no end-of-line conversion, no LFS.
 """
 
 import os
@@ -33,12 +33,12 @@ from reconciler.gitops.git.tree_listing import (
 from reconciler.policy.neighbours import UnreadFile, too_large
 from reconciler.policy.tree import SUFFIXES
 
-# One git command as a child process that can do nothing but read objects, within bounds of time and output.
+# One git command as a child process that can only read objects, within bounds of time and output.
 #
-# The repository's own configuration is read by git and cannot be switched off, so that everything in it that could start a
-# program or open a connection is overruled here. SOURCE: git's manual: `git` (environment variables), `git-config`
-# (`protocol.allow`, `core.hooksPath`, `core.fsmonitor`), `gitprotocol-v2`; lazy fetches of partial clones use the transports
-# that `GIT_ALLOW_PROTOCOL` forbids.
+# git reads the repository's own configuration, which cannot be switched off. So everything in it that could start a program or
+# open a connection is overridden here. SOURCE: git's manual: `git` (environment variables), `git-config` (`protocol.allow`,
+# `core.hooksPath`, `core.fsmonitor`), `gitprotocol-v2`. Lazy fetches of partial clones use the transports that
+# `GIT_ALLOW_PROTOCOL` forbids.
 
 TIMEOUT_SECONDS = 30.0
 MAX_OUTPUT_BYTES = 16 << 20
@@ -76,19 +76,19 @@ _KEPT = ("PATH", "TMPDIR", "SYSTEMROOT")
 
 
 class GitError(Exception):
-    """git could not be run or did not end well; the text says why, in git's words where it has some."""
+    """git could not be run or failed; the text states why, in git's words if it has some."""
 
 
 class GitTimeoutError(GitError):
-    """The command took too long and was ended with everything that it had started."""
+    """The command took too long, and was stopped with everything that it had started."""
 
 
 class GitOutputError(GitError):
-    """The command printed more than is allowed and was ended."""
+    """The command printed more than is allowed, and was stopped."""
 
 
 class Printed(msgspec.Struct, frozen=True):
-    """What a command that ended by itself has printed; `code` is its exit code."""
+    """What a finished command printed; `code` is its exit code."""
 
     out: bytes
     err: str
@@ -109,13 +109,13 @@ def run_git(
 ) -> Printed:
     """Run `git ARGUMENTS` on the repository at `git_dir` with `given` on its standard input.
 
-    `settings` (`name=value`) and `environment` win over what is overruled here: a fetch needs one transport, the check of a
-    signature its keys. `most_file_bytes` is the size at which the kernel ends whoever writes a larger file, such as a pack
-    (RLIMIT_FSIZE, in steps of 512 bytes).
+    `settings` (`name=value`) and `environment` win over the overrides here: a fetch needs one transport, a signature check its
+    keys. `most_file_bytes` is the largest file, such as a pack: the kernel stops whoever writes more (RLIMIT_FSIZE, in steps of
+    512 bytes).
 
-    The child has no terminal, an environment of its own (nothing is inherited but `PATH` and the place for temporary
-    files) and its own process group, which is killed as a whole when it takes longer than `timeout_seconds` or prints
-    more than `most_bytes`. Raises `GitError` for these, and when git is not there.
+    The child has no terminal and its own environment. It inherits only `PATH` and the place for temporary files. It has its own
+    process group. The whole group is killed if it takes longer than `timeout_seconds` or prints more than `most_bytes`. Raises
+    `GitError` for these, and if git is not installed.
     """
     command = [executable, "--no-pager", f"--git-dir={git_dir}"]
     for setting in (*_OVERRULED, *settings):
@@ -133,7 +133,7 @@ def run_git(
             start_new_session=True,
         )
     except OSError as error:
-        raise GitError(f"git cannot be run: {error.strerror or error}") from None
+        raise GitError(f"cannot run git: {error.strerror or error}") from None
     try:
         out, err = _exchange(process, given, most_bytes, timeout_seconds)
         code = process.wait(timeout=timeout_seconds)
@@ -204,8 +204,8 @@ def _write(descriptor: int, left: memoryview) -> memoryview:
 def _end(process: "subprocess.Popen[bytes]") -> None:
     """Kill what is left of the process group, and close our ends.
 
-    A group whose leader was not waited for cannot have passed its number on, so that no other process is hit, and children
-    that outlived the leader are.
+    The number of a group stays reserved until its leader was waited for. So no other process is hit, and children that outlived
+    the leader are.
     """
     if process.returncode is None:
         try:
@@ -229,15 +229,15 @@ DEEPEN = "a shallow clone has only its newest commits: fetch more (`git fetch --
 
 
 class RepositoryError(Exception):
-    """What is asked cannot be had from this repository; the text says why and what to do."""
+    """The repository cannot answer; the text states why and what to do."""
 
 
 class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The policy files below one place of one commit, by path relative to that place; unusable when there are problems.
+    """The policy files below one place of one commit, by path relative to that place; unusable if there are problems.
 
-    `unread` are files of the tree that were not read, which alone make nothing unusable. `found` is False when
-    the commit has nothing at that place. `root` is the place as a path, empty for the whole tree; `alone` is True when it is
-    no directory, and the one path is then its name. `content` is the id of what is there, empty where nothing is.
+    `unread` are files of the tree that were not read; alone, they do not make it unusable. `found` is False if the commit has
+    nothing at that place. `root` is the place as a path, empty for the whole tree. `alone` is True if it is a file; the one path
+    is then its name. `content` is the id of what is there, empty if nothing is.
     """
 
     revision: str
@@ -273,31 +273,31 @@ class Repository:
 
     @staticmethod
     def at(directory: Path) -> "Repository":
-        """The repository that `directory` lies in. Raises `RepositoryError`.
+        """The repository that contains `directory`. Raises `RepositoryError`.
 
-        One that is bare is taken only when `directory` names it itself: among the files of a checkout, something that
-        looks like a repository may be part of what a pull request brought.
+        A bare repository counts only if `directory` names it itself. Inside a checkout, something that looks like a repository
+        may be part of a pull request.
         """
         try:
             found = git.Repo(directory.absolute(), search_parent_directories=True, expand_vars=False)
         except git.NoSuchPathError:
-            raise RepositoryError(f"{directory}: there is no such directory") from None
+            raise RepositoryError(f"{directory}: no such directory") from None
         except (git.InvalidGitRepositoryError, OSError, ValueError) as error:
             hint = "name one with --repo DIR, or compare directories with --base-dir and --head-dir"
             why = f" ({error.strerror or error})" if isinstance(error, OSError) else ""
-            raise RepositoryError(f"{directory} is in no git repository{why}; {hint}") from None
+            raise RepositoryError(f"{directory} is not in a git repository{why}; {hint}") from None
         with found:
             git_dir, work_tree = Path(found.git_dir).absolute(), found.working_tree_dir
         bare = work_tree is None or not _belongs(git_dir, Path(work_tree) / ".git")
         if bare and git_dir.resolve() != directory.resolve():
-            raise RepositoryError(f"{directory} lies inside the bare repository {git_dir}; name that one with --repo")
+            raise RepositoryError(f"{directory} is inside the bare repository {git_dir}; name that one with --repo")
         return Repository(git_dir, git.Git.GIT_PYTHON_GIT_EXECUTABLE or "git")
 
     def commit(self, name: str) -> str:
         """The id of the commit that a branch, a tag or an id names. Raises `RepositoryError`.
 
-        `HEAD`, whole ids and whole refs (`refs/…`) mean just that, whatever tags and branches there are besides: anybody who may
-        push can make a tag `origin/main`, or one called like a commit.
+        `HEAD`, whole ids and whole refs (`refs/…`) mean exactly that, whatever other tags and branches exist. Anybody who may
+        push can create a tag `origin/main`, or a tag with the name of a commit.
         """
         try:
             asked = checked_ref(name)
@@ -307,8 +307,7 @@ class Repository:
         found = object_id(printed.strip()) if printed is not None else None
         if found is None:
             raise RepositoryError(
-                f"there is no commit {_quoted(name)} here; a branch that was not checked out is called origin/NAME. "
-                f"Otherwise, {DEEPEN}"
+                f"unknown commit {_quoted(name)}; if a branch was not checked out, call it origin/NAME. Otherwise, {DEEPEN}"
             )
         return found
 
@@ -324,12 +323,12 @@ class Repository:
         return self._run("rev-parse", "--verify", "--end-of-options", f"{asked}^{{commit}}", short=short)
 
     def merge_base(self, base: str, head: str) -> str:
-        """The id of the commit from which two commits went apart: what a pull request is compared with."""
+        """The id of the commit from which two commits diverged: a pull request is compared with it."""
         printed = self._run("merge-base", base, head)
         found = object_id(printed.split("\n")[0].strip()) if printed else None
         if found is None:
             raise RepositoryError(
-                f"{base[:12]} and {head[:12]} have no commit in common here; {DEEPEN}, or compare the tips with --base-tip"
+                f"{base[:12]} and {head[:12]} have no common commit here; {DEEPEN}, or compare the tips with --base-tip"
             )
         return found
 
@@ -340,7 +339,7 @@ class Repository:
         return tuple(printed.split())
 
     def is_ancestor(self, ancestor: str, commit: str) -> bool:
-        """Whether the history of a commit, as far as it is here, has another."""
+        """Whether the local history of a commit includes another."""
         return self._run("merge-base", "--is-ancestor", ancestor, commit) is not None
 
     def cut_off(self) -> frozenset[str]:
@@ -351,34 +350,34 @@ class Repository:
         except FileNotFoundError:
             return frozenset()
         except OSError as error:
-            raise RepositoryError(f"{self._git_dir}: `shallow` cannot be read: {error.strerror or error}") from None
+            raise RepositoryError(f"{self._git_dir}: cannot read `shallow`: {error.strerror or error}") from None
         return frozenset(line for line in text.split() if object_id(line) is not None)
 
     def commits_since(self, tips: Sequence[str], ancestors: Sequence[str]) -> frozenset[str]:
         """The commits in the history of any of `tips` that are in that of none of `ancestors`."""
         printed = run_git(self._git_dir, ["rev-list", *tips, "--not", *ancestors], executable=self._executable)
         if printed.code:
-            raise RepositoryError(f"the history cannot be read (git says {said(printed.err)}); {DEEPEN}")
+            raise RepositoryError(f"cannot read the history (git says {said(printed.err)}); {DEEPEN}")
         return frozenset(printed.out.decode("ascii", "replace").split())
 
     def place(self, name: str) -> Path:
-        """Where the repository keeps a part of itself, which linked work trees share with it."""
+        """The path of one part of the repository, which linked work trees share."""
         printed = run_git(
             self._git_dir, ["rev-parse", "--path-format=absolute", "--git-path", name], executable=self._executable
         )  # fmt: skip
         if printed.code:
-            raise RepositoryError(f"{self._git_dir}: git does not say where its {name} are (git says {said(printed.err)})")
+            raise RepositoryError(f"{self._git_dir}: git does not tell where its {name} are (git says {said(printed.err)})")
         return Path(os.fsdecode(printed.out.removesuffix(b"\n")))
 
     def message(self, commit: str) -> str:
-        """The message of a commit as it was written: data, which nothing here follows. Raises `RepositoryError`."""
+        """The message of a commit as it was written: data that nothing here follows. Raises `RepositoryError`."""
         printed = run_git(self._git_dir, ["cat-file", "commit", commit], executable=self._executable)
         if printed.code:
-            raise RepositoryError(f"the commit {commit[:12]} cannot be read (git says {said(printed.err)}); {DEEPEN}")
+            raise RepositoryError(f"cannot read the commit {commit[:12]} (git says {said(printed.err)}); {DEEPEN}")
         return printed.out.partition(b"\n\n")[2].decode("utf-8", "replace")
 
     def policy_files(self, commit: str, path: str) -> PolicyFiles:
-        """The policy files at and below `path` at a commit. Raises `RepositoryError` when they cannot be read at all."""
+        """The policy files at and below `path` at a commit. Raises `RepositoryError` if they cannot be read at all."""
         try:
             root = checked_root(path)
         except RefusedNameError as error:
@@ -399,7 +398,7 @@ class Repository:
         try:
             return self._read(nothing, self._listing(tree, "", deep=True))
         except GitOutputError:
-            message = "the tree lists more names than can be read"
+            message = "the tree has more names than can be read"
             problem = TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?")
             return msgspec.structs.replace(nothing, problems=(problem,), found=True)
 
@@ -408,9 +407,9 @@ class Repository:
         return self._all_or_none(self._outside(commit, endings))
 
     def differing_files(self, before: str, after: str, but: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """The files with an ending of policies that differ between two commits, as each has them, without those below `but`.
-        They are manifests beside the policies: one that is refused or too large is left out, and so are all where there are
-        more than can be read."""
+        """The files with a policy suffix that differ between two commits, as each has them, without those below `but`. They are
+        manifests next to the policies. One that is refused or too large is left out. If there are more than can be read, all
+        are."""
         root = checked_root(but)
         outside = [
             {
@@ -440,7 +439,7 @@ class Repository:
         printed = run_git(self._git_dir, arguments, executable=self._executable)
         if printed.code:
             raise RepositoryError(
-                f"the tree {tree[:12]} cannot be read (git says {said(printed.err)}): it is damaged, or not here; {DEEPEN}"
+                f"cannot read the tree {tree[:12]} (git says {said(printed.err)}): it is damaged, or missing here; {DEEPEN}"
             )
         try:
             return list(parsed_listing(printed.out))
@@ -464,8 +463,8 @@ class Repository:
             TreeProblem(
                 path=name,
                 code="LfsPointer",
-                message="the repository holds a pointer to Git LFS instead of the file",
-                hint="policies are small: take *.yaml out of .gitattributes and commit the file itself",
+                message="the repository has a Git LFS pointer instead of the file",
+                hint="policies are small: remove *.yaml from .gitattributes and commit the file itself",
             )
             for name, data in content.items()
             if data.startswith(_LFS_POINTER)
@@ -506,15 +505,15 @@ class Repository:
     @staticmethod
     def _missing(file: Entry) -> RepositoryError:
         return RepositoryError(
-            f"{_quoted(file.path)}: its content {file.object_id[:12]} is damaged or not in this clone; {DEEPEN}"
+            f"{_quoted(file.path)}: its content {file.object_id[:12]} is damaged or missing in this clone; {DEEPEN}"
         )
 
     def _run(self, *arguments: str, short: bool = False) -> str | None:
-        """What a command prints; None when it failed. `short`: the name that is asked for may be that of several things; whole
-        ids are meant themselves, whatever else is called so."""
+        """What a command prints; None if it failed. `short`: the name may mean several things. Whole ids mean themselves,
+        whatever else has that name."""
         printed = run_git(self._git_dir, arguments, executable=self._executable)
         if "short object ID" in printed.err:
-            raise RepositoryError(f"{_quoted(arguments[-1].removesuffix('^{commit}'))} begins several ids: give more digits")
+            raise RepositoryError(f"{_quoted(arguments[-1].removesuffix('^{commit}'))} matches several ids: give more digits")
         if short and "is ambiguous" in printed.err:
             raise RepositoryError(
                 f"{_quoted(arguments[-1].removesuffix('^{commit}'))} names a branch and a tag; "

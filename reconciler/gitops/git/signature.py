@@ -1,8 +1,8 @@
-"""Is a commit signed by somebody who may? Keys come from the operator's files, never from what was fetched.
+"""Is a commit signed by somebody who may sign? Keys come from the operator's files, never from what was fetched.
 
-SOURCE: git's pretty formats (`%G?` G good, B bad, U good with unknown validity, X and Y expired, R revoked, E cannot be
-checked, N none; `%GF` and `%GP` fingerprints of key and primary key, `%GS` signer). A commit that the host of the repository
-merged by button is signed by the host's key.
+SOURCE: git's pretty formats. `%G?` is G good, B bad, U good with unknown validity, X and Y expired, R revoked, E cannot be
+checked, or N none. `%GF` and `%GP` are fingerprints of key and primary key, `%GS` is the signer. If the host of the repository
+merges by button, the host's key signs the commit.
 """
 
 import hashlib
@@ -22,10 +22,10 @@ from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git.repository import GitError, run_git
 from reconciler.rendering.plain import plain, shortened
 
-# Whom an option names: a principal, or the key itself by its fingerprint. Each kind is compared with its own kind alone.
+# Whom an option names: a principal, or the key itself by its fingerprint. Each kind is compared only with its own kind.
 #
-# Principals stand in the operator's file, and fingerprints follow from keys. The user ID of a GPG key is written by whoever
-# made the key, so that it names nobody: it may read like the fingerprint or the address of somebody else.
+# Principals are in the operator's file, and fingerprints follow from keys. The person who makes a GPG key writes its user ID, so
+# it proves nothing: it may look like somebody else's fingerprint or address.
 #
 # SOURCE: ssh-keygen(1) (`SHA256:` and 43 characters of base64; ALLOWED SIGNERS: principals), RFC 4880 and RFC 9580
 # (fingerprints of 20 and of 32 bytes).
@@ -38,7 +38,7 @@ _NO_PRINCIPAL = re.compile(r"[\s<>,\"#]")
 
 
 class SignerKind(StrEnum):
-    """What a name is about; the last two are keys."""
+    """What a name identifies; the last two are keys."""
 
     PRINCIPAL = "principal"
     SSH_KEY = "fingerprint of an SSH key"
@@ -53,12 +53,12 @@ class SignerName(msgspec.Struct, frozen=True, order=True):
 
 
 class SignerNameError(ValueError):
-    """A text names nobody; the sentence says why and what to write."""
+    """A text is not a valid name; the sentence states why and what to write."""
 
 
 def signer_names(texts: Iterable[str], *, ssh: bool, gpg: bool) -> frozenset[SignerName]:
-    """The names that options give. `ssh` and `gpg` say which files of keys there are: a name that none of them can answer is a
-    mistake. Raises `SignerNameError`."""
+    """The names in options. `ssh` and `gpg` tell which key files exist: a name that none of them can match is a mistake. Raises
+    `SignerNameError`."""
     found = frozenset(signer_name(text) for text in texts)
     for name in sorted(found):
         if not (gpg if name.kind is SignerKind.GPG_KEY else ssh):
@@ -75,15 +75,15 @@ def signer_name(text: str) -> SignerName:
     if _GPG_KEY.fullmatch(digits):
         return SignerName(SignerKind.GPG_KEY, digits)
     if text.startswith(SSH_KEY_PREFIX) or _HEXADECIMAL.fullmatch(digits):
-        raise SignerNameError(f"{text!r} is no whole fingerprint: write SHA256: and 43 characters, or 40 hexadecimal digits")
+        raise SignerNameError(f"incomplete fingerprint {text!r}: write SHA256: and 43 characters, or 40 hexadecimal digits")
     if not text or _NO_PRINCIPAL.search(text):
         hint = "write the principal of --allowed-signers, or a fingerprint: anybody can give a key any user ID"
-        raise SignerNameError(f"{text!r} is no principal; {hint}")
+        raise SignerNameError(f"invalid principal {text!r}; {hint}")
     return SignerName(SignerKind.PRINCIPAL, text)
 
 
 def names_of_signature(key: str, primary: str, signer: str) -> frozenset[SignerName]:
-    """The names of a good signature, from git's words about it: fingerprints of key and primary key, and who git says it is.
+    """The names of a good signature, from git's output: fingerprints of key and primary key, and git's name for the signer.
 
     That is the principal for SSH. For GPG it is the user ID, which counts for nothing.
     """
@@ -93,10 +93,10 @@ def names_of_signature(key: str, primary: str, signer: str) -> frozenset[SignerN
     return frozenset(SignerName(SignerKind.GPG_KEY, one) for one in (key, primary) if _GPG_KEY.fullmatch(one))
 
 
-# The keys of the operator, as git's programs take them: just these, and as they stand at one instant.
+# The operator's keys for git's programs: only these, and as they were at one instant.
 #
-# git asks ssh-keygen for the instant that a commit says of itself, which its author has chosen: an expired key would sign again
-# by a date of before. Both programs are therefore told the instant at which the commit was first seen here.
+# git gives ssh-keygen the commit's own time, which its author chose: an expired key could sign again with an earlier date. So
+# both programs get the instant at which the commit was first seen here.
 #
 # SOURCE: git-config(1) (`gpg.ssh.program` is started as `ssh-keygen` would be), ssh-keygen(1) (`-O verify-time`: a local time,
 # and ALLOWED SIGNERS: valid-after, valid-before), gpg(1) (`--faked-system-time`, with `!` a clock that stands).
@@ -128,13 +128,13 @@ class KeyFiles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_files(allowed_signers_file: Path | None, gpg_keys_file: Path | None) -> KeyFiles:
-    """What the files hold now. Raises `SourceError`."""
+    """The current content of the files. Raises `SourceError`."""
     return KeyFiles(allowed_signers=_read(allowed_signers_file), gpg_keys=_read(gpg_keys_file))
 
 
 def programs(keys: KeyFiles, home: Path, seen_seconds: int) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Settings and environment for git that know just these keys, as they stood at `seen_seconds` (Unix time); `home` is an
-    empty directory. Without keys of a kind, its signatures are unknown. Raises `SourceError`."""
+    """Settings and environment for git that know only these keys, as they were at `seen_seconds` (Unix time). `home` is an empty
+    directory. Without keys of a kind, its signatures are unknown. Raises `SourceError`."""
     # ssh-keygen takes an empty file for nobody; without any file git would report no signature at all.
     allowed = home / "allowed_signers"
     allowed.write_bytes(keys.allowed_signers or b"")
@@ -153,7 +153,7 @@ def programs(keys: KeyFiles, home: Path, seen_seconds: int) -> tuple[tuple[str, 
         "gpg.x509.program=false",
         "log.showSignature=false",
     )
-    # Instants without a zone in the file of signers are local ones, as is the instant that we give.
+    # Instants without a zone in the signers' file are local times, and so is the instant that we pass.
     zone = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return settings, {"GNUPGHOME": str(gpg_home), "HOME": str(home)} | zone
 
@@ -163,7 +163,7 @@ def _ssh_program(home: Path, seen_seconds: int) -> Path:
     program.write_text(_SSH_PROGRAM.format(time.strftime("%Y%m%d%H%M%S", time.localtime(seen_seconds))))
     program.chmod(0o700)
     if not os.access(program, os.X_OK):
-        why = f"signatures cannot be checked: programs may not be started from {home.parent}"
+        why = f"cannot check signatures: programs must not be started from {home.parent}"
         raise failed(FaultCode.SIGNATURE_REFUSED, why, "set TMPDIR to a directory that is not mounted noexec")
     return program
 
@@ -171,16 +171,14 @@ def _ssh_program(home: Path, seen_seconds: int) -> Path:
 def _import(gpg_home: Path, keys: bytes) -> None:
     program = shutil.which("gpg")
     if program is None:
-        raise failed(FaultCode.SIGNATURE_REFUSED, "there is no gpg on the PATH to check signatures with", "install gnupg")
+        raise failed(FaultCode.SIGNATURE_REFUSED, "cannot find gpg on the PATH to check signatures", "install gnupg")
     command = [program, "--homedir", str(gpg_home), "--batch", "--quiet", "--import"]
     try:
         done = subprocess.run(command, input=keys, capture_output=True, timeout=_GPG_SECONDS, check=False)  # noqa: S603 - our words
     except subprocess.TimeoutExpired:
         raise failed(FaultCode.SIGNATURE_REFUSED, f"gpg did not read the keys within {_GPG_SECONDS} s") from None
     if done.returncode:
-        raise failed(
-            FaultCode.SIGNATURE_REFUSED, "gpg cannot read the keys that are configured", "export them: gpg --export KEY…"
-        )
+        raise failed(FaultCode.SIGNATURE_REFUSED, "gpg cannot read the configured keys", "export them: gpg --export KEY…")
 
 
 def _read(file: Path | None) -> bytes | None:
@@ -197,7 +195,7 @@ def _read(file: Path | None) -> bytes | None:
 _FORMAT = "--format=%H%x00%G?%x00%GF%x00%GP%x00%GS"
 _WORDS = {
     "B": "the signature is bad: the commit is not what was signed",
-    "U": "the key is not among the allowed signers, or was not any more when the commit came",
+    "U": "the key is not among the allowed signers, or no longer was when the commit came",
     "X": "the signature has expired",
     "Y": "the key has expired",
     "R": "the key was revoked",
@@ -218,8 +216,8 @@ class Signers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """A good signature: the commit, the fingerprint of its key, and the signer's name: for SSH the principal, for GPG a user ID,
-    which whoever made the key has chosen."""
+    """A good signature: the commit, the fingerprint of its key, and the signer's name. For SSH that is the principal. For GPG it
+    is a user ID, which the person who made the key chose."""
 
     commit: str
     fingerprint: str
@@ -227,13 +225,13 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def who(self) -> str:
-        """Who it is to be said to be of: the principal, else the fingerprint."""
+        """The name to show: the principal, else the fingerprint."""
         return self.signer if self.signer and self.fingerprint.startswith(SSH_KEY_PREFIX) else self.fingerprint
 
 
 def verified(git_dir: Path, commit: str, signers: Signers, seen_seconds: int, executable: str = "git") -> Signature:
-    """The signature of a commit (a whole id), by keys as they stood at `seen_seconds` (Unix time), when the commit was first seen
-    here. What the commit says of its own time counts for nothing. Raises `SourceError` with CommitUnsigned or SignatureRefused.
+    """The signature of a commit (a whole id), by keys as they were at `seen_seconds` (Unix time), when the commit was first seen
+    here. The commit's own time does not count. Raises `SourceError` with CommitUnsigned or SignatureRefused.
     """
     keys = key_files(signers.allowed_signers_file, signers.gpg_keys_file)
     with tempfile.TemporaryDirectory(prefix="reconciler-keys-") as home:
@@ -242,18 +240,18 @@ def verified(git_dir: Path, commit: str, signers: Signers, seen_seconds: int, ex
         try:
             printed = run_git(git_dir, arguments, executable=executable, settings=settings, environment=environment)
         except GitError as error:
-            raise failed(FaultCode.SIGNATURE_REFUSED, f"the signature cannot be checked: {error}", revision=commit) from None
+            raise failed(FaultCode.SIGNATURE_REFUSED, f"cannot check the signature: {error}", revision=commit) from None
     facts = printed.out.decode("utf-8", "replace").strip("\n").split("\0")
     if printed.code or len(facts) != len(("commit", "state", "key", "primary", "signer")) or facts[0] != commit:
-        raise failed(FaultCode.SIGNATURE_REFUSED, "the signature cannot be checked: git gives no answer", revision=commit)
+        raise failed(FaultCode.SIGNATURE_REFUSED, "cannot check the signature: git gives no answer", revision=commit)
     _, state, key, primary, signer = facts
     if state == "N":
-        hint = "sign commits (git commit -S), also those that merge"
+        hint = "sign commits (git commit -S), including merge commits"
         raise failed(FaultCode.UNSIGNED, f"commit {commit[:12]} is not signed", hint, commit)
     if state != "G":
         raise _refused(commit, _WORDS.get(state, f"git calls the signature {state!r}"), key, signer)
     if signers.names and not names_of_signature(key, primary, signer) & signers.names:
-        raise _refused(commit, "the signer is not one of those that are named", key, signer)
+        raise _refused(commit, "the signer is not one of the named signers", key, signer)
     return Signature(commit=commit, fingerprint=key, signer=signer)
 
 

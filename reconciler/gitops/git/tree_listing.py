@@ -1,4 +1,4 @@
-"""What stands in a git tree, as `git ls-tree` lists it, and which of it may be read as policy."""
+"""The entries of a git tree, as `git ls-tree` lists them, and which of them may be read as policy."""
 
 import re
 import unicodedata
@@ -35,11 +35,11 @@ _OBJECT_ID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class RefusedNameError(ValueError):
-    """A name that is refused; the text says why, without the name itself."""
+    """A refused name; the text states why, without the name itself."""
 
 
 def checked_ref(name: str) -> str:
-    """`name` when it can only mean one commit: a branch, a tag, an id, `HEAD~3`, `v1^{commit}`. Raises `RefusedNameError`."""
+    """`name` if it can only mean one commit: a branch, a tag, an id, `HEAD~3`, `v1^{commit}`. Raises `RefusedNameError`."""
     if not name:
         raise RefusedNameError("is empty")
     if len(name) > MAX_REF_CHARACTERS:
@@ -53,7 +53,7 @@ def checked_ref(name: str) -> str:
 
 
 def object_id(text: str) -> str | None:
-    """`text` when it is a whole object id (SHA-1 or SHA-256), else None."""
+    """`text` if it is a whole object id (SHA-1 or SHA-256), else None."""
     return text if _OBJECT_ID.fullmatch(text) else None
 
 
@@ -72,7 +72,7 @@ def checked_root(path: str) -> str:
 
 
 def path_fault(path: str) -> tuple[str, str]:
-    """Why a path found in a tree is refused, as (code, sentence); two empty texts when it is not.
+    """Why a path in a tree is refused, as (code, sentence); two empty texts if it is not.
 
     A tree object may hold any bytes as a name; git itself refuses most of these only when it checks out.
     """
@@ -88,17 +88,17 @@ def path_fault(path: str) -> tuple[str, str]:
     if len(path) > MAX_PATH_CHARACTERS:
         return "PathTooLong", f"the path is longer than {MAX_PATH_CHARACTERS} characters"
     if len(parts) > MAX_PATH_DEPTH:
-        return "TooDeep", f"the file lies more than {MAX_PATH_DEPTH} directories deep"
+        return "TooDeep", f"the file is more than {MAX_PATH_DEPTH} directories deep"
     return "", ""
 
 
 MAX_FILES = 10_000
 MAX_TREE_BYTES = 16 << 20
-"""With the answer about it, a tree has room in the temporary directory of a pod, which is put off its node beyond 64 MiB."""
+"""Together with its answer, a tree has room in the temporary directory of a pod, which is evicted beyond 64 MiB."""
 
 _HINTS = {"UnsafePath": "rename it", "PathTooLong": "shorten it", "TooDeep": "move it further up"}
 _ALONE = frozenset({"SymbolicLink", "LfsPointer"})
-"""Of one file that is not read; the others are what they are."""
+"""Codes of one unread file; they do not affect the others."""
 _TREE, _LINK, _SUBMODULE = "040000", "120000", "160000"
 _FILES = ("100644", "100755", "100664")
 
@@ -118,7 +118,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class TreeProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Why a tree is refused: the path as it stands there (bytes that are no UTF-8 as surrogates), code, sentence, hint."""
+    """Why a tree is refused: the path as it is there (invalid UTF-8 as surrogates), code, sentence, hint."""
 
     path: str
     code: str
@@ -127,7 +127,7 @@ class TreeProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 def parsed_listing(listing: bytes) -> Iterator[Entry]:
-    """The entries of `ls-tree -z`. Raises `ValueError` for what has another form."""
+    """The entries of `ls-tree -z`. Raises `ValueError` for another format."""
     for line in listing.split(b"\0"):
         if line:
             facts, _, path = line.partition(b"\t")
@@ -136,7 +136,8 @@ def parsed_listing(listing: bytes) -> Iterator[Entry]:
 
 
 def told_apart(problems: Iterable[TreeProblem]) -> tuple[list[TreeProblem], list[UnreadFile]]:
-    """What makes a tree unusable, and the single files that are only not read: whether that matters, `read_tree` says."""
+    """The problems that make a tree unusable, and the single files that are only not read. `read_tree` decides whether these
+    matter."""
     refused: list[TreeProblem] = []
     unread: list[UnreadFile] = []
     for one in problems:
@@ -149,9 +150,9 @@ def told_apart(problems: Iterable[TreeProblem]) -> tuple[list[TreeProblem], list
 
 
 def chosen_files(entries: Iterable[Entry], endings: tuple[str, ...] = SUFFIXES) -> tuple[list[Entry], list[TreeProblem]]:
-    """The policy files among `entries`, and what is wrong with others. Hidden ones are not looked at, as in directories.
+    """The policy files among `entries`, and the problems of others. Hidden ones are skipped, as in directories.
 
-    Links and submodules are told whatever their name, since what they point at is not part of the tree.
+    Links and submodules are reported whatever their name, because their content is not part of the tree.
     """
     files: list[Entry] = []
     problems: list[TreeProblem] = []
@@ -171,7 +172,7 @@ def chosen_files(entries: Iterable[Entry], endings: tuple[str, ...] = SUFFIXES) 
         elif not entry.path.lower().endswith(endings):
             continue
         elif entry.mode not in _FILES or entry.kind != "blob":
-            problems.append(TreeProblem(path=entry.path, code="NoFile", message=f"mode {entry.mode} is no regular file"))
+            problems.append(TreeProblem(path=entry.path, code="NoFile", message=f"not a regular file (mode {entry.mode})"))
         else:
             files.append(entry)
     if len(files) > MAX_FILES:
@@ -182,8 +183,8 @@ def chosen_files(entries: Iterable[Entry], endings: tuple[str, ...] = SUFFIXES) 
 
 
 def large_files(sizes: Mapping[str, int]) -> tuple[list[TreeProblem], dict[str, int], list[str]]:
-    """Whether the others are too large together; the files above the limit with their bytes; and those among them that may be
-    looked through: 64 MiB together, in order."""
+    """Whether the others are too large together, and the files above the limit with their bytes. The last value has those of them
+    that may be scanned: 64 MiB together, in order."""
     large = {path: size for path, size in sizes.items() if size > MAX_FILE_BYTES}
     problems = size_problems({path: size for path, size in sizes.items() if path not in large})
     looked: list[str] = []
@@ -214,7 +215,7 @@ def _too_large(message: str) -> TreeProblem:
 
 
 def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
-    """Names that some file systems take for one: what a directory would hold then depends on who checked it out."""
+    """Names that some file systems treat as one: the content of a directory then depends on who checked it out."""
     seen: dict[str, str] = {}
     for entry in files:
         key = unicodedata.normalize("NFC", entry.path).casefold()
@@ -223,12 +224,12 @@ def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
             seen[key] = entry.path
         else:
             same = other == entry.path
-            told = "stands twice in the tree" if same else f"differs from {other} only in case or in how accents are composed"
+            told = "is twice in the tree" if same else f"differs from {other} only in case or in how accents are composed"
             message = f"the name {told}"
             yield TreeProblem(path=entry.path, code="NameCollision", message=message, hint="rename one of them")
 
 
-# Problems of a tree itself as problems of a policy: they have no line, and point at the first.
+# Problems of a tree itself as problems of a policy: they have no line, and point at the first one.
 
 _PATH_CHARACTERS = 200
 

@@ -1,1 +1,1 @@
-"""Pull requests of a host: what is said in them."""
+"""Pull requests of a host, and our comments on them."""

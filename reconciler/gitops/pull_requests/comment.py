@@ -1,7 +1,7 @@
 """One comment for one cluster on a pull request: found by a hidden marker, written, updated, or left alone.
 
-SOURCE: the marker is an HTML comment in the first line, where cutting a text short cannot lose it. GitHub takes 65,536
-characters and answers 422 beyond; hosts let people with rights write into comments of others, so that the author counts too.
+SOURCE: the marker is an HTML comment in the first line, where cutting a text short cannot lose it. GitHub accepts 65,536
+characters and answers 422 beyond. Hosts let people with rights edit comments of others, so the author counts too.
 """
 
 import hashlib
@@ -19,14 +19,14 @@ _STAMP = re.compile(r"<!-- reconciler-stamp digest=(\S+) head=(\S*)(?: base=([0-
 _MOST_FOOT = 1000
 _TOO_LONG = "\n\n<sub>This comment was too long and ends here; the preview in the log of the job is whole.</sub>\n"
 MOST_AHEAD = 10**12
-"""How far beyond ours the order of a comment may be. Another workflow may write under the same login and say anything of
-itself: what claims to come from the far future, 10^9 runs of the host from now, is not believed."""
+"""How far beyond ours the order of a comment may be. Another workflow may write with the same login and any claim. So an order
+from the far future, 10^9 runs of the host from now, does not count."""
 STAMP_ROOM = 400
-"""Characters that marker and stamp take at most; the text above them has the rest."""
+"""The most characters of marker and stamp; the text above them gets the rest."""
 
 
 class HostCode(StrEnum):
-    """Why a host did not do it. Forbidden is what a pull request from a fork meets: its token may only read."""
+    """Why a host did not do it. Pull requests from forks get Forbidden: their token may only read."""
 
     FORBIDDEN = "Forbidden"
     NOT_FOUND = "NotFound"
@@ -45,7 +45,7 @@ class HostError(Exception):
 
 
 class Comment(msgspec.Struct, frozen=True, kw_only=True):
-    """One comment as the host has it; `author` is a login, `url` where people read it."""
+    """One comment on the host; `author` is a login, `url` its page."""
 
     id: int
     author: str
@@ -57,7 +57,7 @@ class CommentHost(Protocol):
     """The comments of one pull request. Everything may raise `HostError`."""
 
     def author(self) -> str:
-        """Under which login we write."""
+        """The login with which we write."""
 
     def comments(self) -> Iterator[Comment]:
         """All comments, the oldest first."""
@@ -69,7 +69,7 @@ class CommentHost(Protocol):
         """Replace the text of one."""
 
     def delete(self, comment: Comment) -> None:
-        """Take one away."""
+        """Delete one."""
 
 
 class Posted(StrEnum):
@@ -82,16 +82,16 @@ class Posted(StrEnum):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the comment, and where it is."""
+    """The outcome for the comment, and its address."""
 
     posted: Posted
     url: str
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be said. `key` names the cluster (and policy) that it is about, `digest` is over what is told, `head` the
-    commit, `base` what it was compared with (see `base_stamp`), `order` grows with time: a slow run does not overwrite what a
-    later one wrote."""
+    """The content of a comment. `key` names the cluster (and policy). `digest` is over the text. `head` is the commit, and `base`
+    is what it was compared with (see `base_stamp`). `order` grows with time: a slow run does not overwrite the text of a later
+    one."""
 
     key: str
     digest: str
@@ -102,7 +102,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def base_stamp(name: str, content: str) -> str:
-    """What a change is compared with, as the stamp keeps it: how the base is called, and the id of the policies there."""
+    """The base of the comparison, in the stamp's form: its name, and the id of the policies there."""
     return hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()[:32]
 
 
@@ -114,7 +114,8 @@ def marker(key: str) -> str:
 def body(message: Message, limit: int = GITHUB_LIMIT) -> str:
     """Marker, stamp and text within `limit` UTF-16 units.
 
-    The text is rendered for its room, with detail dropped in its own order; one that is still longer is cut at a line.
+    The text is rendered for the available room, with details dropped in its own order. If it is still longer, it is cut at a
+    line.
     """
     base = f" base={message.base}" if message.base else ""
     facts = f"digest={quote(message.digest, safe=':')} head={quote(message.head)}{base} order={message.order}"
@@ -125,7 +126,7 @@ def body(message: Message, limit: int = GITHUB_LIMIT) -> str:
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """What our comment about one thing says of itself: see `Message`. All empty when somebody edited its second line away."""
+    """What our comment about one key records: see `Message`. All empty if somebody edited its second line away."""
 
     digest: str = ""
     head: str = ""
@@ -134,7 +135,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def standing(host: CommentHost, key: str) -> Standing | None:
-    """What we last told about `key`; None when there is no comment of ours. Raises `HostError`."""
+    """What we last wrote about `key`; None if we have not. Raises `HostError`."""
     ours = _ours(host.comments(), host.author(), marker(key))
     if not ours:
         return None
@@ -154,10 +155,10 @@ def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outc
     newest = max(_stamp(comment.body)[2] for comment in ours)
     if message.order < newest <= message.order + MOST_AHEAD:
         return Outcome(posted=Posted.NEWER, url=first.url)
-    # Two runs at once may each have found none and written one.
+    # Two concurrent runs may each have found none and written one.
     for comment in others:
         host.delete(comment)
-    # The digest alone may have been copied onto another text. Of another base the foot names the commit.
+    # The digest alone may have been copied onto another text. With another base, the footer names the commit.
     same = _stamp(first.body)[:2] == (quote(message.digest, safe=":"), message.base)
     if same and _told(first.body) == _told(body(message, limit)):
         return Outcome(posted=Posted.UNCHANGED, url=first.url)
@@ -169,7 +170,7 @@ def _ours(comments: Iterable[Comment], us: str, mark: str) -> list[Comment]:
 
 
 def _told(text: str) -> list[str]:
-    """The lines below marker and stamp, as far as hosts keep them; of a foot, which names commits, only that it is there."""
+    """The lines below marker and stamp, in the form that hosts keep; of a footer, which names commits, only whether it exists."""
     lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()][2:]
     if lines and lines[-1].startswith("<sub>") and len(lines[-1]) <= _MOST_FOOT:
         lines[-1] = "<sub>"
@@ -177,7 +178,7 @@ def _told(text: str) -> list[str]:
 
 
 def _stamp(text: str) -> tuple[str, str, int]:
-    """Digest, base and order of a comment of ours; nothing when somebody has edited them away."""
+    """Digest, base and order of a comment of ours; empty if somebody has edited them away."""
     found = _STAMP.search(text.partition("\n")[2].partition("\n")[0])
     return (found[1], found[3] or "", int(found[4])) if found else ("", "", 0)
 

@@ -1,8 +1,8 @@
 """Pull requests of a GitHub repository and their comments, through PyGithub. The only file that knows it.
 
-SOURCE: GitHub's REST API: a pull request is an issue for comments; the token of a workflow run cannot ask who it is (403 at
-/user) and writes as `github-actions[bot]`; rate limits are 403 or 429 with `Retry-After` or `X-RateLimit-Reset`. The head of a
-pull request, also of one from a fork, can be fetched as `refs/pull/N/head` from the repository that it goes into.
+SOURCE: GitHub's REST API. A pull request is an issue for comments. The token of a workflow run cannot ask for its identity (403
+at /user) and writes as `github-actions[bot]`. Rate limits are 403 or 429 with `Retry-After` or `X-RateLimit-Reset`. The head of a
+pull request can be fetched as `refs/pull/N/head` from the repository that it goes into, also from a fork.
 """
 
 import re
@@ -23,14 +23,14 @@ _FORBIDDEN, _NOT_FOUND, _UNPROCESSABLE, _TOO_MANY = (401, 403), (404, 410), 422,
 
 
 class GitHubPullRequest:
-    """A `CommentHost`. `repository` is `owner/name`. Waits at most `most_wait_seconds` for a rate limit, and asks three
-    times more where a server fails."""
+    """A `CommentHost`. `repository` is `owner/name`. It waits at most `most_wait_seconds` for a rate limit, and tries three more
+    times if a server fails."""
 
     def __init__(
         self, token: str, repository: str, number: int, *, api_url: str = "https://api.github.com", author: str = "",
         most_wait_seconds: float = 60.0, pause_seconds: float = 1.0, client: github.Github | None = None,
     ) -> None:  # fmt: skip
-        """`author` is the login to write under, where it cannot be asked for; `client` one to go on using."""
+        """`author` is the login to write with, if it cannot be asked for; `client` is an existing one to use."""
         self._github = client or _client(token, api_url, most_wait_seconds, pause_seconds)
         self._repository = repository
         self._number = number
@@ -39,7 +39,7 @@ class GitHubPullRequest:
         self._known: dict[int, IssueComment] = {}
 
     def author(self) -> str:
-        """As given, else as the token says, else that of workflow runs."""
+        """The given login, else that of the token, else that of workflow runs."""
         if not self._author:
             try:
                 self._author = self._github.get_user().login
@@ -120,13 +120,13 @@ class GitHubRepository:
             raise _unreachable(error) from None
 
     def comments(self, number: int) -> GitHubPullRequest:
-        """Through the same client, which asks only once who it is."""
+        """Use the same client, which asks only once for its identity."""
         found = GitHubPullRequest("", self._repository, number, author=self._author, client=self._client)
         self._author = found.author()
         return found
 
     def quota(self) -> Quota | None:
-        """From the head of the last answer."""
+        """From the headers of the last answer."""
         requester = self._client.requester
         remaining, limit = requester.rate_limiting
         if limit <= 0:
@@ -134,7 +134,7 @@ class GitHubRepository:
         return Quota(remaining=remaining, limit=limit, reset_seconds=requester.rate_limiting_resettime)
 
     def _request(self, pull: PullRequest) -> OpenRequest:
-        # A fork that was deleted is no repository any more. `pull.raw_data` would ask for the whole pull request once more.
+        # A deleted fork has no repository any more. `pull.raw_data` would fetch the whole pull request again.
         source = pull.head.raw_data.get("repo") or {}
         return OpenRequest(
             number=pull.number,
@@ -161,20 +161,20 @@ def _client(token: str, api_url: str, most_wait_seconds: float, pause_seconds: f
 
 
 def _comment(comment: IssueComment) -> Comment:
-    # Whose account was deleted has none, whatever the types of the client say.
+    # A deleted account gives None, whatever the client's types declare.
     author = getattr(comment.user, "login", "")
     return Comment(id=comment.id, author=author, body=comment.body or "", url=comment.html_url)
 
 
 def _told(error: github.GithubException) -> HostError:
-    """What GitHub says, as a code; never the request, which holds the token."""
+    """GitHub's answer as a code, without the request, which has the token."""
     said = error.data.get("message", "") if isinstance(error.data, dict) else ""
     if isinstance(error, github.RateLimitExceededException) or error.status == _TOO_MANY:
         return HostError(HostCode.RATE_LIMITED, f"GitHub's rate limit is used up ({said})")
     if error.status in _FORBIDDEN:
         return HostError(HostCode.FORBIDDEN, f"the token may not do this ({said})")
     if error.status in _NOT_FOUND:
-        return HostError(HostCode.NOT_FOUND, f"there is no such pull request, or the token does not see it ({said})")
+        return HostError(HostCode.NOT_FOUND, f"no such pull request, or the token does not see it ({said})")
     if error.status == _UNPROCESSABLE:
         long = "too long" in f"{said} {error.data}"
         return HostError(HostCode.TOO_LONG if long else HostCode.REFUSED, f"GitHub refuses the comment ({said})")
@@ -182,7 +182,7 @@ def _told(error: github.GithubException) -> HostError:
 
 
 def _unreachable(error: requests.RequestException) -> HostError:
-    # What was asked again three times ends as an error of the transport; only a rate limit makes a 403 be asked again.
+    # After three retries, the client raises a transport error. Only a rate limit makes it retry a 403.
     if isinstance(error, requests.exceptions.RetryError) and re.search(r"too many (403|429) ", str(error)):
         return HostError(HostCode.RATE_LIMITED, "GitHub's rate limit is used up")
     return HostError(HostCode.UNREACHABLE, f"GitHub does not answer ({type(error).__name__})")

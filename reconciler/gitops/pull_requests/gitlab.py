@@ -1,8 +1,8 @@
 """Merge requests of a GitLab project and their notes, through python-gitlab. The only file that knows it.
 
-SOURCE: GitLab's REST API: notes of merge requests, pages by `Link` headers; 429 with `Retry-After`; a job's own token
-(CI_JOB_TOKEN) cannot write notes, a project access token with the scope `api` can. The head of a merge request, also of one from
-a fork, can be fetched as `refs/merge-requests/N/head` from the project that it goes into; `RateLimit-*` heads tell what is left.
+SOURCE: GitLab's REST API: notes of merge requests, pages by `Link` headers; 429 with `Retry-After`. A job's own token
+(CI_JOB_TOKEN) cannot write notes; a project access token with the scope `api` can. The head of a merge request can be fetched as
+`refs/merge-requests/N/head` from the project that it goes into, also from a fork. `RateLimit-*` headers show what is left.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class GitLabMergeRequest:
         self, token: str, project: str, number: int, *, url: str = "https://gitlab.com", web_url: str = "", author: str = "",
         client: gitlab.Gitlab | None = None,
     ) -> None:  # fmt: skip
-        """`url` is the server, `web_url` the page of the merge request, for links; `client` one to go on using."""
+        """`url` is the server, `web_url` the page of the merge request, for links; `client` is an existing one to use."""
         self._gitlab = client or _client(token, url)
         self._project = project
         self._number = number
@@ -37,13 +37,13 @@ class GitLabMergeRequest:
         self._author = author
 
     def author(self) -> str:
-        """As given, else as the token says."""
+        """The given user, else that of the token."""
         if not self._author:
             self._author = str(self._call("get", "/user")["username"])
         return self._author
 
     def comments(self) -> Iterator[Comment]:
-        """All pages; notes that the server itself wrote are left out."""
+        """All pages, without the notes that the server itself wrote."""
         try:
             notes = self._gitlab.http_list(
                 self._notes(), {"order_by": "created_at", "sort": "asc"}, iterator=True, max_retries=_RETRIES
@@ -93,7 +93,7 @@ class GitLabProject:
     """A `RequestHost`. `project` is an id or `group/name`."""
 
     def __init__(self, token: str, project: str, *, url: str = "https://gitlab.com", author: str = "") -> None:
-        """`url` is the server, `author` the user to write as, where it is known."""
+        """`url` is the server, `author` the user to write as, if known."""
         self._quota: Quota | None = None
         session = requests.Session()
         session.hooks["response"].append(self._answered)
@@ -116,7 +116,7 @@ class GitLabProject:
             raise _unreachable(error) from None
 
     def comments(self, number: int) -> GitLabMergeRequest:
-        """Through the same client, which asks only once who it is."""
+        """Use the same client, which asks only once for its identity."""
         found = GitLabMergeRequest(
             "", self._project, number, web_url=self._pages.get(number, ""), author=self._author, client=self._client
         )
@@ -124,7 +124,7 @@ class GitLabProject:
         return found
 
     def quota(self) -> Quota | None:
-        """From the head of the last answer."""
+        """From the headers of the last answer."""
         return self._quota
 
     def _request(self, item: dict[str, Any]) -> OpenRequest:
@@ -155,14 +155,14 @@ def _client(token: str, url: str, session: requests.Session | None = None) -> gi
 
 
 def _told(error: GitlabError) -> HostError:
-    """What GitLab says, as a code."""
+    """GitLab's answer as a code."""
     said = str(error.error_message)[:200]
     if error.response_code == _TOO_MANY:
         return HostError(HostCode.RATE_LIMITED, f"GitLab's rate limit is used up ({said})")
     if error.response_code in _FORBIDDEN:
         return HostError(HostCode.FORBIDDEN, f"the token may not do this ({said})")
     if error.response_code == _NOT_FOUND:
-        return HostError(HostCode.NOT_FOUND, f"there is no such merge request, or the token does not see it ({said})")
+        return HostError(HostCode.NOT_FOUND, f"no such merge request, or the token does not see it ({said})")
     if error.response_code in _REFUSED:
         long = "too long" in said
         return HostError(HostCode.TOO_LONG if long else HostCode.REFUSED, f"GitLab refuses the note ({said})")

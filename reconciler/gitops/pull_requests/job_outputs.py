@@ -1,7 +1,7 @@
 """What a workflow run of GitHub shows and hands on: annotations, step summary, outputs. Pure texts.
 
-SOURCE: GitHub's workflow commands and limits: ten annotations of a severity for a step, the rest vanish without a word; a
-summary of at most 1 MiB for a step; outputs of several lines between delimiters that the value does not hold.
+SOURCE: GitHub's workflow commands and limits. A step shows ten annotations of each severity and silently drops the rest. A step
+has a summary of at most 1 MiB. Outputs of several lines are between delimiters that the value does not contain.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def annotations(problems: tuple[Problem, ...]) -> str:
 
 
 def summary_text(markdown: str) -> str:
-    """What is appended to a step summary: whole lines within its bytes."""
+    """The text for a step summary: whole lines within its bytes."""
     data = markdown.encode("utf-8", "replace")
     if len(data) <= _SUMMARY_BYTES:
         return markdown.rstrip("\n") + "\n"
@@ -37,13 +37,13 @@ def summary_text(markdown: str) -> str:
 
 
 def output_text(values: Mapping[str, str], delimiter: str) -> str:
-    """Lines for GITHUB_OUTPUT; `delimiter` is random, so that no value can end itself and set another output.
+    """Lines for GITHUB_OUTPUT. `delimiter` is random, so that no value can end itself and set another output.
 
-    Raises `ValueError` when a value holds it all the same.
+    Raises `ValueError` if a value contains it nevertheless.
     """
     lines = []
     for name, value in values.items():
         if delimiter in value:
-            raise ValueError(f"the output {name} holds the delimiter")
+            raise ValueError(f"the output {name} contains the delimiter")
         lines += [f"{name}<<{delimiter}", value, delimiter]
     return "\n".join(lines) + "\n"

@@ -14,16 +14,16 @@ import msgspec
 from reconciler.gitops.pull_requests.comment import CommentHost
 from reconciler.values.whole_number import whole_number
 
-# The open pull requests of one repository, as a host tells them.
+# The open pull requests of one repository on a host.
 
 MOST_REQUESTS = 5_000
-"""So many of a list are looked at: fifty pages of a hundred, sixty times an hour, stay below the rate limit of GitHub (5,000)."""
+"""The most entries of a list that are read: fifty pages of a hundred, sixty times an hour, stay below GitHub's limit (5,000)."""
 PAGE_REQUESTS = 100
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One pull or merge request. `head` is the commit as the host says, `ref` where it can be fetched from the repository that it
-    goes into, also when it comes from a fork; `branch` is where it goes."""
+    """One pull or merge request. `head` is the commit. `ref` is where it can be fetched from the repository that it goes into,
+    also if it comes from a fork. `branch` is its target."""
 
     number: int
     head: str
@@ -34,7 +34,7 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
-    """What the host lets us ask until `reset_seconds` (Unix time)."""
+    """How much we may ask the host until `reset_seconds` (Unix time)."""
 
     remaining: int
     limit: int
@@ -45,14 +45,14 @@ class RequestHost(Protocol):
     """A repository. Everything may raise `HostError`."""
 
     def open_requests(self, branch: str) -> Iterator[OpenRequest]:
-        """Those that go into `branch`, page by page, those that moved last first: who wants to hide one must go on pushing. One
-        that moves meanwhile may come twice."""
+        """The requests for `branch`, page by page, the latest changed first: to hide one, somebody would have to keep pushing. A
+        request that changes meanwhile may come twice."""
 
     def comments(self, number: int) -> CommentHost:
         """The comments of one."""
 
     def quota(self) -> Quota | None:
-        """As the last answer said; None where the host does not tell."""
+        """From the last answer; None if the host does not report it."""
 
 
 _PULL_REF = re.compile(r"refs/pull/(\d+)/(?:merge|head)")
@@ -60,14 +60,14 @@ _REPOSITORY = re.compile(r"(?!\.+/)[A-Za-z0-9_.-]+/(?!\.+$)[A-Za-z0-9_.-]+")
 
 
 class HostKind(StrEnum):
-    """Whose API is spoken."""
+    """Whose API is used."""
 
     GITHUB = "github"
     GITLAB = "gitlab"
 
 
 class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Where comments go. `repository` is `owner/name` or GitLab's project id; `order` grows with each run of the job; `fork`:
+    """The place of comments. `repository` is `owner/name` or GitLab's project id. `order` grows with each run of the job. `fork`:
     the change comes from a fork, whose token may only read."""
 
     kind: HostKind
@@ -81,7 +81,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoPullRequestError(ValueError):
-    """The job does not run for a pull request; the sentence says what is missing."""
+    """The job does not run for a pull request; the sentence states what is missing."""
 
 
 class _Repository(msgspec.Struct, frozen=True):
@@ -113,7 +113,7 @@ def pull_request(environment: Mapping[str, str], event: bytes | None) -> PullReq
 def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
     repository = environment.get("GITHUB_REPOSITORY", "")
     if not _REPOSITORY.fullmatch(repository):
-        raise NoPullRequestError("GITHUB_REPOSITORY is no owner/name")
+        raise NoPullRequestError("GITHUB_REPOSITORY is not owner/name")
     found = None
     if event:
         try:

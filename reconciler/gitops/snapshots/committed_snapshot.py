@@ -1,5 +1,5 @@
-"""A snapshot that lies beside the policies in a repository, as one commit has it: never as a work tree has it, which a pull
-request may have changed.
+"""A snapshot next to the policies in a repository, as one commit has it. A work tree does not count: a pull request may have
+changed it.
 """
 
 import re
@@ -20,29 +20,29 @@ MOST_FILES = 2_000
 MOST_PACKED_BYTES = 256 << 20
 MOST_BYTES = 2 << 30
 _GZIPPED = ".gz"
-_GZIP_WINDOW = 31  # of zlib: a gzip head is expected
+_GZIP_WINDOW = 31  # for zlib: expect a gzip header
 
 
 def documents(repository: Repository, entries: Sequence[Entry], where: str) -> dict[str, bytes]:
-    """The contents of all that are documents, by path without `.gz`. `where` names the snapshot in messages.
+    """The contents of all documents, by path without `.gz`. `where` names the snapshot in messages.
 
-    Raises `RepositoryError` for what is not there, and for what is too large.
+    Raises `RepositoryError` for what is missing, and for what is too large.
     """
     found = [entry for entry in entries if entry.mode in FILES and entry.path.removesuffix(_GZIPPED).endswith(SUFFIXES)]
     if len(found) > MOST_FILES:
-        raise RepositoryError(f"{where} holds {len(found)} files; a snapshot has at most {MOST_FILES}")
+        raise RepositoryError(f"{where} has {len(found)} files; a snapshot has at most {MOST_FILES}")
     return dict(_contents(repository, found))
 
 
 def tree_listing(repository: Repository, tree: str, path: str = "", *, deep: bool) -> list[Entry]:
-    """What a tree holds, or only what is at `path` in it. Raises `RepositoryError`."""
+    """The entries of a tree, or only those at `path` in it. Raises `RepositoryError`."""
     arguments = ["ls-tree", "-z", "--full-tree", *(["-r"] if deep else []), tree, *(["--", path] if path else [])]
     try:
         printed = run_git(repository.git_dir, arguments)
     except GitError as error:
         raise RepositoryError(str(error)) from None
     if printed.code:
-        raise RepositoryError(f"the tree {tree[:12]} cannot be read here: fetch the branch of the snapshots first")
+        raise RepositoryError(f"cannot read the tree {tree[:12]} here: fetch the branch of the snapshots first")
     return list(parsed_listing(printed.out))
 
 
@@ -56,26 +56,26 @@ def _contents(repository: Repository, entries: list[Entry]) -> Iterator[tuple[st
         except GitError as error:
             raise RepositoryError(f"{entry.path!r}: {error}") from None
         if printed.code:
-            raise RepositoryError(f"{entry.path!r}: its content is damaged or not in this clone")
+            raise RepositoryError(f"{entry.path!r}: its content is damaged or missing in this clone")
         packed += len(printed.out)
         data = printed.out
         if entry.path.endswith(_GZIPPED):
             data = _unpacked(entry.path, data, most_unpacked(len(data), MOST_BYTES - unpacked))
         unpacked += len(data)
         if unpacked > MOST_BYTES:
-            raise RepositoryError(f"{entry.path!r}: the snapshot is more than is read")
+            raise RepositoryError(f"{entry.path!r}: the snapshot exceeds the size limit")
         yield entry.path.removesuffix(_GZIPPED), data
 
 
 def _unpacked(path: str, data: bytes, most_bytes: int) -> bytes:
-    # What it unpacks to is known only while it is unpacked; to zlib a bound of zero is none.
+    # The unpacked size is known only while unpacking. For zlib, a bound of zero means none.
     unpacker = zlib.decompressobj(_GZIP_WINDOW)
     try:
         content = unpacker.decompress(data, most_bytes + 1)
     except zlib.error as error:
         raise RepositoryError(f"{path!r}: damaged gzip data ({error})") from None
     if len(content) > most_bytes:
-        raise RepositoryError(f"{path!r}: unpacks to more than is read")
+        raise RepositoryError(f"{path!r}: its unpacked content exceeds the size limit")
     if not unpacker.eof:
         raise RepositoryError(f"{path!r}: cut-off gzip data")
     return content
@@ -88,21 +88,21 @@ _PLACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def checked_place(name: str) -> str:
-    """The name of a cluster as a directory of its own. Raises `RefusedNameError`."""
+    """The name of a cluster as a directory name. Raises `RefusedNameError`."""
     if not _PLACE.fullmatch(name) or name.endswith(".lock"):
-        raise RefusedNameError("is no plain name: letters, digits, '.', '_' and '-', at most 100")
+        raise RefusedNameError("is not a valid name: use letters, digits, '.', '_' and '-', at most 100")
     return name
 
 
 def snapshot_files(repository: Repository, commit: str, place: str | None) -> dict[str, bytes]:
     """The documents of one cluster's snapshot at a commit, by relative path without `.gz`, unpacked.
 
-    `place` None: the only one there is. Raises `RepositoryError` for what is not there, and for what is too large.
+    `place` None: the only one. Raises `RepositoryError` for what is missing, and for what is too large.
     """
     chosen = _chosen(repository, commit, place)
     entries = tree_listing(repository, chosen.object_id, deep=True)
     if not any(entry.path == MANIFEST for entry in entries):
-        raise RepositoryError(f"{chosen.path} at {commit[:12]} is no published snapshot: there is no {MANIFEST} in it")
+        raise RepositoryError(f"{chosen.path} at {commit[:12]} is not a published snapshot: {MANIFEST} is missing")
     return documents(repository, entries, f"{chosen.path} at {commit[:12]}")
 
 
@@ -113,11 +113,11 @@ def _chosen(repository: Repository, commit: str, place: str | None) -> Entry:
         return found[0]
     shown = ", ".join(name if name.isprintable() else ascii(name) for name in names[:10])
     if place is None:
-        why = f"holds several snapshots: choose one with --cluster-name ({shown})" if found else "holds no published snapshot"
+        why = f"has several snapshots: choose one with --cluster-name ({shown})" if found else "has no published snapshot"
         raise RepositoryError(f"commit {commit[:12]} {why}")
     chosen = next((entry for entry in found if entry.path == place), None)
     if chosen is None:
-        raise RepositoryError(f"commit {commit[:12]} holds no snapshot of {place}" + (f", but of {shown}" if found else ""))
+        raise RepositoryError(f"commit {commit[:12]} has no snapshot of {place}" + (f", but of {shown}" if found else ""))
     return chosen
 
 
@@ -127,11 +127,11 @@ _LINK = "120000"
 def committed_files(repository: Repository, commit: str, path: str) -> dict[str, bytes]:
     """The documents of the directory, or the one document, at `path`, by name without `.gz`, unpacked.
 
-    Raises `RepositoryError` for what is not there, for a symbolic link, which is not followed, and for what is too large.
+    Raises `RepositoryError` for what is missing, for a symbolic link, which is not followed, and for what is too large.
     """
     place = _place(repository, commit, _root(path))
     if place is None:
-        raise RepositoryError(f"there is no {path!r} at {commit[:12]}: a snapshot counts once it is merged")
+        raise RepositoryError(f"cannot find {path!r} at {commit[:12]}: a snapshot counts once it is merged")
     where = f"{place.path} at {commit[:12]}"
     if place.is_tree:
         entries = tree_listing(repository, place.object_id, deep=True)
@@ -143,12 +143,12 @@ def committed_files(repository: Repository, commit: str, path: str) -> dict[str,
             raise RepositoryError(f"{where}: {entry.path!r} is {what} and is not followed: a snapshot is plain files")
     found = documents(repository, entries, where)
     if not found:
-        raise RepositoryError(f"{where} holds no .json, .yaml or .yml file")
+        raise RepositoryError(f"{where} has no .json, .yaml or .yml file")
     return found
 
 
 def changes_between(repository: Repository, earlier: str, later: str, path: str) -> bool:
-    """Whether what lies at `path` differs between two commits, also where one of them has nothing there."""
+    """Whether the content of `path` differs between two commits, also if one of them has none."""
     root = _root(path)
     places = [_place(repository, commit, root) for commit in (earlier, later)]
     return len({None if place is None else (place.mode, place.object_id) for place in places}) > 1
@@ -160,7 +160,7 @@ def _root(path: str) -> str:
     except RefusedNameError as error:
         raise RepositoryError(f"the place {path!r} {error}") from None
     if not root:
-        raise RepositoryError("a snapshot lies in a directory of its own, not at the top of the repository")
+        raise RepositoryError("put the snapshot in a directory of its own, not at the top of the repository")
     return root
 
 

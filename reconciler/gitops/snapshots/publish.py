@@ -1,11 +1,11 @@
 """A snapshot published to a branch of a remote repository: one commit without parent, one place for each cluster.
 
-Nothing is kept here and nothing is checked out: a bare repository is made for the one push and taken away. The branch holds
-only the newest snapshots, since demand of the past would make the repository grow with every push. It is moved only from the
-value that was read before (a lease), and only where its tip was published by us: a branch of people is never touched.
+Nothing is kept here and nothing is checked out: a bare repository is created for one push and deleted. The branch has only the
+newest snapshots, since old ones would make the repository grow with every push. The branch moves only from the value that was
+read before (a lease), and only if we published its tip. A branch of people is never touched.
 
-SOURCE: git-push (`--force-with-lease=<ref>:<expect>`, an empty value means that the ref must not exist; `--porcelain`),
-git-mktree, git-commit-tree; git-fetch `--filter` (a server that does not filter sends everything, which works too).
+SOURCE: git-push, git-mktree and git-commit-tree. `--force-with-lease=<ref>:<expect>` with an empty value means that the ref must
+not exist; also `--porcelain`. git-fetch `--filter`: a server that does not filter sends everything, which works too.
 """
 
 import gzip
@@ -34,13 +34,13 @@ SUFFIXES = (".tar.gz", ".tgz", ".tar")
 DOCUMENTS = (".json", ".yaml", ".yml")
 MOST_FILES = 10_000
 MOST_ENTRIES = 200_000
-"""With logs and whatever else a support bundle holds."""
+"""Including logs and everything else in a support bundle."""
 MOST_BYTES = 4 << 30
 _GZIPPED = ".gz"
 
 
 class ArchiveError(ValueError):
-    """No archive that can be read; the sentence says why."""
+    """The archive cannot be read; the sentence states why."""
 
 
 def is_archive(path: Path) -> bool:
@@ -49,9 +49,9 @@ def is_archive(path: Path) -> bool:
 
 
 def write_archive(path: Path, files: Mapping[str, bytes], captured_seconds: int) -> int:
-    """Write `files` (relative path -> content) to `path`; the size in bytes. The same snapshot gives the same bytes.
+    """Write `files` (relative path -> content) to `path`; returns the size in bytes. The same snapshot gives the same bytes.
 
-    A reader sees the old file or the new one: it is written beside, flushed, and moved into place. Raises `OSError`.
+    A reader sees the old file or the new one: it is written under another name, flushed, and moved into place. Raises `OSError`.
     """
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
@@ -67,8 +67,8 @@ def write_archive(path: Path, files: Mapping[str, bytes], captured_seconds: int)
 
 
 def read_archive(path: Path) -> dict[str, bytes]:
-    """The documents in the archive by path without `.gz`, relative to the folder that all are in. Documents are files called
-    JSON or YAML, and others that begin as objects do. Raises `ArchiveError`, and `OSError` for the file itself."""
+    """The documents in the archive by path without `.gz`, relative to their common folder. Documents are files with a JSON or
+    YAML suffix, and others that begin like objects. Raises `ArchiveError`, and `OSError` for the file itself."""
     with path.open("rb") as stream:
         try:
             with tarfile.open(fileobj=stream, mode="r|*") as archive:
@@ -87,7 +87,7 @@ def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str,
         read += entry.size
         if seen > MOST_ENTRIES or read > most_bytes:
             raise ArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
-        # Links and devices are entries too; only what is a file is looked at, and nothing is ever written to disk.
+        # Links and devices are entries too. Only files are read, and nothing is ever written to disk.
         parts = [part for part in entry.name.split("/") if part not in ("", ".")]
         name = "/".join(parts).removesuffix(_GZIPPED)
         if not entry.isreg() or any(part.startswith(".") for part in parts):
@@ -100,12 +100,12 @@ def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str,
         if entry.name.endswith(_GZIPPED):
             unpacker = zlib.decompressobj(31)
             most = most_unpacked(len(data), most_bytes - read)
-            data = unpacker.decompress(data, most + 1)  # to zlib a bound of zero is none
+            data = unpacker.decompress(data, most + 1)  # for zlib a bound of zero means none
             read += len(data)
             if len(data) > most or not unpacker.eof:
-                raise ArchiveError(f"{entry.name!r} is cut off, or unpacks to more than {most_bytes >> 20} MiB")
+                raise ArchiveError(f"{entry.name!r} is cut off, or larger than {most_bytes >> 20} MiB unpacked")
         if name in names:
-            raise ArchiveError(f"{name!r} stands in it twice")
+            raise ArchiveError(f"the archive has {name!r} twice")
         names.add(name)
         if len(names) > MOST_FILES:
             raise ArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
@@ -129,7 +129,7 @@ class PublishCode(StrEnum):
 
 
 class PublishError(Exception):
-    """The branch was left as it is; the sentence says why and what to do."""
+    """The branch was left as it is; the sentence states why and what to do."""
 
     def __init__(self, code: PublishCode, message: str) -> None:
         super().__init__(message)
@@ -146,7 +146,7 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SnapshotBranch:
-    """`branch` at `remote`. Raises `RefusedNameError` or `AccessError` for what is configured wrongly."""
+    """`branch` at `remote`. Raises `RefusedNameError` or `AccessError` for wrong configuration."""
 
     def __init__(
         self, remote: Remote, branch: str, access: Access, *, timeout_seconds: float = 120.0, executable: str = "git"
@@ -161,8 +161,8 @@ class SnapshotBranch:
     def publish(self, place: str, files: Mapping[str, bytes], captured_seconds: int) -> Published:
         """Put `files` (relative path -> content) at `place`, the name of the cluster, instead of what was there.
 
-        Places of other clusters stay. Somebody who moved the branch meanwhile, as the publisher of another cluster does, is
-        taken in and the push tried again, three times. Raises `SourceError` for the remote, `PublishError` for the branch.
+        Places of other clusters stay. If somebody else moved the branch meanwhile, their content is kept and the push is tried
+        again, three times. Raises `SourceError` for the remote, `PublishError` for the branch.
         """
         place = checked_place(place)
         with tempfile.TemporaryDirectory(prefix="reconciler-publish-") as made:
@@ -178,7 +178,7 @@ class SnapshotBranch:
                     return Published(ref=self._ref, commit=commit, before=before, stored_bytes=stored)
         raise PublishError(
             PublishCode.MOVED,
-            f"{self._ref} at {self._remote.url} was moved by somebody else {_ATTEMPTS} times while it was being written; "
+            f"somebody else moved {self._ref} at {self._remote.url} {_ATTEMPTS} times while it was written; "
             "try again, or give each cluster a branch of its own",
         )
 
@@ -189,8 +189,8 @@ class SnapshotBranch:
             if f"\n{MARK}: " not in work.message(before):
                 raise PublishError(
                     PublishCode.NOT_OURS,
-                    f"{self._ref} at {self._remote.url} holds a commit that is no published snapshot ({before[:12]}); "
-                    "it is left alone: name a branch that nobody else uses",
+                    f"{self._ref} at {self._remote.url} has a commit that is not a published snapshot ({before[:12]}), "
+                    "so it stays untouched: name a branch that nobody else uses",
                 )
             kept = [entry for entry in work.entries(before) if entry[2] != place]
         return work.made_tree([*kept, (_TREE_MODE, tree, place)])
@@ -208,7 +208,7 @@ class _Work:
         git_dir.mkdir()
 
     def tip(self, ref: str) -> str:
-        """The commit at the remote's ref, with its trees at least; empty when there is none. Raises `SourceError`."""
+        """The commit at the remote's ref, with at least its trees; empty if there is none. Raises `SourceError`."""
         printed = self._remotely(
             "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
             "--update-shallow", "--force", "--depth=1", "--filter=blob:none", "--end-of-options", self._remote.url,
@@ -219,11 +219,11 @@ class _Work:
             if fault.fault.code is FaultCode.REF_NOT_FOUND:
                 return ""
             raise fault
-        # Told to leave contents out, git takes the remote for one that hands them in later, and asks it while it packs.
+        # A fetch without contents makes git treat the remote as one that supplies them later, and ask it while it packs.
         run_git(self._git_dir, ["config", "--remove-section", f"remote.{self._remote.url}"], executable=self._executable)
         found = object_id(self.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{_OLD}^{{commit}}"))
         if found is None:
-            raise failed(FaultCode.DAMAGED, f"{ref} at {self._remote.url} is no commit")
+            raise failed(FaultCode.DAMAGED, f"{ref} at {self._remote.url} is not a commit")
         return found
 
     def message(self, commit: str) -> str:
@@ -236,7 +236,7 @@ class _Work:
         return [(entry.mode, entry.object_id, entry.path) for entry in parsed_listing(listed.encode("utf-8", "surrogateescape"))]
 
     def tree(self, files: Mapping[str, bytes]) -> str:
-        """Store files by relative path; the id of their tree."""
+        """Store files by relative path; returns the id of their tree."""
         here: list[tuple[str, str, str]] = []
         below: dict[str, dict[str, bytes]] = {}
         for path, data in files.items():
@@ -249,13 +249,13 @@ class _Work:
         return self.made_tree(here)
 
     def made_tree(self, entries: Sequence[tuple[str, str, str]]) -> str:
-        """Store a tree; its id. Objects of other clusters need not be here."""
+        """Store a tree; returns its id. Objects of other clusters need not be here."""
         kind = {_BLOB_MODE: "blob", _TREE_MODE: "tree"}
         lines = (f"{mode} {kind.get(mode, 'blob')} {found}\t{name}\0" for mode, found, name in entries)
         return self.git("mktree", "-z", "--missing", given="".join(lines).encode("utf-8", "surrogateescape"))
 
     def commit(self, tree: str, place: str, captured_seconds: int) -> str:
-        """Store a commit without parent; its id. The same snapshot gives the same id."""
+        """Store a commit without parent; returns its id. The same snapshot gives the same id."""
         when = f"{captured_seconds} +0000"
         environment = {
             "GIT_AUTHOR_NAME": _NAME, "GIT_AUTHOR_EMAIL": _EMAIL, "GIT_AUTHOR_DATE": when,
@@ -265,7 +265,7 @@ class _Work:
         return self.git("commit-tree", tree, given=message.encode(), environment=environment)
 
     def pushed(self, commit: str, ref: str, before: str) -> bool:
-        """Move the remote's ref; False when it was no longer at `before`. Raises `SourceError` or `PublishError`."""
+        """Move the remote's ref; False if it was no longer at `before`. Raises `SourceError` or `PublishError`."""
         printed = self._remotely(
             "push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress",
             f"--force-with-lease={ref}:{before}", "--end-of-options", self._remote.url, f"{commit}:{ref}",
@@ -284,7 +284,7 @@ class _Work:
         )
 
     def git(self, *arguments: str, given: bytes = b"", environment: Mapping[str, str] | None = None) -> str:
-        """What a local command prints. Raises `SourceError`."""
+        """The output of a local command. Raises `SourceError`."""
         try:
             printed = run_git(self._git_dir, arguments, given=given, executable=self._executable, environment=environment)
         except GitError as error:
@@ -311,7 +311,7 @@ class _Work:
 
 
 def _packed(name: str, data: bytes) -> bytes:
-    # Without a time in its head the same content gives the same blob, which is then not sent again.
+    # Without a time in its header, the same content gives the same blob, which is then not sent again.
     return data if name == MANIFEST else gzip.compress(data, compresslevel=6, mtime=0)
 
 

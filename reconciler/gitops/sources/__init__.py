@@ -1,1 +1,1 @@
-"""Where a policy tree comes from, one file a kind, and what may become of it."""
+"""Where a policy tree comes from, one file per kind, and whether it may be used."""

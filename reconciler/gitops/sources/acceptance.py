@@ -20,8 +20,7 @@ from reconciler.rendering.wording import count
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy that may be decided by, what a restart needs to have it again, the warnings that it came with, and the files
-    beside it that were passed over."""
+    """A policy for decisions, what a restart needs to restore it, its warnings, and the files next to it that were skipped."""
 
     policy: PolicySet
     last_good: LastGood
@@ -41,10 +40,10 @@ def accepted(
     allow_no_groups: bool = False,
 ) -> Accepted:
     """Judge a tree, as `read` reads it, against the policy in force (`before`; None: none is). `name` chooses one of several
-    policies, `in_force` is what this source had: a document of it may not get lost in a file that cannot be read.
+    policies. `in_force` is what this source had: its documents must not get lost in a file that cannot be read.
 
-    Raises `SourceError`: InvalidPolicy with every problem and its place, NoPolicy, or NoGroups: a policy without groups
-    where there were some would release all of them, and is more often a mistake in a path or a merge than meant.
+    Raises `SourceError`: InvalidPolicy with every problem and its place, NoPolicy, or NoGroups. A policy without groups would
+    release all previous groups. It is more often a mistake in a path or a merge than intended.
     """
     if fetched.problems:
         raise _invalid(fetched.problems, fetched.revision)
@@ -56,8 +55,8 @@ def accepted(
     if before is not None and _groups(before) and not _groups(policy) and not allow_no_groups:
         raise failed(
             FaultCode.NO_GROUPS,
-            f"there is no NodeGroup and no discovery left, where there {_were(before)}",
-            "if all groups are to be released, allow it with --allow-no-groups",
+            f"no NodeGroup and no discovery is left; there {_were(before)}",
+            "to release all groups, allow it with --allow-no-groups",
             fetched.revision,
         )
     last_good = LastGood(
@@ -68,8 +67,8 @@ def accepted(
 
 
 def restored(last_good: LastGood, name: str | None, read: TreeReader) -> PolicySet:
-    """The policy that was in force before a restart, read as it was then. Raises `SourceError` when it reads otherwise now,
-    as after a change of version."""
+    """The policy that was in force before a restart, read as it was then. Raises `SourceError` if it reads differently now, as
+    after a version change."""
     tree = read(last_good.files, last_good.read_seconds, last_good.revision)
     if any(problem.severity is Severity.ERROR for problem in tree.problems):
         raise _invalid(tree.problems, last_good.revision)
@@ -77,7 +76,7 @@ def restored(last_good: LastGood, name: str | None, read: TreeReader) -> PolicyS
 
 
 def _placed(fetched: Fetched, now_seconds: int, read: TreeReader, in_force: InForce | None) -> tuple[Problem, ...]:
-    """Problems again, with paths from the top of the source: those that people can open."""
+    """The problems, with paths from the top of the source, which people can open."""
     prefix = f"{fetched.root}/" if fetched.root else ""
     files = {f"{prefix}{path}": data for path, data in fetched.files.items()}
     unread = tuple(msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in fetched.unread)
@@ -99,12 +98,12 @@ def _chosen(tree: PolicyTree, name: str | None, revision: str) -> PolicySet:
         if entry.policy.name == name:
             return entry
     if not tree.sets:
-        message = f"there is no NodeGroupPolicy in {count(tree.files, 'policy file')} of {short_revision(revision)}"
+        message = f"no NodeGroupPolicy in {count(tree.files, 'policy file')} of {short_revision(revision)}"
         raise failed(FaultCode.NO_POLICY, message, "check --path", revision)
     if name is None:
-        message = f"{short_revision(revision)} holds several policies"
+        message = f"{short_revision(revision)} has several policies"
         raise failed(FaultCode.NO_POLICY, message, f"choose one with --name ({names})", revision)
-    raise failed(FaultCode.NO_POLICY, f"there is no policy {name} in {short_revision(revision)}", f"it holds {names}", revision)
+    raise failed(FaultCode.NO_POLICY, f"{short_revision(revision)} has no policy {name}", f"it has {names}", revision)
 
 
 def short_revision(revision: str) -> str:
@@ -122,16 +121,16 @@ def _were(policy: PolicySet) -> str:
     return f"{'was' if _groups(policy) == 1 else 'were'} {_groups(policy)}"
 
 
-# Approvals in the newest commits of a branch: they count from a commit that one who may approve has signed.
+# Approvals in the newest commits of a branch. They count only in a commit that an approver has signed.
 #
 # SOURCE: `git log -z --format=%H%n%B`: a commit id and the message as it was written, commits apart by a zero byte.
 
 NEWEST = 200
-"""So many commits are looked at; the history that is fetched may be shorter."""
+"""The most commits that are read; the fetched history may be shorter."""
 
 
 class Approvals(msgspec.Struct, frozen=True, kw_only=True):
-    """Those that count, sorted; and a sentence for each commit or trailer that does not."""
+    """The approvals that count, sorted, and a sentence for each commit or trailer that does not."""
 
     counted: tuple[GroupApproval, ...] = ()
     refused: tuple[str, ...] = ()
@@ -146,8 +145,8 @@ class _Judged(msgspec.Struct, frozen=True):
 
 
 class CommitApprovals:
-    """Reads one repository. A signature is looked at once for as long as the operator's keys are the same, and judged by the keys
-    as they stand when its commit is first seen here."""
+    """Reads one repository. A signature is checked once while the operator's keys stay the same. It is judged by the keys at the
+    time when its commit is first seen here."""
 
     def __init__(self, git_dir: Path, signers: Signers, executable: str = "git") -> None:
         self._git_dir = git_dir
@@ -156,8 +155,8 @@ class CommitApprovals:
         self._known: dict[str, _Judged] = {}
 
     def at(self, tip: str, now_seconds: int) -> Approvals:
-        """What the history of a commit (a whole id) approves; `now_seconds` is Unix time. Raises `SourceError` when it cannot be
-        read; without keys that can be read nothing counts."""
+        """What the history of a commit (a whole id) approves; `now_seconds` is Unix time. Raises `SourceError` if it cannot be
+        read. Without readable keys, nothing counts."""
         try:
             keys = key_files(self._signers.allowed_signers_file, self._signers.gpg_keys_file).digest
         except SourceError:
@@ -169,9 +168,9 @@ class CommitApprovals:
         try:
             printed = run_git(self._git_dir, arguments, executable=self._executable)
         except GitError as error:
-            raise failed(FaultCode.DAMAGED, f"the approvals cannot be read: {error}", revision=tip) from None
+            raise failed(FaultCode.DAMAGED, f"cannot read the approvals: {error}", revision=tip) from None
         if printed.code:
-            raise failed(FaultCode.DAMAGED, "the approvals cannot be read: git gives no answer", revision=tip)
+            raise failed(FaultCode.DAMAGED, "cannot read the approvals: git gives no answer", revision=tip)
         found: dict[str, _Judged] = {}
         for entry in printed.out.decode("utf-8", "replace").split("\0"):
             commit, _, message = entry.partition("\n")

@@ -1,4 +1,4 @@
-"""The policy files of a tar.gz archive, unpacked in memory: nothing of it ever becomes a file.
+"""The policy files of a tar.gz archive, unpacked in memory: nothing of it is ever written to a file.
 
 SOURCE: POSIX ustar and pax headers as Python's `tarfile` reads them; Flux archives hold the tree of a commit with paths
 relative to its top.
@@ -28,21 +28,21 @@ MAX_ARCHIVE_BYTES = 50 << 20
 MAX_UNPACKED_BYTES = 256 << 20
 MAX_MEMBERS = 100_000
 _CHUNK_BYTES = 1_048_576
-_GZIP_WINDOW = 31  # of zlib: a gzip head is expected
+_GZIP_WINDOW = 31  # for zlib: expect a gzip header
 _MODES = {tarfile.SYMTYPE: "120000", tarfile.LNKTYPE: "120000"}
 
 
 class ArchiveError(ValueError):
-    """The bytes are no archive that is read: broken, or larger unpacked than allowed."""
+    """The archive cannot be read: it is broken, or larger unpacked than allowed."""
 
 
 class ArchiveTooDearError(ArchiveError):
-    """Unpacking met a bound of time, memory or output, as it would again."""
+    """Unpacking exceeded a bound of time, memory or output, and would again."""
 
 
 class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
-    """Policy files by path relative to the place that was asked for; unusable when there are problems. `unread` are files that
-    were not read. `found`: there is anything at that place."""
+    """Policy files by path relative to the requested place; unusable if there are problems. `unread` are files that were not
+    read. `found`: there is anything at that place."""
 
     files: dict[str, bytes]
     problems: tuple[TreeProblem, ...]
@@ -90,7 +90,7 @@ def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) ->
     except ArchiveError:
         raise
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
-        # What is no whole gzip is said to be that first.
+        # A broken gzip is reported as such first.
         inflated.drain()
         raise ArchiveError(f"the archive is damaged: {error}") from None
     files, told = chosen_files(entries)
@@ -102,7 +102,7 @@ def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) ->
 
 
 class _Inflated(io.RawIOBase):
-    """gzip undone in steps, so that neither a small archive of much nor a large one is ever whole in memory."""
+    """gzip unpacked in steps, so that no archive is ever completely in memory."""
 
     def __init__(self, archive: bytes, most_bytes: int) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class _Inflated(io.RawIOBase):
         self._bytes = 0
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to so many bytes, fewer only at the end. Raises `ArchiveError`."""
+        """Up to `size` bytes, fewer only at the end. Raises `ArchiveError`."""
         out = bytearray()
         while len(out) < size and not self._stream.eof:
             packed = self._stream.unconsumed_tail
@@ -121,9 +121,9 @@ class _Inflated(io.RawIOBase):
             try:
                 step = self._stream.decompress(packed, size - len(out))
             except zlib.error as error:
-                raise ArchiveError(f"the archive is no gzip: {error}") from None
+                raise ArchiveError(f"invalid gzip data: {error}") from None
             if not packed and not step:
-                raise ArchiveError("the archive ends in the middle")
+                raise ArchiveError("the archive is cut off")
             out += step
         self._bytes += len(out)
         if self._bytes > self._most_bytes:
@@ -131,7 +131,7 @@ class _Inflated(io.RawIOBase):
         return bytes(out)
 
     def drain(self) -> None:
-        """Read what is left, which must be whole. Raises `ArchiveError`."""
+        """Read the rest, which must be complete. Raises `ArchiveError`."""
         while not self._stream.eof:
             self.read(_CHUNK_BYTES)
 
@@ -139,14 +139,14 @@ class _Inflated(io.RawIOBase):
 def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, tarfile.TarInfo]]:
     for count, member in enumerate(tar):
         if count >= MAX_MEMBERS:
-            raise ArchiveError(f"the archive holds more than {MAX_MEMBERS} entries")
+            raise ArchiveError(f"the archive has more than {MAX_MEMBERS} entries")
         path = member.name.removeprefix("./").rstrip("/")
         if path not in ("", "."):
             yield path, member
 
 
 def _readable(name: str) -> bool:
-    """Whether a file of this name may be among those that are chosen."""
+    """Whether a file with this name may be among the chosen ones."""
     return name.lower().endswith(SUFFIXES) and not any(part.startswith(".") for part in name.split("/"))
 
 

@@ -11,15 +11,15 @@ from reconciler.policy.neighbours import UnreadFile
 
 
 class ArchiveTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What `unpacked` is given."""
+    """The arguments of `unpacked`."""
 
     archive: bytes
     root: str
 
 
 class ArchiveAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What it gave, or why the archive is none (`error`). Names in an archive are bytes of any kind, and so are texts that hold
-    them; `problems` are their parts in order."""
+    """The result, or why there is none (`error`). Names in an archive are arbitrary bytes, and so are texts with such names.
+    `problems` are their parts in order."""
 
     files: dict[bytes, bytes] = {}
     problems: tuple[tuple[bytes, bytes, bytes, bytes], ...] = ()
@@ -28,7 +28,7 @@ class ArchiveAnswer(msgspec.Struct, frozen=True, kw_only=True):
     error: bytes | None = None
 
     def unpacked(self) -> Unpacked:
-        """As `unpacked` gives it. Raises `ArchiveError`."""
+        """The result of `unpacked`. Raises `ArchiveError`."""
         if self.error is not None:
             raise ArchiveError(_text(self.error))
         problems = (tuple(map(_text, parts)) for parts in self.problems)

@@ -1,6 +1,6 @@
-"""Reading a tree that was fetched, in a child process: whoever wrote it takes neither the lock nor the time of the loop.
+"""Reading a fetched tree in a child process: its author can take neither the lock nor the time of the loop.
 
-Bounds of lengths and linear readers make a text cheap that somebody thought of; a bound of the kernel holds for all others.
+Limits of lengths and linear readers only cover texts that somebody thought of. A bound of the kernel covers all others.
 """
 
 import hashlib
@@ -18,15 +18,15 @@ from reconciler.policy.tree import PolicyTree
 
 _MIB = 1 << 20
 TREE_BOUNDS = ChildBounds(seconds=300, cpu_seconds=60, memory_bytes=384 * _MIB, output_bytes=32 * _MIB)
-"""Beside the loop in one container there is room for it: the address space of a child, of which it uses less."""
+"""The container has room for it next to the loop: the address space of a child, of which it uses less."""
 AGAIN_SECONDS = 600
-"""So long the answer about a tree that is refused counts: windows and holds are held against the clock, nothing else moves."""
+"""How long the answer about a refused tree counts: windows and holds depend on the clock, and nothing else changes."""
 _CHILD = "reconciler.gitops.sources.tree_child"
 _KEPT = 2
 
 
 class TreeReader(Protocol):
-    """What reads a tree of policy texts."""
+    """Reads a tree of policy texts."""
 
     def __call__(
         self,
@@ -47,7 +47,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class BoundedTreeReader:
-    """A `TreeReader`. A tree that is refused is not read again at each look: that would burn its time for ever."""
+    """A `TreeReader`. A refused tree is not read again at each look: that would use its time forever."""
 
     def __init__(self, bounds: ChildBounds = TREE_BOUNDS) -> None:
         self._bounds = bounds
@@ -84,17 +84,17 @@ class BoundedTreeReader:
         except ChildTooDearError as error:
             return _Answer(key, now_seconds, None, self._too_dear(error.bound, revision))
         except (ChildError, OSError) as error:
-            # Not kept: it is no fault of the tree.
+            # Not kept, because the tree is not at fault.
             raise _broken(str(error), revision) from None
 
     def _too_dear(self, bound: Bound, revision: str | None) -> SourceError:
         limits = {
             Bound.TIME: f"more than {self._bounds.cpu_seconds} s of a processor, or {self._bounds.seconds:g} s in all",
             Bound.MEMORY: f"more than {self._bounds.memory_bytes // _MIB} MiB of memory",
-            Bound.OUTPUT: f"more than {self._bounds.output_bytes // _MIB} MiB for what they say",
+            Bound.OUTPUT: f"more than {self._bounds.output_bytes // _MIB} MiB of output",
         }
-        message = f"reading the policy files took {limits[bound]}, and was ended"
-        hint = "policies are small: split the tree, each part with a loop of its own"
+        message = f"reading the policy files took {limits[bound]}, and was stopped"
+        hint = "policies are small: split the tree, and run a loop for each part"
         return failed(FaultCode.TOO_COSTLY, message, hint, revision or "")
 
 
@@ -108,4 +108,4 @@ def _key(task: TreeTask) -> bytes:
 
 
 def _broken(why: str, revision: str | None) -> SourceError:
-    return failed(FaultCode.DAMAGED, f"the policy files could not be read: {why}", revision=revision or "")
+    return failed(FaultCode.DAMAGED, f"cannot read the policy files: {why}", revision=revision or "")

@@ -1,7 +1,7 @@
-"""Policy from a directory that somebody else keeps: git-sync's link, a mounted ConfigMap, a checkout.
+"""Policy from a directory that somebody else maintains: git-sync's link, a mounted ConfigMap, a checkout.
 
-SOURCE: git-sync publishes by swapping one symbolic link to a work tree named after its commit; the kubelet swaps `..data`
-in the same way, with each file a link through it. Both are followed; a link that leads out of the directory is not.
+SOURCE: git-sync publishes by swapping one symbolic link to a work tree that is named after its commit. The kubelet swaps `..data`
+in the same way, with each file a link through it. Both are followed. A link that leads out of the directory is not.
 """
 
 import errno
@@ -23,7 +23,7 @@ _TRIES = 5
 
 
 class DirectorySource:
-    """Reads a whole directory at a time; a swap in the middle of it is noticed, and the reading begins again."""
+    """Reads a whole directory at a time. If it is swapped meanwhile, the reading starts again."""
 
     def __init__(self, directory: Path, path: str = "") -> None:
         """`path` is the place of the policies below `directory`, a checked relative path."""
@@ -57,7 +57,7 @@ class DirectorySource:
         raise failed(FaultCode.UNREACHABLE, f"{self.name} was swapped {_TRIES} times while it was read")
 
     def _published(self) -> tuple[Path, str]:
-        """Where the links that publishers swap lead to now."""
+        """Where the links that publishers swap lead now."""
         try:
             target = self._directory.resolve(strict=True)
             data = target / self._path / "..data"
@@ -67,7 +67,7 @@ class DirectorySource:
 
 
 def content_revision(files: Mapping[str, bytes]) -> str:
-    """`sha256:` over names and contents, for sources that know no commit."""
+    """`sha256:` over names and contents, for sources without commits."""
     digest = hashlib.sha256()
     for name in sorted(files):
         for part in (name.encode("utf-8", "surrogateescape"), files[name]):
@@ -116,7 +116,7 @@ def _walk(directory: Path, root: Path, top: Path, problems: list[TreeProblem], u
             if entry.is_file():
                 yield path
             else:
-                problems.append(TreeProblem(path=relative, code="NoFile", message="this is no regular file"))
+                problems.append(TreeProblem(path=relative, code="NoFile", message="not a regular file"))
 
 
 def _inside(link: Path, top: Path) -> bool:
@@ -137,7 +137,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _opened(path: Path) -> BinaryIO:
-    # Without waiting for a writer, should a pipe have taken the place of the file meanwhile.
+    # Without waiting for a writer: a pipe may have replaced the file meanwhile.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     stream = os.fdopen(descriptor, "rb")
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -146,11 +146,11 @@ def _opened(path: Path) -> BinaryIO:
     return stream
 
 
-# Policy from one file: a first policy, a mounted file, a try.
+# Policy from one file: a first policy, a mounted file, a trial.
 
 
 class FileSource:
-    """Reads one file, which somebody named: links to it are followed."""
+    """Reads one named file; links to it are followed."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.absolute()

@@ -16,7 +16,7 @@ Download = Callable[[str, int], bytes]
 
 
 class DownloadError(Exception):
-    """The file cannot be had; the sentence says why. `too_large` and `timed_out` tell those two apart."""
+    """The download failed; the sentence states why. `too_large` and `timed_out` mark those two reasons."""
 
     def __init__(self, message: str, *, too_large: bool = False, timed_out: bool = False) -> None:
         super().__init__(message)
@@ -25,19 +25,19 @@ class DownloadError(Exception):
 
 
 def downloaded(url: str, most_bytes: int, timeout_seconds: float = TIMEOUT_SECONDS) -> bytes:
-    """What `url` (http or https, without a user) holds now. A redirect is an error: nobody says where it would lead."""
+    """The content of `url` (http or https, without a user). A redirect is an error, because its destination is unknown."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise DownloadError("the address is none") from None
+        raise DownloadError("invalid address") from None
     if (
         parts.scheme not in ("http", "https")
         or not host
         or parts.username is not None
         or not (url.isascii() and url.isprintable())
     ):
-        raise DownloadError("the address is no plain http:// or https:// one")
+        raise DownloadError("invalid address: use a plain http:// or https:// address")
     deadline = time.monotonic() + timeout_seconds
     silence = min(_SILENCE_SECONDS, timeout_seconds)
     connection = (
@@ -47,7 +47,7 @@ def downloaded(url: str, most_bytes: int, timeout_seconds: float = TIMEOUT_SECON
     )
     try:
         connection.request("GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
-        # A server of HTTP/1.0 leaves its socket to the answer: closing the connection would not close it.
+        # An HTTP/1.0 server leaves its socket to the answer: closing the connection would not close it.
         with connection.getresponse() as response:
             if response.status != _OK:
                 raise DownloadError(f"the server answers {response.status}")
@@ -57,13 +57,13 @@ def downloaded(url: str, most_bytes: int, timeout_seconds: float = TIMEOUT_SECON
                 if len(content) > most_bytes:
                     raise DownloadError(f"it has more than {most_bytes >> 20} MiB", too_large=True)
                 if time.monotonic() > deadline:
-                    raise DownloadError(f"it did not come within {timeout_seconds:g} s", timed_out=True)
+                    raise DownloadError(f"it did not arrive within {timeout_seconds:g} s", timed_out=True)
             if response.length:
-                raise DownloadError("the connection ended in the middle")
+                raise DownloadError("the connection ended early")
     except TimeoutError:
         raise DownloadError(f"no answer within {silence:g} s", timed_out=True) from None
     except (OSError, http.client.HTTPException) as error:
-        raise DownloadError(f"it cannot be read: {str(error) or type(error).__name__}") from None
+        raise DownloadError(f"cannot read it: {str(error) or type(error).__name__}") from None
     finally:
         connection.close()
     return bytes(content)

@@ -1,8 +1,8 @@
-"""Policy from an artifact that Flux's source-controller keeps: a tar.gz over HTTP, named with its digest in a status.
+"""Policy from an artifact of Flux's source-controller: a tar.gz over HTTP, named with its digest in a status.
 
 SOURCE: Flux's source API v1: `status.artifact.{url,digest,revision,size}`, digest `<algorithm>:<hex>`, revision
-`main@sha1:<hex>`; the artifact stays in the status when a later fetch fails, and condition SourceVerified tells of
-`spec.verify`. Credentials, history and submodules are source-controller's affair.
+`main@sha1:<hex>`. The artifact stays in the status if a later fetch fails. Condition SourceVerified is about `spec.verify`.
+source-controller handles credentials, history and submodules.
 """
 
 import hashlib
@@ -60,9 +60,9 @@ class FluxSource:
     ) -> None:  # fmt: skip
         """`path` is the place of the policies in the artifact, a checked relative path. Raises `ValueError`."""
         if kind not in KINDS:
-            raise ValueError(f"{kind} is no source kind of Flux; known ones are {', '.join(KINDS)}")
+            raise ValueError(f"unknown kind of Flux source {kind}; use one of {', '.join(KINDS)}")
         if not _NAME.fullmatch(namespace) or not _NAME.fullmatch(name):
-            raise ValueError("a source of Flux is named NAMESPACE/NAME")
+            raise ValueError("write a Flux source as NAMESPACE/NAME")
         self._api = api
         self._kind, self._namespace, self._object = kind, namespace, name
         self._path = path
@@ -77,7 +77,7 @@ class FluxSource:
         return f"{self._kind} {self._namespace}/{self._object}" + (f":{self._path}" if self._path else "")
 
     def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
-        """The tree of the artifact in the status. Read again only when its digest changes. Raises `SourceError`."""
+        """The tree of the artifact in the status. It is read again only after its digest has changed. Raises `SourceError`."""
         artifact = self._artifact()
         if self._last is not None and self._last[0] == artifact.digest:
             return self._last[1]
@@ -108,9 +108,9 @@ class FluxSource:
         try:
             status = msgspec.json.decode(self._api.get(path), type=_Object).status
         except ApiError as error:
-            raise failed(FaultCode.UNREACHABLE, f"{self.name} cannot be read: {error}") from None
+            raise failed(FaultCode.UNREACHABLE, f"cannot read {self.name}: {error}") from None
         except UnreachableError as error:
-            raise failed(FaultCode.UNREACHABLE, f"{self.name} cannot be read: {error}") from None
+            raise failed(FaultCode.UNREACHABLE, f"cannot read {self.name}: {error}") from None
         except msgspec.MsgspecError as error:
             raise failed(FaultCode.DAMAGED, f"{self.name} has an unexpected form: {error}") from None
         if status.artifact is None:
@@ -127,14 +127,12 @@ class FluxSource:
     def _archive(self, artifact: _Artifact) -> bytes:
         algorithm, _, expected = artifact.digest.partition(":")
         if algorithm not in _ALGORITHMS or not expected:
-            raise failed(FaultCode.DAMAGED, f"{self.name}: the artifact has no digest that is known", revision=artifact.revision)
+            raise failed(FaultCode.DAMAGED, f"{self.name}: the artifact has no known digest", revision=artifact.revision)
         try:
             archive = self._download(artifact.url, MAX_ARCHIVE_BYTES)
         except DownloadError as error:
             code = FaultCode.TOO_LARGE if error.too_large else FaultCode.TIMED_OUT if error.timed_out else FaultCode.UNREACHABLE
             raise failed(code, f"the artifact of {self.name}: {error}", revision=artifact.revision) from None
         if not hmac.compare_digest(hashlib.new(algorithm, archive).hexdigest(), expected):
-            raise failed(
-                FaultCode.DAMAGED, f"the artifact of {self.name} is not the one that its digest names", revision=artifact.revision
-            )
+            raise failed(FaultCode.DAMAGED, f"the artifact of {self.name} does not match its digest", revision=artifact.revision)
         return archive

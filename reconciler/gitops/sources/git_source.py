@@ -15,14 +15,14 @@ from reconciler.gitops.git.tree_listing import checked_root, object_id, refusals
 from reconciler.gitops.sources.acceptance import Approvals, CommitApprovals
 from reconciler.gitops.sources.source import Fetched
 
-# When to look at the source next: an interval with jitter, longer after failures to get at it.
+# When to look at the source next: an interval with jitter, longer after failures to reach it.
 
 
 class Polling(msgspec.Struct, frozen=True, kw_only=True):
     """`jitter_percent` of the interval is added at random, so that many reconcilers do not ask at the same instant.
 
-    SOURCE of the defaults: Argo CD asks every 120 s with up to 60 s of jitter, git-sync every 10 s; Flux waits 0.75 s,
-    doubled up to 15 min, after failures.
+    SOURCE of the defaults: Argo CD asks every 120 s with up to 60 s of jitter, git-sync every 10 s. After failures, Flux waits
+    0.75 s, doubled up to 15 min.
     """
 
     interval_seconds: float = 60.0
@@ -31,7 +31,7 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def next_wait_seconds(polling: Polling, failures: int, chance: float) -> float:
-    """Seconds to wait. `failures`: fetches that failed one after the other; `chance`: random, from 0 up to 1.
+    """Seconds to wait. `failures`: consecutive failed fetches; `chance`: random, from 0 up to 1.
 
     The interval doubles with each failure after the first, up to `most_seconds`; jitter comes on top.
     """
@@ -44,8 +44,8 @@ _BOUNDS = Bounds()
 
 
 class GitAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """What is followed: `ref` is a branch, `refs/…` or a whole commit id, `path` the place of the policies in the tree. `signers`
-    sign what may be in force (None: anybody), `approvers` approvals (None: nobody may approve)."""
+    """What is followed: `ref` is a branch, `refs/…` or a whole commit id; `path` is the place of the policies in the tree.
+    `signers` may sign what comes into force (None: anybody). `approvers` may sign approvals (None: nobody)."""
 
     remote: Remote
     ref: str
@@ -59,15 +59,15 @@ class GitAddress(msgspec.Struct, frozen=True, kw_only=True):
 class GitSource:
     """Fetches into a bare cache and reads trees there at a commit: nothing is checked out.
 
-    Keys count as they stood when a commit was first seen: of the revision in force that is known across restarts, of others
-    within the process, so that a restart can only be stricter.
+    Keys count as they were when a commit was first seen. For the revision in force, that time is known across restarts. For
+    others, it is known only within the process, so a restart can only be stricter.
     """
 
     def __init__(
         self, address: GitAddress, cache_directory: Path, bounds: Bounds = _BOUNDS, executable: str = "git",
         clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
-        """`clock` gives Unix time. Raises `RefusedNameError` or `AccessError` for what is configured wrongly."""
+        """`clock` returns Unix time. Raises `RefusedNameError` or `AccessError` for wrong configuration."""
         check_access(address.remote, address.access)
         self._address = address
         self._ref = remote_ref(address.ref)
@@ -88,8 +88,8 @@ class GitSource:
     def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         """The tree at the tip of the ref. Raises `SourceError`.
 
-        The order is that of trust: history, signature, content. A tip that does not descend from the revision in force was
-        rewritten by somebody; it is refused unless that is allowed, and until the branch is put right or the policy in force
+        The checks are in the order of trust: history, signature, content. A tip that does not descend from the revision in force
+        was rewritten. It is refused unless that is allowed. It stays refused until the branch is restored or the policy in force
         is given up on purpose.
         """
         tip = self._cache.fetch(self._ref)
@@ -120,7 +120,7 @@ class GitSource:
         )  # fmt: skip
 
     def _seen(self, tip: str, known: str | None, known_seconds: int) -> int:
-        """When a tip was first seen here, as far as that is known: else now."""
+        """When a tip was first seen here, if known; else now."""
         if tip != self._tip_seen[0]:
             self._tip_seen = (tip, known_seconds if tip == known and known_seconds > 0 else int(self._clock()))
         return self._tip_seen[1]

@@ -1,4 +1,4 @@
-"""The last good revision with the bytes of its policy files: what a restart begins with, whatever the source says then."""
+"""The last good revision with the bytes of its policy files: a restart begins with it, whatever the source has then."""
 
 import base64
 import zlib
@@ -15,7 +15,7 @@ _PREFIX = b"reconciler-last-good/1\n"
 
 
 class LastGoodError(Exception):
-    """What was stored cannot be read or written; the sentence says why. `damaged`: it was read, and is of no use."""
+    """The stored policy cannot be read or written; the sentence states why. `damaged`: it was read, but is unusable."""
 
     def __init__(self, message: str, *, damaged: bool = False) -> None:
         super().__init__(message)
@@ -23,9 +23,9 @@ class LastGoodError(Exception):
 
 
 class LastGood(msgspec.Struct, frozen=True, kw_only=True):
-    """`files` are the policy files by path relative to `root`, as they were read at `read_seconds` (Unix time, which holds
-    and windows were checked against), `unread` those beside them that nobody could read. `source` is the name of where
-    it came from, `signer` who had signed it."""
+    """`files` are the policy files by path relative to `root`, as they were read at `read_seconds` (Unix time). Holds and windows
+    were checked at that time. `unread` are files next to them that nobody could read. `source` is the name of their source,
+    `signer` who signed it."""
 
     source: str
     revision: str
@@ -37,7 +37,7 @@ class LastGood(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastGoodStore(Protocol):
-    """Keeps one LastGood beside the memory of the loop. A write is complete when `save` returns."""
+    """Keeps one LastGood next to the loop's memory. A write is complete once `save` returns."""
 
     def load(self) -> LastGood | None:
         """What was last saved; None at the first start. Raises `LastGoodError`."""
@@ -55,7 +55,7 @@ def encode_last_good(last_good: LastGood) -> bytes:
 def decode_last_good(data: bytes) -> LastGood:
     """The value of `encode_last_good`. Raises `LastGoodError`."""
     if not data.startswith(_PREFIX):
-        raise LastGoodError("the stored policy has a form that this version does not know", damaged=True)
+        raise LastGoodError("the stored policy has a format that this version does not know", damaged=True)
     try:
         stream = zlib.decompressobj()
         text = stream.decompress(base64.b64decode(data.removeprefix(_PREFIX).strip(), validate=True), _MOST_BYTES)
@@ -67,13 +67,13 @@ def decode_last_good(data: bytes) -> LastGood:
 
 
 class FileLastGoodStore:
-    """One file, replaced as a whole. For a reconciler that has a disk of its own, and for tests."""
+    """One file, replaced as a whole. For a reconciler with its own disk, and for tests."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def load(self) -> LastGood | None:
-        """Read the file, when it is there."""
+        """Read the file, if it exists."""
         try:
             data = self._path.read_bytes()
         except FileNotFoundError:
@@ -83,7 +83,7 @@ class FileLastGoodStore:
         return decode_last_good(data)
 
     def save(self, last_good: LastGood) -> None:
-        """Write beside it, then rename, so that a reader and a crash see the old or the new one."""
+        """Write under another name, then rename, so that a reader and a crash see the old or the new one."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._path, encode_last_good(last_good))
@@ -92,7 +92,7 @@ class FileLastGoodStore:
 
 
 class MemoryLastGoodStore:
-    """Keeps it as long as the process lives: for commands that read once."""
+    """Keeps it while the process lives: for commands that read once."""
 
     def __init__(self) -> None:
         self._bytes = b""

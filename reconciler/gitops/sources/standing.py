@@ -1,6 +1,6 @@
-"""How a source stands, as values to be said: conditions, events, counters.
+"""The state of a source, as values for conditions, events and counters.
 
-SOURCE: kstatus (Ready, Stalled) and Flux's GitRepository: a fetch that fails makes Ready False while the artifact stays.
+SOURCE: kstatus (Ready, Stalled) and Flux's GitRepository: a failed fetch makes Ready False while the artifact stays.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.plain import shortened
 
 _MESSAGE_CHARACTERS = 1024
-"""What an event and a condition may say (events.k8s.io: note, at most 1 KiB)."""
+"""The longest text of an event and a condition (events.k8s.io: note, at most 1 KiB)."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +26,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to tell once: `type` Normal or Warning, `reason` a FaultCode, PolicyUpdated or SourceRecovered. `problems` are
-    all those of a refused policy, for who has more room than a message."""
+    """A one-time event: `type` is Normal or Warning, `reason` a FaultCode, PolicyUpdated or SourceRecovered. `problems` has all
+    those of a refused policy, for outputs with more room than a message."""
 
     type: str
     reason: str
@@ -36,11 +36,11 @@ class SourceEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """`revision` is in force (empty: none is), `signer` signed it; `fault` is why nothing newer is (None: it is the newest).
+    """`revision` is in force (empty: none is), `signer` signed it. `fault` is why nothing newer is (None: it is the newest).
 
-    `since_seconds` is when that fault began, `success_seconds` when the source last was what is in force (0: never; both Unix
-    time). `failures` counts failed fetches one after the other. Counters only grow while the process lives: `fetches`,
-    `updates`, and `faults` by code.
+    `since_seconds` is when that fault began. `success_seconds` is when the source last had what is in force (0: never; both Unix
+    time). `failures` counts consecutive failed fetches. Three counters only grow while the process lives: `fetches`, `updates`,
+    and `faults` by code.
     """
 
     source: str
@@ -56,11 +56,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def getting_fails(self) -> bool:
-        """The source cannot be got at; otherwise a fault is about what was got."""
+        """The source cannot be reached; otherwise a fault is about its content."""
         return self.fault is not None and self.fault.code in GETTING
 
     def conditions(self) -> tuple[Condition, Condition]:
-        """Ready and Stalled. Stalled: what is there is refused, and only somebody who changes it can help."""
+        """Ready and Stalled. Stalled: the content is refused, and only somebody who changes it can help."""
         if self.fault is None:
             told = f"{short_revision(self.revision)} of {self.source} is in force" if self.revision else "not read yet"
             ready = Condition(type="Ready", status=_written(self.revision != ""), reason="Current", message=told)
@@ -72,7 +72,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def succeeded(before: Standing, revision: str, signer: str, now_seconds: int) -> tuple[Standing, tuple[SourceEvent, ...]]:
-    """The standing after a fetch whose tree is in force now, and what is new about it."""
+    """The standing after a fetch whose tree is now in force, and its news."""
     events = []
     if revision != before.revision:
         by = f", signed by {signer}" if signer else ""
@@ -90,7 +90,7 @@ def succeeded(before: Standing, revision: str, signer: str, now_seconds: int) ->
 
 
 def refused(before: Standing, fault: Fault, now_seconds: int) -> tuple[Standing, tuple[SourceEvent, ...]]:
-    """The standing after a fetch that gave nothing usable, and its event: one for each new fault, not one a fetch."""
+    """The standing after a fetch without a usable result, and its event: one per new fault, not one per fetch."""
     same = before.fault is not None and (before.fault.code, before.fault.revision) == (fault.code, fault.revision)
     counted = dict(before.faults) | {fault.code.value: before.faults.get(fault.code.value, 0) + 1}
     after = msgspec.structs.replace(
@@ -102,7 +102,7 @@ def refused(before: Standing, fault: Fault, now_seconds: int) -> tuple[Standing,
 
 
 def fault_words(fault: Fault, revision: str) -> str:
-    """What is wrong, with file:line:column where there is one, and what the loop goes on with."""
+    """The fault, with file:line:column if there is one, and what the loop continues with."""
     kept = f"{short_revision(revision)} stays in force" if revision else "no policy is in force, so nothing is done"
     return f"{shortened(fault.sentence, _MESSAGE_CHARACTERS - len(kept) - 3)}. {kept}"
 

@@ -13,7 +13,7 @@ _LONGEST_LINE = 2_000
 
 
 class TreeTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What `read_tree` is given."""
+    """The arguments of `read_tree`."""
 
     files: Mapping[str, bytes]
     now_seconds: int
@@ -23,7 +23,7 @@ class TreeTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(task: TreeTask) -> bytes:
-    """The tree, as msgpack of a `PolicyTree`. Lines that nobody would read are not quoted: each of the problems has its own."""
+    """The tree, as msgpack of a `PolicyTree`. Lines that nobody would read are not quoted: each problem has its own."""
     tree = read_tree(
         task.files, now_seconds=task.now_seconds, revision=task.revision, unread=task.unread, before=task.before
     )  # fmt: skip

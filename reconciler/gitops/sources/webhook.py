@@ -1,7 +1,7 @@
-"""Is a push notification from who shares the secret? It only makes the next look at the source come sooner.
+"""Is a push notification from somebody who has the secret? It only makes the next look at the source come sooner.
 
-SOURCE: GitHub (and Gitea, Forgejo): `X-Hub-Signature-256: sha256=<HMAC-SHA256 of the body>`; GitLab: `X-Gitlab-Token`
-holds the secret itself. The weaker `X-Hub-Signature` (SHA-1) is not taken.
+SOURCE: GitHub (and Gitea, Forgejo): `X-Hub-Signature-256: sha256=<HMAC-SHA256 of the body>`. GitLab: `X-Gitlab-Token` has the
+secret itself. The weaker `X-Hub-Signature` (SHA-1) is not accepted.
 """
 
 import hashlib
@@ -29,11 +29,11 @@ STATUSES: Mapping[Verdict, int] = {Verdict.ACCEPTED: 202, Verdict.UNSIGNED: 401,
 def judged(headers: Mapping[str, str], body: bytes, secret: bytes) -> Verdict:
     """Headers with names in lower case. Takes as long for a wrong signature as for a right one.
 
-    The content is not read: whoever is believed may make us look, and what there is to see is read from the source. A
-    repeated notification therefore does no harm. Raises `ValueError` for a secret that could be guessed.
+    The content is not read. A valid notification only triggers a look, and the source itself is read. So a repeated notification
+    does no harm. Raises `ValueError` for a secret that could be guessed.
     """
     if len(secret) < LEAST_SECRET_BYTES:
-        raise ValueError(f"a webhook secret has at least {LEAST_SECRET_BYTES} bytes")
+        raise ValueError(f"a webhook secret needs at least {LEAST_SECRET_BYTES} bytes")
     signature, token = headers.get(GITHUB_HEADER), headers.get(GITLAB_HEADER)
     if signature is not None:
         expected = _PREFIX + hmac.new(secret, body, hashlib.sha256).hexdigest()

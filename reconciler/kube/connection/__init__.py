@@ -1,1 +1,1 @@
-"""Requests to an API server, as whom, and what it answers."""
+"""Requests to an API server, the identity that they use, and the answers."""

@@ -1,4 +1,4 @@
-"""What the product asks of an API server: bytes in, bytes out, errors that say what the server said."""
+"""What the product asks of an API server: bytes in, bytes out, and errors in the server's own words."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,14 +10,14 @@ import msgspec
 
 from reconciler.values.retry_after import bounded_seconds, retry_after_seconds
 
-# Why a server does not answer, in words: clients wrap what the system said in names of their own classes.
+# Why a server does not answer, in words. Client libraries wrap the system's message in names of their own classes.
 
 _OBJECT = re.compile(r"<[^<>]*>:? ?|\b\w+Connection(?:Pool)?\([^()]*\):? ?|\b[A-Za-z]\w*(?:Error|Exception)\(|\[Errno -?\d+\] ?")
 _CALLER = re.compile(r"Max retries exceeded with url: .*?\(Caused by (.*)\)$", re.DOTALL)
 
 
 def cause(error: BaseException) -> str:
-    """What the system or the other side said."""
+    """The message of the system or of the other side."""
     if isinstance(error, OSError) and error.strerror:
         return str(error.strerror)
     text = str(error)
@@ -30,7 +30,7 @@ def cause(error: BaseException) -> str:
 
 
 class ContentType(StrEnum):
-    """How the body of a write is meant."""
+    """The format of a write's body."""
 
     JSON = "application/json"
     APPLY = "application/apply-patch+yaml"
@@ -47,8 +47,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiError(Exception):
-    """The server answered with an error. `status` is the HTTP code, `reason`, `message` and `causes` those of the Status
-    object, `retry_after_seconds` what the server asked for (0: nothing)."""
+    """The server answered with an error. `status` is the HTTP code. `reason`, `message` and `causes` are those of the Status
+    object. `retry_after_seconds` is the wait that the server asked for (0: none)."""
 
     def __init__(
         self, status: int, reason: str, message: str, causes: tuple[Cause, ...] = (), retry_after_seconds: int = 0
@@ -62,8 +62,8 @@ class ApiError(Exception):
 
 
 class UnreachableError(Exception):
-    """No answer: nobody listens, the connection broke or the time ran out. Whether a write was done is not known, but
-    for `sent` False: then nothing had left this process."""
+    """No answer: nobody listens, the connection broke or the time ran out. Whether a write was done is unknown, unless `sent` is
+    False: then nothing had left this process."""
 
     def __init__(self, message: str, *, sent: bool = True) -> None:
         super().__init__(message)
@@ -71,8 +71,7 @@ class UnreachableError(Exception):
 
 
 class QuietError(UnreachableError):
-    """A watch brought nothing for as long as was agreed, and nothing half: as likely there is nothing to tell as the other end
-    is gone."""
+    """A watch brought nothing for the agreed time, not even a part. There may be no news, or the other end may be gone."""
 
 
 class Api(Protocol):
@@ -90,20 +89,20 @@ class Api(Protocol):
         content_type: ContentType = ContentType.JSON,
         query: Mapping[str, str] | None = None,
     ) -> bytes:
-        """The body of the answer to POST, PUT, PATCH or DELETE; `body` is encoded as JSON (bytes go as they are).
+        """The body of the answer to POST, PUT, PATCH or DELETE. `body` is encoded as JSON (bytes go as they are).
 
-        `guard`, given at construction, is called when the request is built and nothing is left but to send it; what it
-        raises comes out here, and nothing was sent. Raises `ApiError` or `UnreachableError`.
+        `guard`, given at construction, is called when the request is built and only has to be sent. What it raises comes out
+        here, and nothing was sent. Raises `ApiError` or `UnreachableError`.
         """
 
     def stream(self, path: str, query: Mapping[str, str], *, silence_seconds: float) -> AbstractContextManager[Iterator[bytes]]:
-        """The lines of a watch. Nothing within `silence_seconds` raises `QuietError`, a break `UnreachableError`."""
+        """The lines of a watch. Raises `QuietError` if nothing comes within `silence_seconds`, `UnreachableError` for a break."""
 
 
 Guard = Callable[[], None]
 
 
-# What an API server says when it refuses: the Status object of an answer, as the error that callers see.
+# The Status object of a refusal, as the error that callers see.
 
 _DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _LONGEST_TEXT = 300
@@ -127,8 +126,8 @@ _decoder = msgspec.json.Decoder(_Status)
 def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> ApiError:
     """The error behind an answer of `status` (HTTP code, or the code of an ERROR event).
 
-    A body that is no Status (a proxy's page, cut JSON) becomes the message, in one line and cut. The header Retry-After
-    counts before the Status' own field; a date in it is not read. Both count for ten minutes at most.
+    A body that is not a Status (a proxy's page, cut JSON) becomes the message, in one line and cut. The header Retry-After wins
+    over the Status' own field; a date in it is not read. Both count for ten minutes at most.
     """
     try:
         found = _decoder.decode(body)

@@ -1,4 +1,4 @@
-"""Which cluster is meant, and as whom: kubeconfig files, their contexts, or the service account of the pod that we are."""
+"""Which cluster is used, and with which identity: kubeconfig files, their contexts, or the pod's service account."""
 
 import os
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import yaml
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.values.yaml_events import LOADER
 
-# The version that an API server tells of itself.
+# The version that an API server reports.
 
 
 class _Told(msgspec.Struct, rename="camel"):
@@ -19,7 +19,7 @@ class _Told(msgspec.Struct, rename="camel"):
 
 
 def server_version(api: Api) -> str:
-    """`v1.36.3`; empty when the server does not say, refuses to, or cannot be reached."""
+    """`v1.36.3`; empty if the server does not report it, refuses to, or cannot be reached."""
     try:
         return msgspec.json.decode(api.get("/version"), type=_Told).git_version
     except (ApiError, UnreachableError, msgspec.DecodeError):
@@ -31,7 +31,7 @@ _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 
 
 class ConnectionConfigError(Exception):
-    """No usable configuration; the message says what was looked at and what to do. It never holds a credential."""
+    """No usable configuration. The message states what was tried and what to do. It never has a credential."""
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ def choose(kubeconfig: str | None, context: str | None, environment: Mapping[str
     """What `--kubeconfig` and `--context` mean in this environment.
 
     In this order: the file that is named, the files in KUBECONFIG, `~/.kube/config` if it is there, the pod's service
-    account. Where several files are listed, the first that says a thing wins, as kubectl reads them. Raises
+    account. If several files are listed, the first one that sets a value wins, as in kubectl. Raises
     `ConnectionConfigError`.
     """
     listed = kubeconfig or environment.get("KUBECONFIG", "")
@@ -63,8 +63,8 @@ def choose(kubeconfig: str | None, context: str | None, environment: Mapping[str
             return Choice(server="in-cluster")
         else:
             raise ConnectionConfigError(
-                f"no cluster to talk to: no --kubeconfig, KUBECONFIG is not set, {_DEFAULT_FILE} is not there, "
-                "and this is no pod with a service account"
+                f"no cluster is configured: --kubeconfig and KUBECONFIG are not set, {_DEFAULT_FILE} does not exist, "
+                "and this process is not in a pod with a service account"
             )
     return _in_files([part for part in listed.split(os.pathsep) if part], context)
 
@@ -72,7 +72,7 @@ def choose(kubeconfig: str | None, context: str | None, environment: Mapping[str
 def _in_files(paths: list[str], context: str | None) -> Choice:
     found = [path for path in (Path(part).expanduser() for part in paths) if path.is_file()]
     if not found:
-        raise ConnectionConfigError(f"kubeconfig {', '.join(paths)}: there is no such file")
+        raise ConnectionConfigError(f"kubeconfig {', '.join(paths)}: no such file")
     contexts: dict[str, Any] = {}
     clusters: dict[str, Any] = {}
     users: dict[str, Any] = {}
@@ -88,14 +88,14 @@ def _in_files(paths: list[str], context: str | None) -> Choice:
     names = ", ".join(sorted(contexts)) or "none"
     name = context or current
     if not name:
-        raise ConnectionConfigError(f"kubeconfig {files}: it has no current-context; name one of: {names}")
+        raise ConnectionConfigError(f"kubeconfig {files}: no current-context is set; choose one of: {names}")
     if name not in contexts:
-        raise ConnectionConfigError(f'kubeconfig {files}: there is no context "{name}"; there are: {names}')
+        raise ConnectionConfigError(f'kubeconfig {files}: unknown context "{name}"; choose one of: {names}')
     cluster, user = str(contexts[name].get("cluster", "")), str(contexts[name].get("user", ""))
     if not clusters.get(cluster, {}).get("server"):
         raise ConnectionConfigError(f'kubeconfig {files}: context "{name}" names cluster "{cluster}", which has no server')
     if user and user not in users:
-        raise ConnectionConfigError(f'kubeconfig {files}: context "{name}" names user "{user}", which is not there')
+        raise ConnectionConfigError(f'kubeconfig {files}: context "{name}" names user "{user}", which does not exist')
     runs = "exec" in users.get(user, {})
     return Choice(files=files, context=name, server=str(clusters[cluster]["server"]), user=user, runs_program=runs)
 
@@ -108,12 +108,12 @@ def kubeconfig_content(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(path.read_bytes(), LOADER)  # noqa: S506 - a safe loader
     except OSError as error:
-        raise ConnectionConfigError(f"kubeconfig {path}: it cannot be read: {error.strerror}") from None
+        raise ConnectionConfigError(f"kubeconfig {path}: cannot read it: {error.strerror}") from None
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        # The text of the error quotes the line, and the line may be a token.
-        raise ConnectionConfigError(f"kubeconfig {path}{where}: it is not YAML") from None
+        # The text of the error quotes the line, and the line may have a token.
+        raise ConnectionConfigError(f"kubeconfig {path}{where}: invalid YAML") from None
     if not isinstance(content, dict):
-        raise ConnectionConfigError(f"kubeconfig {path}: it is no kubeconfig")
+        raise ConnectionConfigError(f"kubeconfig {path}: invalid kubeconfig")
     return content

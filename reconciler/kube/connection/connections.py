@@ -1,4 +1,4 @@
-"""The connections of one user to one API server: a pool in which a request is announced before its first byte leaves."""
+"""The connections of one user to one API server: a pool that announces a request before its first byte leaves."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -31,15 +31,15 @@ class Attempt:
         _current.attempt = None
 
     def leaving(self) -> None:
-        """The connection stands and the request is built. What the guard raises keeps it from being sent."""
+        """The connection is open and the request is built. If the guard raises, nothing is sent."""
         if self._guard is not None:
             self._guard()
         self.sent = True
 
 
 def announce_requests(pools: "PoolManager") -> None:
-    """Let every connection of these pools call `Attempt.leaving` of its thread at the last moment: after the connection
-    was made, since a handshake may take as long as a time-out allows, before the first byte of the request."""
+    """Let every connection of these pools call `Attempt.leaving` of its thread at the last moment. That is after the connection
+    was made, and before the first byte of the request. A handshake may take as long as the time limit."""
     known: Mapping[str, type[HTTPConnectionPool]] = pools.pool_classes_by_scheme
     pools.pool_classes_by_scheme = {
         scheme: type(pool.__name__, (pool,), {"ConnectionCls": _announcing(pool.ConnectionCls)}) for scheme, pool in known.items()
@@ -59,7 +59,7 @@ def _announcing(connection: "type[HTTPConnection] | type[object]") -> type:
     return type(connection.__name__, (connection,), {"putrequest": putrequest})
 
 
-# Several calls to a server under way at once, where one after the other each would wait for the answer to the one before.
+# Concurrent calls to a server. In sequence, each would wait for the answer to the previous one.
 #
 # SOURCE: a managed control plane answers in 10 to 50 ms, and a hundred empty nodes take more than a thousand requests.
 
@@ -70,8 +70,8 @@ _Answer = TypeVar("_Answer")
 
 
 def side_by_side(call: Callable[[_Item], _Answer], items: Sequence[_Item]) -> list[_Answer]:
-    """What `call` gives for each item, in their order. Raises the first error in that order, when all calls that began have
-    ended; calls that had not begun by then are not made."""
+    """The results of `call` for each item, in their order. Raises the first error in that order, once all calls that began have
+    ended. Calls that had not begun by then are not made."""
     if len(items) < 2:
         return [call(item) for item in items]
     with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(items))) as pool:

@@ -1,9 +1,9 @@
 """When an API server was last away, and for how long its other clients may still be reconnecting.
 
-SOURCE: client-go 0.30.1, `tools/cache/reflector.go`: a reflector that lost its watch retries after 0.8 s, doubled each time up to
-30 s, each wait stretched by a random factor of 1 to 2. The doubling starts over after 2 minutes without a failure. The waits
-before the k-th retry add up to at least 0.8 (2^k - 1) s, so after an outage of T seconds the wait in progress is at most
-1.6 (T / 0.8 + 1) = 2 T + 1.6 s, and never more than 60 s. Each watched kind waits on its own.
+SOURCE: client-go 0.30.1, `tools/cache/reflector.go`. A reflector that lost its watch retries after 0.8 s. The wait doubles each
+time up to 30 s, and a random factor of 1 to 2 stretches it. The doubling starts over after 2 minutes without a failure. The waits
+before the k-th retry add up to at least 0.8 (2^k - 1) s. So after an outage of T seconds the current wait is at most
+`1.6 (T / 0.8 + 1) = 2 T + 1.6` s, and never more than 60 s. Each watched kind waits on its own.
 """
 
 import threading
@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 from reconciler.kube.connection.api import ApiError, UnreachableError
 
-# How long to wait before the next try, so that many clients that failed at once do not come back at once.
+# How long to wait before the next try, so that many failed clients do not return at once.
 
 FIRST_SECONDS = 0.8
 LONGEST_SECONDS = 30.0
 UNREACHABLE_SECONDS = 4.0
-"""Asking where nobody listens costs a server nothing, and each second of waiting is one more without a decision."""
+"""A request that nobody answers costs a server nothing. Each second of waiting is one more without a decision."""
 
 
 class Backoff:
@@ -31,8 +31,8 @@ class Backoff:
         self._failure: tuple[str, int] = ("", 0)
 
     def after(self, error: Exception) -> float:
-        """The wait after a failure, which begins anew where it failed otherwise before: a server that comes back refuses
-        connections, then says 403 until it has read its roles, and each ends soon."""
+        """The wait after a failure. It starts over if the previous failure was of another kind. A server that comes back first
+        refuses connections, then answers 403 until it has read its roles. Each phase is short."""
         failure = type(error).__name__, error.status if isinstance(error, ApiError) else 0
         if failure != self._failure:
             self._failure = failure
@@ -41,13 +41,13 @@ class Backoff:
         return min(wait, UNREACHABLE_SECONDS) if isinstance(error, UnreachableError) else wait
 
     def next_seconds(self, at_least_seconds: float = 0.0) -> float:
-        """The wait after one more failure; not shorter than what the server asked for."""
+        """The wait after one more failure; not shorter than the server asked for."""
         seconds = self._seconds
         self._seconds = min(2 * seconds, LONGEST_SECONDS)
         return max(seconds * (1 + self._random()) / 2, at_least_seconds)
 
     def reset(self) -> None:
-        """It went well: the next failure counts as the first."""
+        """Record a success: the next failure counts as the first."""
         self._seconds = FIRST_SECONDS
 
 
@@ -56,8 +56,8 @@ _STARTS_OVER_SECONDS = 120.0
 _SHORTEST_SECONDS = 1.6
 _LONGEST_SECONDS = 60.0
 _LIST_SECONDS = 5.0
-"""For what follows a retry: a version that is too old, one more short wait, the list. SOURCE: seen once after a restart,
-controllers retried 5.0 s after the server was ready and had both watches 1.0 s later; the rest is an allowance."""
+"""For what follows a retry: a version that is too old, one more short wait, the list. SOURCE: seen once after a restart.
+Controllers retried 5.0 s after the server was ready, and had both watches 1.0 s later. The rest is an allowance."""
 
 
 class Outages:
@@ -81,8 +81,8 @@ class Outages:
             self._answered = None
 
     def answered(self, status: int = 200) -> None:
-        """The server answered with this HTTP status. An outage ends with a success: a server that starts says 403, 429 and 503
-        for some seconds. One that lost its etcd says 500 and breaks the watches of all clients."""
+        """The server answered with this HTTP status. An outage ends with a success: a starting server answers 403, 429 and 503
+        for some seconds. One that lost its etcd answers 500 and breaks the watches of all clients."""
         if status >= _BROKEN:
             self.failed()
         elif status < _FIRST_REFUSAL:
@@ -91,8 +91,8 @@ class Outages:
                     self._answered = self._monotonic()
 
     def reconnecting_seconds(self) -> float:
-        """For how long other clients may still act on what they knew before the outage; 0 if there was none. While the server is
-        away: the longest wait there is."""
+        """For how long other clients may still act on data from before the outage; 0 if there was none. While the server is away:
+        the longest possible wait."""
         with self._lock:
             if self._first_failure is None:
                 return 0.0

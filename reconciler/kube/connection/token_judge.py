@@ -1,4 +1,4 @@
-"""Who holds a token, asked of the API server no more often than need be: strangers at our port must not make us ask for them."""
+"""Who has a token, asked of the API server only as often as necessary: strangers at our port must not make us ask for them."""
 
 import hashlib
 import threading
@@ -10,7 +10,7 @@ import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 
-# Who asks: a bearer token judged by the API server, and whether its user may read one of our pages.
+# The caller: a bearer token judged by the API server, and whether its user may read one of our pages.
 
 
 class _User(msgspec.Struct, frozen=True):
@@ -38,8 +38,8 @@ class _AccessReview(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why a page is not shown. `status` is HTTP's: 401 (who asks is not known), 403 (is known and may not), 429 (asked too
-    often), 503 (nobody could say)."""
+    """Why a page is not shown. `status` is HTTP's: 401 (unknown caller), 403 (known, but not allowed), 429 (too many requests),
+    503 (nobody could judge)."""
 
     status: int
     message: str
@@ -48,17 +48,17 @@ class Refusal(msgspec.Struct, frozen=True):
 def refusal(api: Api, token: str, path: str) -> Refusal | None:
     """Why the holder of `token` may not GET `path` of ours; None: it may.
 
-    As the API server's own delegated authentication does it: a TokenReview says who it is, a SubjectAccessReview whether
-    that user may `get` the non-resource URL. An API server that does not answer refuses.
+    Like the API server's own delegated authentication: a TokenReview identifies the user, and a SubjectAccessReview tells whether
+    that user may `get` the non-resource URL. If the API server does not answer, access is refused.
     """
     if not token:
-        return Refusal(401, "a bearer token is needed: kubectl create token, or ask through kubectl port-forward")
+        return Refusal(401, "send a bearer token (kubectl create token), or use kubectl port-forward")
     try:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
         answer = api.write("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body)
         review = msgspec.json.decode(answer, type=_TokenReview).status
         if not review.authenticated:
-            return Refusal(401, "the token is not valid here")
+            return Refusal(401, "invalid token")
         spec = {
             "user": review.user.username,
             "uid": review.user.uid,
@@ -74,8 +74,8 @@ def refusal(api: Api, token: str, path: str) -> Refusal | None:
 
 
 def may(api: Api, verb: str, group: str, resource: str, namespace: str = "", name: str = "") -> bool:
-    """Whether we ourselves may do something, by a SelfSubjectAccessReview; resources may name a subresource
-    (`pods/eviction`). Raises `ApiError` or `UnreachableError`."""
+    """Whether we ourselves may do something, by a SelfSubjectAccessReview. Resources may name a subresource (`pods/eviction`).
+    Raises `ApiError` or `UnreachableError`."""
     resource, _, subresource = resource.partition("/")
     attributes = {
         "verb": verb,
@@ -97,7 +97,7 @@ def may(api: Api, verb: str, group: str, resource: str, namespace: str = "", nam
 REMEMBERED_SECONDS = 10
 """SOURCE: how long the API server's own delegated authentication and authorization keep an answer."""
 KNOWN_SECONDS = 600
-"""So long after its last good answer a token's holder waits behind nobody."""
+"""For this long after its last good answer, a token's holder does not share a quota with others."""
 ENTRIES = 1024
 PEER_BURST, PEER_PER_SECOND = 10, 1
 TOTAL_BURST, TOTAL_PER_SECOND = 40, 10
@@ -105,7 +105,7 @@ TOTAL_BURST, TOTAL_PER_SECOND = 40, 10
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
-_TOO_MANY = Refusal(429, "too many tokens were judged lately: ask again in a few seconds")
+_TOO_MANY = Refusal(429, "too many tokens were judged recently: try again in a few seconds")
 
 
 class _Judged(msgspec.Struct, frozen=True):
@@ -114,9 +114,9 @@ class _Judged(msgspec.Struct, frozen=True):
 
 
 class TokenJudge:
-    """Judges as `refusal` does. An answer counts for 10 s; questions that go to the API server are counted for each peer and
-    for all of them together. A token that was good in the last ten minutes is asked about without being counted, so that
-    strangers cannot shut out those who may look. Tokens are kept as digests."""
+    """Judges as `refusal` does. An answer counts for 10 s. Questions to the API server are counted for each peer and for all of
+    them together. A token that was good in the last ten minutes is not counted. So strangers cannot shut out those who may look.
+    Tokens are kept as digests."""
 
     def __init__(self, api: Api, monotonic: Callable[[], float]) -> None:
         self._api = api
@@ -157,7 +157,7 @@ class TokenJudge:
 
 
 class _Bucket:
-    """So many at once, and so many a second."""
+    """A burst of requests, and a rate per second."""
 
     def __init__(self, burst: int, per_second: float, now: float) -> None:
         self._burst = burst
@@ -166,7 +166,7 @@ class _Bucket:
         self._at = now
 
     def take(self, now: float) -> bool:
-        """Whether one more may go."""
+        """Whether one more request may go."""
         self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
         self._at = now
         if self._left < 1:

@@ -1,5 +1,7 @@
-"""Requests to an API server as the user that a kubeconfig or a service account names. The only file that knows the client
-library: it finds credentials and keeps them fresh; bytes go through its connection pool, without its models.
+"""Requests to an API server as the user in a kubeconfig or a service account.
+
+This is the only file that knows the client library, which finds credentials and renews them. Bytes go through its connection
+pool, without its models.
 """
 
 import logging
@@ -46,8 +48,8 @@ class Body(Protocol):
 class LineStream:
     """Lines of one answer, opened by `with`. One thread reads; any thread may `cut`.
 
-    `failures` are the exceptions that the transport raises while it reads: they come out as `UnreachableError`, and as
-    `QuietError` those of `silences` that come between two lines. `broken` is called before an `UnreachableError`.
+    `failures` are the exceptions that the transport raises while it reads. They come out as `UnreachableError`. If those of
+    `silences` come between two lines, they come out as `QuietError`. `broken` is called before an `UnreachableError`.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class LineStream:
         return self._lines.pop()
 
     def cut(self) -> None:
-        """End the stream from another thread: the reader gets what was read already, then the end."""
+        """End the stream from another thread. The reader gets what was already read, then the end."""
         self._is_cut = True
         body = self._body
         if body is None:
@@ -106,20 +108,20 @@ class LineStream:
             if self._is_cut:
                 raise StopIteration from None
             if isinstance(error, self._silences) and not self._rest.strip():
-                raise QuietError("the watch brought nothing for as long as it may") from None
+                raise QuietError("the watch brought nothing within the allowed time") from None
             self._broken()
-            raise UnreachableError(f"the watch broke: {type(error).__name__}: {error}") from None
+            raise UnreachableError(f"the watch broke: {cause(error)}") from None
         if not chunk:
             rest, self._rest = self._rest, b""
             if rest.strip() and not self._is_cut:
                 self._broken()
-                raise UnreachableError("the watch broke off in the middle of an event")
+                raise UnreachableError("the watch ended in the middle of an event")
             raise StopIteration
         head, newline, tail = chunk.rpartition(b"\n")
         if not newline:
             self._rest += chunk
             return
-        # Taken from the end: popping there costs nothing, however many lines a chunk holds.
+        # Taken from the end: popping there is cheap, however many lines a chunk has.
         self._lines = [line for line in reversed((self._rest + head).split(b"\n")) if line]
         self._rest = tail
 
@@ -142,7 +144,7 @@ def connect(
     user_agent: str = FIELD_MANAGER,
     environment: Mapping[str, str] = os.environ,
 ) -> "KubernetesApi":
-    """An `Api` for the cluster that is meant; nothing is sent yet. Raises `ConnectionConfigError`.
+    """An `Api` for the chosen cluster; nothing is sent yet. Raises `ConnectionConfigError`.
 
     `kubeconfig` None: the files in KUBECONFIG, else `~/.kube/config`, else the pod's service account.
     """
@@ -167,7 +169,7 @@ class Session:
 
     @property
     def checks_certificate(self) -> bool:
-        """Whether the server must show a certificate of an authority that is known."""
+        """Whether the server must present a certificate of a known authority."""
         return bool(self._configuration.verify_ssl) or not self.server.startswith("https:")
 
     def pools(self) -> "PoolManager":
@@ -175,8 +177,8 @@ class Session:
         return self._pools
 
     def authorization(self) -> dict[str, str]:
-        """The header that says who we are, refreshed when it has run out; empty with client certificates. Raises
-        `UnreachableError` when it has run out and cannot be had anew at present."""
+        """The header with our identity, refreshed after it has expired; empty with client certificates. Raises `UnreachableError`
+        if it has expired and cannot be renewed now."""
         with self._lock, _silenced():
             if not self._configuration.api_key:
                 return {}
@@ -184,12 +186,12 @@ class Session:
                 token = self._configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
             except Exception as error:
                 # Files, programs and identity providers fail in any way; nothing was sent, and the next request asks again.
-                message = f"{_place(self.choice)}: the credentials cannot be renewed: {_without_content(error)}"
+                message = f"{_place(self.choice)}: cannot renew the credentials: {_without_content(error)}"
                 raise UnreachableError(message, sent=False) from None
         return {"Authorization": token} if token else {}
 
     def renew(self) -> bool:
-        """Load the credentials again, because the server did not take them; not more often than every ten seconds."""
+        """Load the credentials again after the server rejected them, at most every ten seconds."""
         with self._lock:
             if time.monotonic() - self._renewed < _NEW_CREDENTIALS_PAUSE_SECONDS:
                 return False
@@ -197,7 +199,7 @@ class Session:
             try:
                 self._configuration, self._pools = _opened(self.choice)
             except ConnectionConfigError:
-                # The old ones stay: the refusal that led here is what the caller is told.
+                # The old ones stay: the caller gets the refusal that led here.
                 return False
             return True
 
@@ -218,7 +220,7 @@ class KubernetesApi:
 
     @property
     def checks_certificate(self) -> bool:
-        """Whether the server must show a certificate of an authority that is known."""
+        """Whether the server must present a certificate of a known authority."""
         return self._session.checks_certificate
 
     @property
@@ -254,7 +256,7 @@ class KubernetesApi:
         return self._call(method, path, {**owned, **(query or {})}, content, headers, self._guard)
 
     def server_seconds(self) -> int | None:
-        """Unix time by the server's clock, as the head of an answer says it; None when it does not say. Raises as `get`."""
+        """Unix time by the server's clock, from an answer's header; None if there is none. Raises as `get`."""
         from email.utils import parsedate_to_datetime  # noqa: PLC0415 - needed by one command
 
         from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
@@ -301,7 +303,7 @@ class KubernetesApi:
             return self._read(answer, deadline)
 
     def _read(self, answer: "BaseHTTPResponse", deadline: float) -> bytes:
-        """The whole body, whatever the status. Raises UnreachableError where it breaks off."""
+        """The whole body, whatever the status. Raises `UnreachableError` if it breaks off."""
         from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `_opened`
 
         try:
@@ -322,11 +324,11 @@ class KubernetesApi:
         guard: Guard | None,
         timeout: object,
     ) -> "Iterator[BaseHTTPResponse]":
-        """A good answer, of which only the head was read."""
+        """A good answer, of which only the headers were read."""
         answer = self._sent(method, path, query, content, headers, guard, timeout)
         if answer.status == _UNAUTHORIZED and self._session.renew():
             answer.close()
-            # Nothing was done by a request that was not let in, so that it may be sent again.
+            # The server did not accept the request, so nothing was done: it may be sent again.
             answer = self._sent(method, path, query, content, headers, guard, timeout)
         if not 200 <= answer.status < 300:
             raise api_error(answer.status, self._read(answer, time.monotonic() + self._timeout_seconds), answer.headers)
@@ -366,7 +368,7 @@ class KubernetesApi:
 
 
 def _whole(answer: "BaseHTTPResponse", deadline: float) -> bytes:
-    """The whole body, unless it takes longer: a server may also be slow byte by byte."""
+    """The whole body, unless it takes too long: a server may also be slow byte by byte."""
     parts = []
     while chunk := answer.read1(_TRANSPORT_CHUNK_BYTES):
         parts.append(chunk)
@@ -401,14 +403,14 @@ def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
         except (ConfigException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConnectionConfigError(f"{_place(choice)}: {_without_content(error)}") from None
         except YAMLError:
-            # A file that is being written; what the error says quotes the line, which may be a token.
-            raise ConnectionConfigError(f"{_place(choice)}: it is not YAML") from None
+            # The file is being written. The error quotes the line, which may have a token.
+            raise ConnectionConfigError(f"{_place(choice)}: invalid YAML") from None
     if choice.runs_program and not configuration.api_key and not configuration.cert_file:
         why = f": {said[-1]}" if said else ""
-        raise ConnectionConfigError(f"{_place(choice)}: the program that should say who we are gave no credentials{why}")
+        raise ConnectionConfigError(f"{_place(choice)}: the credential program returned no credentials{why}")
     configuration.connection_pool_maxsize = _IDLE_CONNECTIONS
     if not configuration.verify_ssl:
-        # Said once, by whoever connects; the library would say it for every request.
+        # Reported once, by whoever connects. The library would report it for every request.
         disable_warnings(InsecureRequestWarning)
     try:
         pools = RESTClientObject(configuration).pool_manager
@@ -426,7 +428,7 @@ def _place(choice: Choice) -> str:
 
 def _without_content(error: Exception) -> str:
     """The library quotes whole entries of a kubeconfig, tokens included, in braces."""
-    return str(error).partition("{")[0].strip() or "it cannot be read"
+    return str(error).partition("{")[0].strip() or "cannot read it"
 
 
 class _Said(logging.Handler):

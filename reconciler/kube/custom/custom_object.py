@@ -1,4 +1,4 @@
-"""Our custom resources as an API server has them, followed as they change."""
+"""Our custom resources on an API server, followed as they change."""
 
 import hashlib
 import json
@@ -28,8 +28,8 @@ Key = tuple[str, str]
 
 
 class CustomObject(msgspec.Struct, frozen=True, kw_only=True):
-    """One object. `spec` and `status` are as decoded from JSON; `created` is the instant as the server writes it.
-    `unreadable` is why `spec` is None although one was written, with a digest of the object."""
+    """One object. `spec` and `status` are as decoded from JSON; `created` is the instant as the server writes it. `unreadable` is
+    why `spec` is None although there is one, with a digest of the object."""
 
     kind: str
     name: str
@@ -45,17 +45,17 @@ class CustomObject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What people call it: `NodeGroup reconciler/general-a`."""
+        """Its name for people: `NodeGroup reconciler/general-a`."""
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
     @property
     def path(self) -> str:
-        """Where the server keeps it."""
+        """The path on the server."""
         collection = msgspec.structs.replace(POLICIES if self.kind == POLICIES.kind else GROUPS, namespace=self.namespace)
         return f"{collection.path}/{self.name}"
 
     def says(self) -> tuple[object, ...]:
-        """What a policy is read from: the rest may change without any effect."""
+        """The parts that a policy is read from; other changes have no effect."""
         return self.uid, self.generation, self.labels, self.spec
 
 
@@ -77,11 +77,11 @@ class _Item(msgspec.Struct, gc=False):
 
 _item = msgspec.json.Decoder(_Item)
 MOST_LEVELS = 64
-"""Of what an object says: twice as many as a policy text may have, and few enough for whatever walks over it."""
+"""The deepest nesting of an object: twice as deep as a policy text may be, and shallow enough for all code that walks over it."""
 
 
 class CustomStore:
-    """The objects of one collection, whatever they say: what is wrong with them is found when they are read as a policy."""
+    """The objects of one collection, whatever they contain. Faults are found when they are read as a policy."""
 
     def __init__(self, collection: Collection) -> None:
         self.unreadable: dict[Key, str] = {}
@@ -92,7 +92,7 @@ class CustomStore:
         return len(self.objects)
 
     def put(self, item: Raw) -> bool:
-        """Whether it says something new; a status that was written is nothing new."""
+        """Whether it has news. A written status does not count as news."""
         read = _item.decode(item)
         meta = read.metadata
         spec, unreadable = _said(read.spec)
@@ -114,7 +114,7 @@ class CustomStore:
 
 
 def _said(raw: Raw) -> tuple[Any, str]:
-    """A part of an object; None and why where it is none that can be walked over: it must not keep others from being read."""
+    """A part of an object. None, and the reason, if it cannot be walked over: it must not keep others from being read."""
     try:
         value = msgspec.json.decode(raw)
     except DECODING_ERRORS as error:
@@ -124,7 +124,7 @@ def _said(raw: Raw) -> tuple[Any, str]:
         level = [item for outer in level for item in _items(outer)]
         if not level:
             return value, ""
-    return None, f"it has more than {MOST_LEVELS} levels inside each other"
+    return None, f"it is nested deeper than {MOST_LEVELS} levels"
 
 
 def _items(value: Any) -> Iterable[Any]:  # noqa: ANN401 - any JSON
@@ -132,7 +132,7 @@ def _items(value: Any) -> Iterable[Any]:  # noqa: ANN401 - any JSON
 
 
 class CustomObjects:
-    """Follows the policies of a cluster, and its node groups in some namespaces (none named: in all). Made once, started once."""
+    """Follows the policies of a cluster, and its node groups in some namespaces (none named: in all). Start it only once."""
 
     def __init__(self, api: Api, namespaces: tuple[str, ...] = ()) -> None:
         self._pace = RealPace()
@@ -149,7 +149,7 @@ class CustomObjects:
         self._started = False
 
     def start(self, changed: Callable[[], None] = lambda: None) -> None:
-        """Begin to follow; `changed` is called in some thread after every change. A second call only names another one."""
+        """Begin to follow; `changed` is called in some thread after every change. A second call only sets another `changed`."""
         self._changed = changed
         if not self._started:
             self._started = True
@@ -157,7 +157,7 @@ class CustomObjects:
                 reflector.start()
 
     def stop(self, timeout_seconds: float = 5.0) -> bool:
-        """Follow no more; whether every thread has ended."""
+        """Stop following; returns whether every thread has ended."""
         self._changed = lambda: None
         self._pace.stop()
         for reflector in self._reflectors:
@@ -169,7 +169,7 @@ class CustomObjects:
         return all(ended)
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Wait until everything was read once, or is known not to be there; false when the time ran out first."""
+        """Wait until everything was read once, or is known not to exist; false if the time ran out first."""
         deadline = self._pace.monotonic() + timeout_seconds
         while any(reflector.state().phase is Phase.WAITING for reflector in self._reflectors):
             left = deadline - self._pace.monotonic()
@@ -181,8 +181,8 @@ class CustomObjects:
         return True
 
     def settle(self, quiet_seconds: float, most_seconds: float) -> None:
-        """Wait until nothing has changed for so long, and no longer than that: what is applied or pruned together is seen one
-        object after the other."""
+        """Wait until nothing has changed for `quiet_seconds`, but at most `most_seconds`. Objects that are applied or pruned
+        together arrive one after the other."""
         end = self._pace.monotonic() + most_seconds
         with self._progress:
             while not self._stopped and (left := end - self._pace.monotonic()) > 0:
@@ -191,15 +191,15 @@ class CustomObjects:
                     return
 
     def doubt(self) -> str:
-        """Why what is known may not be what is there; empty when it is."""
+        """Why the known state may be outdated or incomplete; empty if it is not."""
         states = [reflector.state() for reflector in self._reflectors]
         absent = [state.collection for state in states if state.phase is Phase.ABSENT]
         if absent:
-            return f"the server knows no {absent[0]} of {API_VERSION}: apply what `reconciler schema crds` prints"
+            return f"the server does not know the kind {absent[0]} of {API_VERSION}: apply `reconciler schema crds`"
         return next((f"{s.collection}: {s.message or 'not read yet'}" for s in states if s.phase is not Phase.SYNCED), "")
 
     def all(self) -> tuple[CustomObject, ...]:
-        """Everything that is known, the oldest first: of two that exclude each other the older one stands."""
+        """All known objects, the oldest first: if two exclude each other, the older one wins."""
         with self._lock:
             stores = [reflector.store for reflector in self._reflectors]
             found = [item for store in stores if isinstance(store, CustomStore) for item in store.objects.values()]
@@ -212,17 +212,17 @@ class CustomObjects:
         self._changed()
 
 
-# A custom resource as a policy text: the form in which the reader of files takes it, each value on a line of its own.
+# A custom resource as a policy text: the form that the reader of files takes, with each value on its own line.
 #
-# Only what a policy says is written out (identity, labels, spec), so that equal policies are equal texts whatever an API server
-# adds. A line stands for a field, so that problems name fields instead of lines that nobody has seen.
+# Only the policy's content is written out (identity, labels, spec), so equal policies are equal texts, whatever an API server
+# adds. Each line maps to a field, so that problems name fields instead of lines that nobody has seen.
 
 _BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
 
 class CustomText(msgspec.Struct, frozen=True):
-    """`name` is what people call the object (`NodeGroup reconciler/general-a`); `fields` has the field path of each line.
-    `policy_ref` is the policy that a NodeGroup names, known without reading it. `unreadable` is why there is no text."""
+    """`name` is the object's name for people (`NodeGroup reconciler/general-a`); `fields` has the field path of each line.
+    `policy_ref` is the policy that a NodeGroup names, known without parsing it. `unreadable` states why the text is missing."""
 
     name: str
     text: bytes
@@ -232,7 +232,7 @@ class CustomText(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(item: CustomObject) -> "CustomText":
-        """The text of an object. Never raises: one that has none says so of itself, and keeps nobody else back."""
+        """The text of an object. Never raises: an unreadable object reports itself, and does not affect others."""
         if item.unreadable:
             return _unreadable(item, item.unreadable)
         try:
@@ -243,7 +243,7 @@ class CustomText(msgspec.Struct, frozen=True):
 
     @staticmethod
     def again(name: str, text: bytes) -> "CustomText":
-        """A text that was kept. Raises ValueError when it is none."""
+        """A text that was kept. Raises ValueError if it is invalid."""
         return _written(name, json.loads(text))
 
     @property
@@ -253,11 +253,11 @@ class CustomText(msgspec.Struct, frozen=True):
 
     @property
     def namespace(self) -> str:
-        """The namespace of the object; empty: it is in none."""
+        """The namespace of the object; empty for none."""
         return self.name.partition(" ")[2].rpartition("/")[0]
 
     def read(self, findings: Findings) -> tuple[Node, Source] | None:
-        """Its only document, as the reader of files takes it; None (with a problem) when it is no text that can be read."""
+        """Its only document, in the form for the reader of files; None (with a problem) if it is not a readable text."""
         decoded = read_source(self.name, self.text, findings)
         if decoded is None:
             return None
@@ -271,7 +271,7 @@ class CustomText(msgspec.Struct, frozen=True):
 
 
 def placed(problem: Problem, texts: Mapping[str, CustomText]) -> Problem:
-    """A problem whose places, those of others that take part included, name fields of objects."""
+    """A problem whose places, including those of related objects, name fields of objects."""
 
     def field(place: Place) -> Place:
         text = texts.get(place.path)
@@ -309,7 +309,7 @@ def _written(name: str, document: object) -> CustomText:
 
 
 def _write(value: object, head: str, path: str, lines: list[str], fields: list[str]) -> None:
-    """`head` is what stands before the value on its first line."""
+    """`head` precedes the value on its first line."""
     pairs: list[tuple[str, str, object]] = []
     if isinstance(value, dict):
         pairs = [(f"{_scalar(key)}: ", f"{path}.{cut(key)}" if path else cut(key), item) for key, item in value.items()]
@@ -331,19 +331,19 @@ def _write(value: object, head: str, path: str, lines: list[str], fields: list[s
 
 
 def _scalar(value: object) -> str:
-    # Line breaks of YAML that are none in JSON would move every line behind them.
+    # YAML line breaks that are not line breaks in JSON would shift every later line.
     return json.dumps(value, ensure_ascii=False).translate(_BREAKS)
 
 
-# Custom resources as read documents, each read once as long as it is there: of a thousand objects one changes at a time.
+# Custom resources as read documents, each read once while it exists: of a thousand objects, one changes at a time.
 
 D = TypeVar("D", NodeGroup, NodeGroupPolicy)
 _Key = tuple[str, bytes]
 
 
 class ReadDocument(msgspec.Struct, Generic[D], frozen=True):
-    """`draft` is None when the text is no document at all. `document` has the places of the object's fields; `errors` have those
-    of lines, and are what is wrong with the object by itself."""
+    """`draft` is None if the text is not a document at all. `document` has the places of the object's fields. `errors` have those
+    of lines; they are the object's own faults."""
 
     draft: Draft[D] | None
     document: D | None
@@ -358,14 +358,14 @@ class CustomReader:
         self._policies: dict[_Key, ReadDocument[NodeGroupPolicy]] = {}
 
     def group(self, text: CustomText) -> ReadDocument[NodeGroup]:
-        """A NodeGroup by itself."""
+        """A NodeGroup on its own."""
         key = (text.name, text.text)
         if key not in self._groups:
             self._groups[key] = _read(text, read_node_group)
         return self._groups[key]
 
     def policy(self, text: CustomText) -> ReadDocument[NodeGroupPolicy]:
-        """A NodeGroupPolicy by itself."""
+        """A NodeGroupPolicy on its own."""
         key = (text.name, text.text)
         if key not in self._policies:
             self._policies[key] = _read(text, read_node_group_policy)
@@ -379,7 +379,7 @@ class CustomReader:
 
 
 def unreadable(text: CustomText, error: Exception) -> Problem:
-    """What nobody has foreseen, as a problem of the object that it happened with: the digest says which version that was."""
+    """An unforeseen failure, as a problem of the object that caused it. The digest identifies its version."""
     digest = hashlib.sha256(text.text).hexdigest()
     return _custom_reader_unreadable(text, f"{type(error).__name__}: {cut(str(error))} (sha256:{digest})")
 
@@ -398,13 +398,13 @@ def _read(text: CustomText, reader: Callable[[Node, Source, Findings], Draft[D]]
         draft = reader(*read, findings) if read is not None else None
         return ReadDocument(draft, _placed(draft, text), errors(findings))
     except Exception as error:
-        # A defect of ours must stay with the object that meets it.
+        # A defect of ours must affect only the object that triggers it.
         return ReadDocument(None, None, (unreadable(text, error),))
 
 
 def _custom_reader_unreadable(text: CustomText, why: str) -> Problem:
-    hint = "write another version; one that should be readable is worth a report"
-    return Problem(place=Place(text.name, 0, 0), code="Unreadable", message=f"it cannot be read: {why}", hint=hint)
+    hint = "write another version; if this one should be readable, please report it"
+    return Problem(place=Place(text.name, 0, 0), code="Unreadable", message=f"cannot read it: {why}", hint=hint)
 
 
 def _placed(draft: Draft[D] | None, text: CustomText) -> D | None:

@@ -1,9 +1,11 @@
-"""Custom resources -> the documents that may be decided by. Each is judged as a file would be; an invalid one is held alone.
+"""Custom resources -> the documents that decisions may use. Each is judged like a file; an invalid one is held alone.
 
-An API server gives objects one by one and in any order, and no commit says which belong together: so that one mistake must
-not keep everything else back, unlike in a tree of files. What is held keeps its last good version, whose replicas are left
-alone; of one that never was good only the target is known, and is left alone. One that the policy does not take, by its
-namespace or its target, claims nothing: neither a name nor a target, so that nobody can stop the group of somebody else with it.
+An API server delivers objects one by one and in any order, and no commit groups them. So unlike in a tree of files, one mistake
+must not hold everything else. A held document keeps its last good version, whose replicas stay as they are. If it never was good,
+only its target is known, and the loop leaves that alone.
+
+A document that the policy does not take, because of its namespace or its target, claims neither a name nor a target. So nobody
+can use it to stop somebody else's group.
 """
 
 import hashlib
@@ -24,14 +26,14 @@ from reconciler.policy.tree import policy_digest
 from reconciler.policy.yaml_nodes import Place
 from reconciler.values.shown_text import shown
 
-# The documents that are in force, with those that are held: a PolicySet, and what a restart makes the same one from.
+# The documents in force and those that are held: a PolicySet, and what a restart derives the same one from.
 
 _HELD = "held.json"
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """Why the newest version of a document is not used, and the place of that. `never_good`: there is no older one, so that
-    only its name and its target count, since the rest may be wrong."""
+    """Why the newest version of a document is not used, and where its fault is. `never_good`: it has no older version, so only
+    its name and its target count. The rest may be wrong."""
 
     reason: str
     path: str
@@ -46,17 +48,17 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
     held: Mapping[str, Held] = {}
 
     def files(self) -> dict[str, bytes]:
-        """Everything as named bytes, from which `from_files` makes an equal value."""
+        """All of it as named bytes, from which `from_files` makes an equal value."""
         files = {text.name: text.text for text in (self.policy, *self.groups)}
         return files | ({_HELD: msgspec.json.encode(self.held, order="sorted")} if self.held else {})
 
     @staticmethod
     def from_files(files: Mapping[str, bytes]) -> "InForce":
-        """The reverse of `files`. Raises ValueError (msgspec's DecodeError is one) when they are something else."""
+        """The reverse of `files`. Raises ValueError (such as msgspec's DecodeError) for other content."""
         texts = [CustomText.again(name, text) for name, text in sorted(files.items()) if name != _HELD]
         policies = [text for text in texts if text.kind == "NodeGroupPolicy"]
         if len(policies) != 1:
-            raise ValueError("they hold no policy, or several")
+            raise ValueError("they contain no policy, or several")
         held = msgspec.json.decode(files.get(_HELD, b"{}"), type=dict[str, Held])
         return InForce(policy=policies[0], groups=tuple(text for text in texts if text.kind == "NodeGroup"), held=held)
 
@@ -69,7 +71,7 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
         return f"sha256:{digest.hexdigest()}"
 
     def policy_set(self, reader: CustomReader) -> PolicySet | None:
-        """What is decided by; None when the policy cannot be read, as after a change of version."""
+        """The policy set for decisions; None if the policy cannot be read, as after a version change."""
         policy = reader.policy(self.policy).document
         if policy is None:
             return None
@@ -79,12 +81,12 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def names_target(draft: Draft[NodeGroup]) -> bool:
-    """Whether it is known what the group sizes, whatever else is wrong with it."""
+    """Whether the group's target is known, whatever else is wrong with it."""
     return bool(draft.document.target.name) and draft.sound("spec.target") and draft.sound("metadata.name")
 
 
 def _group(read: ReadDocument[NodeGroup], held: Held | None) -> NodeGroup | None:
-    """The document; None when it does not say what it sizes any more."""
+    """The document; None if it no longer names its target."""
     document = read.document
     if read.draft is None or document is None or not names_target(read.draft):
         return None
@@ -101,12 +103,12 @@ def _group(read: ReadDocument[NodeGroup], held: Held | None) -> NodeGroup | None
 
 
 def _told_apart(groups: list[tuple[NodeGroup | None, bool]]) -> tuple[NodeGroup, ...]:
-    """Names and targets are unique in a policy: of a held document its namespace is put in front where the name is taken, and
-    it is left out where another one has its target."""
+    """Names and targets are unique in a policy. If the name of a held document is taken, its namespace is put in front. If
+    another document has its target, it is left out."""
     good = [group for group, held in groups if group is not None and not held]
     names, targets = {group.name for group in good}, {group.target for group in good}
     for group, _ in groups:
-        if group is None or group.target in targets:  # those that are not held have theirs
+        if group is None or group.target in targets:  # documents that are not held keep theirs
             continue
         name = f"{group.namespace}/{group.name}" if group.name in names else group.name
         good.append(msgspec.structs.replace(group, name=name))
@@ -116,13 +118,13 @@ def _told_apart(groups: list[tuple[NodeGroup | None, bool]]) -> tuple[NodeGroup,
 
 
 MOST_ROUNDS = 10
-"""So often a namespace has everything checked again within one judgement because groups of it were held."""
+"""How many times a namespace may have everything checked again within one judgement because groups of it were held."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """`in_force` is what may be decided by (None: there is nothing yet); `problems` are the errors of each document that is not
-    used as it stands, by its name; `refused` are those of them that the policy does not take; `missing` says that there is no
-    such policy."""
+    """`in_force` is what decisions may use (None: nothing yet). `problems` has the errors of each document that is not used in
+    its newest version, by its name. `refused` are those of them that the policy does not take. `missing` states that the policy
+    does not exist."""
 
     in_force: InForce | None
     problems: dict[str, tuple[Problem, ...]] = {}
@@ -138,11 +140,11 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 def judge(
     texts: Sequence[CustomText], name: str, now_seconds: int, before: InForce | None, reader: CustomReader, own_namespace: str
 ) -> Judged:
-    """Judge all objects of a cluster for the policy `name`, against what is in force. Of two that exclude each other the first
-    in `texts` stands, unless only the other one is in force already. A policy that names no namespaces takes the groups of
+    """Judge all objects of a cluster for the policy `name`, compared with what is in force. If two exclude each other, the first
+    in `texts` wins, unless only the other one is already in force. A policy that names no namespaces takes the groups of
     `own_namespace`.
 
-    The groups of other policies are left alone; one that names a policy which nobody has is a mistake.
+    Groups of other policies are left alone. A group that names an unknown policy has an error.
     """
     found = _Judging(texts, name, now_seconds, before, reader, own_namespace).judged()
     in_force = found.in_force
@@ -151,7 +153,7 @@ def judge(
 
 
 _Found = tuple[dict[str, tuple[Problem, ...]], dict[str, Problem]]
-"""The errors of each document, by its name; and of each group those of the policy that are there because of it."""
+"""The errors of each document, by its name; for each group, also the errors of the policy that the group causes."""
 
 
 class _Judging:
@@ -200,7 +202,7 @@ class _Judging:
                     self._hold(title, problems)
                 self._count_round(wrong)
             elif caused:
-                # Nobody's group keeps the policy back: what does not fit under it is held, and no more than that.
+                # No group can block the policy. Groups that do not fit under it are held, and nothing else.
                 for title, problem in caused.items():
                     self._hold(title, (problem,))
                 self._count_round(caused)
@@ -213,7 +215,7 @@ class _Judging:
                 self.problems[self.title] = of_policy
                 return Judged(in_force=None, problems=self.problems, missing=missing)
             elif of_policy and (changed := [title for title in self.good if self._changed(title)]):
-                # The policy was good with the groups of before: those that are new or changed made it what it is.
+                # The policy was good with the previous groups, so the new or changed ones made it invalid.
                 for title in changed:
                     self._hold(title, of_policy)
             else:
@@ -221,20 +223,20 @@ class _Judging:
                 return Judged(in_force=in_force, problems=self.problems, refused=tuple(sorted(self.refused)), missing=missing)
 
     def _count_round(self, held: Iterable[str]) -> None:
-        """What is held may be what others relied on, so that all is checked again: a namespace has that so often, and what it has
-        changed beside is held then. The loop's own has no such bound."""
+        """Held groups may be what others relied on, so everything is checked again. A namespace has a limited number of such
+        rounds. After that, its other changes are held too. The loop's own namespace has no such limit."""
         for namespace in {self.known[title].namespace for title in held if title in self.known} - {"", self.own_namespace}:
             self.rounds[namespace] = self.rounds.get(namespace, 0) + 1
             if self.rounds[namespace] < MOST_ROUNDS:
                 continue
-            message = f"too many changes of namespace {shown(namespace)} depend on others of it that are held: it is not examined"
-            hint = "mend those that are held for another reason first"
+            message = f"too many changes in namespace {shown(namespace)} depend on other held ones: this one is not examined"
+            hint = "first fix those that are held for another reason"
             for title in [t for t in self.good if self.known[t].namespace == namespace and self._changed(t)]:
                 self._hold(title, (Problem(place=Place(title, 0, 0), code="NotExamined", message=message, hint=hint),))
 
     def _read_groups(self, policy: NodeGroupPolicy | None) -> None:
-        """Read the groups that this policy takes, whatever was said of them before. What it does not take by the namespace is not
-        read at all: anybody may have written it."""
+        """Read the groups that this policy takes, whatever was found about them before. Groups in other namespaces are not read
+        at all: anybody may have written them."""
         of_policy = self.problems.get(self.title)
         self.good, self.broken, self.kept, self.refused = {}, {}, {}, []
         self.policy = policy
@@ -252,7 +254,7 @@ class _Judging:
 
     def _read_group(self, text: CustomText, policy: NodeGroupPolicy | None) -> None:
         read = self.reader.group(text)
-        # Whose it is must be known before it is held as one of ours.
+        # Its policy must be known before it is held as one of ours.
         draft, wrong = read.draft if text.policy_ref == self.name else None, read.errors
         refusal = _refusal(draft.document, policy, self.own_namespace) if draft is not None and policy is not None else None
         if draft is not None and refusal is not None and draft.sound(refusal.path):
@@ -263,7 +265,7 @@ class _Judging:
             self._keep(text.name, self._placed(wrong), draft)
         else:
             place = Place(f"{text.name} spec.policyRef.name", 0, 0)
-            message = f"there is no NodeGroupPolicy {shown(text.policy_ref)} in this cluster"
+            message = f"unknown NodeGroupPolicy {shown(text.policy_ref)}: this cluster has no such policy"
             self._keep(text.name, (Problem(place=place, code="UnknownPolicy", message=message),), None)
 
     def _refuse(self, title: str, refusal: GroupRefusal) -> None:
@@ -272,7 +274,7 @@ class _Judging:
         self.refused.append(RefusedGroup(title=title, code=refusal.code, message=refusal.message))
 
     def _policy(self) -> tuple[CustomText | None, Draft[NodeGroupPolicy] | None]:
-        """The policy to check the groups against: the newest that is sound by itself."""
+        """The policy to check the groups against: the newest that is valid on its own."""
         text = self.known.get(self.title)
         if text is not None:
             read = self.reader.policy(text)
@@ -284,20 +286,20 @@ class _Judging:
         return self.before.policy, self.reader.policy(self.before.policy).draft
 
     def _checked(self, text: CustomText, policy: Draft[NodeGroupPolicy]) -> _Found:
-        """What is wrong across the documents, by the name of the document that must change."""
+        """The faults across documents, by the name of the document that must change."""
         while True:
             titles = sorted((*self.good, *self.kept), key=self._rank)
             try:
                 return self._check(policy, titles)
             except Exception as error:
-                # A defect of ours must stay with the object that meets it.
+                # A defect of ours must affect only the object that triggers it.
                 if self._fails(policy, ()):
                     return {text.name: (unreadable(text, error),)}, {}
                 for title in self._failing(policy, titles):
                     self._hold(title, (unreadable(self.known[title], error),))
 
     def _failing(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> list[str]:
-        """The groups with which no check can be made: those that fail by themselves, else the first that does so with others."""
+        """The groups that break the check: those that fail on their own, else the first that fails with others."""
         alone = [title for title in titles if self._fails(policy, (title,))]
         if alone:
             return alone
@@ -321,7 +323,7 @@ class _Judging:
         return found, {title: self._blamed(title, problem) for title, problem in findings.caused.items()}
 
     def _overlaps_of(self, draft: Draft[NodeGroup] | Draft[NodeGroupPolicy]) -> Overlaps:
-        """One budget a namespace for the whole judgement: nobody's windows keep those of others from being examined."""
+        """One budget per namespace for the whole judgement: one namespace's windows do not use up the budget of others."""
         document = draft.document
         namespace = document.namespace if isinstance(document, NodeGroup) else ""
         if namespace not in self.overlaps:
@@ -334,8 +336,9 @@ class _Judging:
         return msgspec.structs.replace(told, place=Place(title, 0, 0), related=related)
 
     def _rank(self, title: str) -> int:
-        """Who stands where not all can: the lower. What is in force as it stands, what is kept of the others, what takes no more
-        than before, what sizes the same target as before, and all others, the older first."""
+        """The precedence of a document if not all can be used; lower wins. First come documents in force, then the last good
+        versions of others. Then come those that take no more than before, those with the same target as before, and all others.
+        Older ones come first."""
         was, now = self._last_good(title), self.good.get(title)
         if was is None:
             return 4
@@ -346,7 +349,7 @@ class _Judging:
         return (2 if _takes_no_more(now.document, was.document) else 3) if now.document.target == was.document.target else 4
 
     def _last_good(self, title: str) -> Draft[NodeGroup] | None:
-        """What is in force of a group that is good by itself, and still taken by the policy."""
+        """The version in force of a group that is valid on its own and that the policy still takes."""
         earlier = self.earlier.get(title)
         if earlier is None or title in self.never_good or self.policy is None:
             return None
@@ -361,7 +364,7 @@ class _Judging:
         return earlier is None or title in held or earlier.text != self.known[title].text
 
     def _hold(self, title: str, problems: tuple[Problem, ...]) -> None:
-        """Of a group that is held already: its last good version counts no more where others are looked at."""
+        """Hold the group. If it is already held, its last good version no longer counts when others are judged."""
         if title in self.good:
             self._keep(title, problems, self.good.pop(title))
         else:
@@ -384,10 +387,10 @@ class _Judging:
             if kept is not None and _refusal(kept, document, self.own_namespace) is not None:
                 earlier = None
             if earlier is not None and title not in self.never_good:
-                held[title] = Held(reason=f"{first.message}; its last good version is kept", path=first.place.path)
+                held[title] = Held(reason=f"{first.message}; the last good version stays in force", path=first.place.path)
                 groups.append(earlier)
             elif draft is not None and names_target(draft):
-                held[title] = Held(reason=f"{first.message}; it never was good", path=first.place.path, never_good=True)
+                held[title] = Held(reason=f"{first.message}; it never was valid", path=first.place.path, never_good=True)
                 groups.append(self.known[title])
         return InForce(policy=policy, groups=tuple(sorted(groups, key=attrgetter("name"))), held=held)
 
@@ -396,7 +399,7 @@ class _Judging:
 
 
 def _takes_no_more(now: NodeGroup, was: NodeGroup) -> bool:
-    """Whether a group counts for no more, under whatever limit, than it did."""
+    """Whether a group counts for no more than before, under every limit."""
     low, before = now.size.min, was.size.min
     same = (now.labels, now.tier, now.template) == (was.labels, was.tier, was.template)
     return same and (low == before or (low is not None and before is not None and low < before))

@@ -1,8 +1,8 @@
-"""The status of our custom resources, written by server-side apply under our manager, and only when it has changed.
+"""The status of our custom resources, written by server-side apply with our manager, and only after a change.
 
-What we apply to `/status` is all that we own of the object: whoever applies metadata and spec owns those, and neither takes
-anything from the other. SOURCE: server-side apply and status subresources in the API documentation (a write to `/status`
-changes nothing else and no generation); metav1.Condition for the time of a condition, which moves only with its status.
+We own only what we apply to `/status`. The managers who apply metadata and spec own those, and neither side removes anything of
+the other. SOURCE: server-side apply and status subresources in the API documentation. A write to `/status` changes nothing else,
+and no generation. SOURCE: metav1.Condition for the time of a condition, which moves only with its status.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from reconciler.policy.documents import API_VERSION
 
 LONGEST_MESSAGE = 32768
 MOST_WRITES = 100
-"""Of one round: what is left over is still different in the next."""
+"""The most writes of one round. What is left over still differs in the next one."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +28,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to stand there. `told` counts when it is compared with what stands there; `beside` is written along and is no
-    reason to write, since it moves with every plan."""
+    """The desired status. `told` counts when it is compared with the current one. `beside` is written too, but it is not a reason
+    to write, since it changes with every plan."""
 
     observed_generation: int
     conditions: tuple[Condition, ...]
@@ -38,8 +38,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatusWriter:
-    """Writes best effort: a refusal is counted in `failures` and tried again in the next round. What a guard raises is the
-    caller's. Used by one thread at a time."""
+    """Writes best effort: a refusal is counted in `failures` and tried again in the next round. What a guard raises comes out.
+    Used by one thread at a time."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -48,7 +48,7 @@ class StatusWriter:
         self.last_failure = ""
 
     def round(self, wanted: Sequence[tuple[CustomObject, Status]], now: str) -> None:
-        """Bring these objects, as they were last seen, up to their status. `now` is an RFC 3339 instant."""
+        """Update the status of these objects, as they were last seen. `now` is an RFC 3339 instant."""
         left = MOST_WRITES
         for item, status in wanted:
             if left == 0:
@@ -61,9 +61,9 @@ class StatusWriter:
             self._written = {item.title: self._written[item.title] for item, _ in wanted if item.title in self._written}
 
     def _body(self, item: CustomObject, status: Status, now: str) -> dict[str, object] | None:
-        """The status to apply; None when it stands there."""
+        """The status to apply; None if it is already there."""
         seen, written = self._written.get(item.title, ("", None))
-        # Until the watch has shown our own write, it is newer than what was seen.
+        # Until the watch shows our own write, that write is newer than the seen object.
         there = written if seen == f"{item.uid} {item.resource_version}" else item.status
         before = there if isinstance(there, dict) else {}
         times = _times(before.get("conditions"))

@@ -1,1 +1,1 @@
-"""Who leads, what is remembered, who else is at work, what is announced."""
+"""The leader, its memory, other autoscalers, and announcements."""

@@ -1,7 +1,7 @@
-"""Events beside the objects that they are about, so that `kubectl describe` tells what we did and why.
+"""Events for the objects that they are about, so that `kubectl describe` shows what we did and why.
 
-What repeats is one Event whose series counts up. SOURCE of limits and fields: events.k8s.io/v1; of the six minutes between
-two writes of a series: client-go's recorder.
+Repeats are one Event whose series counts up. SOURCE of limits and fields: events.k8s.io/v1. The six minutes between two writes of
+a series are those of client-go's recorder.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class Severity(StrEnum):
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that an Event is about; no namespace when it is cluster-scoped."""
+    """The object that an Event is about; without namespace if it is cluster-scoped."""
 
     api_version: str
     kind: str
@@ -40,7 +40,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be told: `reason` is the stable code, `action` what was done or tried (a word each), `note` a sentence."""
+    """The content of an Event: `reason` is the stable code, `action` what was done or tried (one word), `note` a sentence."""
 
     subject: Subject
     reason: str
@@ -59,8 +59,8 @@ class _Series:
 
 
 class EventRecorder:
-    """Writes Events as they are told, best effort: a failure is counted in `failures` and never raised, and what a guard
-    raises is the caller's. `instance` names this process. Used by one thread."""
+    """Writes Events at once, best effort: a failure is counted in `failures` and never raised. What a guard raises comes out.
+    `instance` names this process. Used by one thread."""
 
     def __init__(self, api: Api, instance: str, now_seconds: Callable[[], float]) -> None:
         self._api = api
@@ -71,7 +71,7 @@ class EventRecorder:
         self.last_failure = ""
 
     def tell(self, happening: Happening) -> None:
-        """Write it, or count it where it was told within the last hour. A series is written with its second member, then
+        """Write the Event, or count it if it was reported within the last hour. A series is written with its second member, then
         at most every six minutes."""
         now = self._now_seconds()
         series = self._known.get(happening)
@@ -91,11 +91,11 @@ class EventRecorder:
             self.failures += 1
             self.last_failure = str(error)
             if isinstance(error, ApiError) and error.status == _NOT_FOUND:
-                # The server forgets Events after an hour; the next one begins anew.
+                # The server forgets Events after an hour; the next one starts a new series.
                 self._known.pop(happening, None)
 
     def flush(self) -> None:
-        """Write every count that was not written yet: before the process ends."""
+        """Write every count that was not written yet, before the process ends."""
         for happening, series in self._known.items():
             if series.count != series.written_count:
                 try:
@@ -151,7 +151,7 @@ def _reference(subject: Subject) -> dict[str, str]:
 
 
 def _cut(note: str) -> str:
-    """The API counts bytes."""
+    """Cut the note; the API counts bytes."""
     encoded = note.encode()
     if len(encoded) <= LONGEST_NOTE_BYTES:
         return note

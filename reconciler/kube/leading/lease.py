@@ -1,9 +1,9 @@
-"""The Lease by which one of several instances leads: only it writes.
+"""The Lease by which one of several instances leads: only the leader writes.
 
-SOURCE: the protocol is that of client-go's leader election (optimistic writes of a coordination.k8s.io Lease; a follower
-counts from when it saw the lease change, so that clocks are never compared). Our own: every age is counted on a clock that
-only goes forward and from before the renewing request was sent, each write asks `guard` when nothing is left but to send it,
-and every time of leading has a number (its term), so that what was decided in one is not done in another.
+SOURCE: the protocol is that of client-go's leader election: optimistic writes of a coordination.k8s.io Lease. A follower counts
+from the moment when it saw the lease change, so clocks are never compared. Three things are ours. Every age is counted on a
+monotonic clock, from before the renewing request was sent. Each write asks `guard` when it only has to be sent. Every period of
+leading has a number (its term), so that a decision from one term is not executed in another.
 """
 
 import threading
@@ -21,8 +21,8 @@ _FORBIDDEN, _NOT_FOUND, _CONFLICT = 403, 404, 409
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
-    """Others may take over `duration_seconds` after the last renewal; we stop writing `renew_deadline_seconds` after it;
-    renewals are `retry_seconds` apart, up to a fifth more by chance."""
+    """Others may take over `duration_seconds` after the last renewal. We stop writing `renew_deadline_seconds` after it. Renewals
+    are `retry_seconds` apart, plus up to a fifth at random."""
 
     duration_seconds: int = 15
     renew_deadline_seconds: float = 10
@@ -30,7 +30,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def call_timeout_seconds(self) -> float:
-        """No single call may take longer: one that hangs must leave time for another before the deadline."""
+        """The limit of a single call: a hanging call must leave time for another one before the deadline."""
         return self.renew_deadline_seconds / 2
 
     def __post_init__(self) -> None:
@@ -39,11 +39,11 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotLeaderError(Exception):
-    """A write was about to be sent by an instance that does not lead any more, or may not. Nothing was sent."""
+    """A write was about to be sent by an instance that no longer leads, or may not. Nothing was sent."""
 
 
 class _Claim(msgspec.Struct, frozen=True):
-    """A time of leading: its number, the transitions that the Lease counts for it, when its last renewal was sent."""
+    """A period of leading: its number, the Lease's transitions for it, and when its last renewal was sent."""
 
     term: int
     transitions: int
@@ -99,21 +99,21 @@ class LeaderLease:
         self.holder = ""
         self.message = ""
         self.refused = False
-        """The server's answer stays the same until somebody makes the namespace or gives the right."""
+        """The server's answer stays the same until somebody creates the namespace or grants the right."""
 
     def leads(self) -> bool:
-        """Whether a write that is sent now would be the leader's."""
+        """Whether a write that is sent now would come from the leader."""
         return self.term() > 0
 
     def term(self) -> int:
-        """The number of the time of leading that is now, from 1; 0 while we do not lead. It stays the same as long as every
-        renewal begins while we lead and finds what the one before left: another number says that others may have led."""
+        """The number of the current period of leading, from 1; 0 while we do not lead. It stays the same as long as each renewal
+        begins while we lead and finds the previous one unchanged. Another number means that others may have led."""
         claim = self._claim
         return claim.term if claim is not None and self._age_seconds(claim) <= self._timing.renew_deadline_seconds else 0
 
     @contextmanager
     def within(self, term: int) -> Iterator[None]:
-        """In here `guard` lets this thread write in that term only."""
+        """Inside, `guard` lets this thread write only in that term."""
         self._bound.term = term
         try:
             yield
@@ -122,26 +122,26 @@ class LeaderLease:
 
     @property
     def standing(self) -> tuple[str, str, int]:
-        """The holder that was seen last, when it renewed as it wrote it itself, and for how many seconds that holds."""
+        """The last seen holder, its own time of renewal, and how many seconds that holds."""
         return *self._seen, self._lasts
 
     def guard(self) -> None:
-        """Raises `NotLeaderError` unless we lead at this moment: for `Api.write`, right before sending."""
+        """Raises `NotLeaderError` unless we lead now: for `Api.write`, right before sending."""
         claim = self._claim
         if claim is None:
             raise NotLeaderError(f"{self.identity} does not lead; {self.holder or 'nobody'} does")
         age = self._age_seconds(claim)
         if age > self._timing.renew_deadline_seconds:
             raise NotLeaderError(
-                f"the lease was renewed {age:.1f} s ago, and {self._timing.renew_deadline_seconds} s are allowed: "
+                f"the lease was renewed {age:.1f} s ago; {self._timing.renew_deadline_seconds} s are allowed: "
                 "another instance may lead by now"
             )
         bound = getattr(self._bound, "term", None)
         if bound is not None and bound != claim.term:
-            raise NotLeaderError("this was decided before the lease was lost; it leads again, and decides anew")
+            raise NotLeaderError("this was decided before the lease was lost; the instance leads again, and decides again")
 
     def run(self) -> None:
-        """Claim and renew until the pace stops, then give the lease back."""
+        """Claim and renew until the pace stops, then release the lease."""
         while True:
             self.step()
             wait = self._timing.retry_seconds * (1 + 0.2 * self._pace.random())
@@ -150,14 +150,14 @@ class LeaderLease:
         self.release()
 
     def step(self) -> bool:
-        """One try to claim or renew; whether we lead after it. Never raises for what the server does."""
+        """One attempt to claim or renew; returns whether we lead after it. Never raises for the server's behaviour."""
         before = self._pace.monotonic()
         leading = self._claim if self.leads() else None
         try:
             claimed, renewal = self._claimed(leading)
         except Exception as error:
-            # What was renewed stays valid until its deadline: `leads` counts. Credentials may fail in ways of their own, and
-            # the thread that renews must outlive all of them.
+            # The renewed lease stays valid until its deadline: `leads` counts. Credentials may fail in other ways, and the thread
+            # that renews must survive all of them.
             known = isinstance(error, (ApiError, UnreachableError, msgspec.DecodeError))
             self.message = str(error) if known else f"{type(error).__name__}: {error}"
             self.refused = isinstance(error, ApiError) and error.status in (_FORBIDDEN, _NOT_FOUND)
@@ -169,7 +169,7 @@ class LeaderLease:
         return claimed
 
     def release(self) -> None:
-        """Let go at once, so that the next leader need not wait. Best effort: the lease runs out by itself."""
+        """Release at once, so that the next leader need not wait. Best effort: the lease expires by itself."""
         if self._claim is None:
             return
         self._claim = None
@@ -181,7 +181,7 @@ class LeaderLease:
             self.message = f"{type(error).__name__}: {error}"
 
     def _claimed(self, leading: _Claim | None) -> tuple[bool, bool]:
-        """Whether we lead, and whether that goes on from `leading` without anybody else in between."""
+        """Whether we lead, and whether that continues `leading` without anybody else in between."""
         found = self._read()
         if found is None:
             return self._write("POST", "", self.identity, self._timing.duration_seconds, None), False
@@ -192,7 +192,7 @@ class LeaderLease:
             self._seen, self._seen_at = seen, self._pace.monotonic()
         version = found.metadata.resource_version
         if self.holder == self.identity:
-            # Whoever else would have led would have counted one more.
+            # Another leader in between would have counted one transition more.
             renewal = leading is not None and leading.transitions == self.transitions
             return self._write("PUT", version, self.identity, self._timing.duration_seconds, spec.acquire_time), renewal
         self._lasts = lasts = spec.lease_duration_seconds or self._timing.duration_seconds
@@ -213,7 +213,7 @@ class LeaderLease:
             raise
 
     def _write(self, method: str, version: str, holder: str, duration: int, acquired: str | None) -> bool:
-        """Write under the version that was read; false when somebody was faster."""
+        """Write with the version that was read; false if somebody was faster."""
         now = micro_instant_text(self._wall_seconds())
         spec: dict[str, Any] = {
             "holderIdentity": holder,
@@ -230,7 +230,7 @@ class LeaderLease:
         try:
             self._api.write(method, path, body)
         except ApiError as error:
-            # Gone between read and write: somebody was faster. One that cannot be made lacks its namespace.
+            # Gone between read and write: somebody was faster. If it cannot be created, its namespace is missing.
             if error.status == _CONFLICT or (error.status == _NOT_FOUND and method == "PUT"):
                 return False
             raise

@@ -1,11 +1,11 @@
 """Another autoscaler at work: a Cluster Autoscaler that renews its Lease, writes its status, or has replicas to do so.
 
-A Deployment is one by what it runs (`cluster.workloads.autoscaler`), not by its name: a name would hold every group.
+A Deployment counts by what it runs (`cluster.workloads.autoscaler`), not by its name: a name alone would hold every group.
 
-SOURCE: the Cluster Autoscaler's defaults: Lease `cluster-autoscaler` and ConfigMap `cluster-autoscaler-status` in its own
-namespace (kube-system unless told otherwise), the status with annotation `cluster-autoscaler.kubernetes.io/last-updated`,
-rewritten in every loop of 10 s. Clocks of two machines are not compared finely: what changes while we look is alive, and what
-we see for the first time is judged by its own time with a minute's grace.
+SOURCE: the Cluster Autoscaler's defaults. It has the Lease `cluster-autoscaler` and the ConfigMap `cluster-autoscaler-status` in
+its own namespace (kube-system by default). The status has the annotation `cluster-autoscaler.kubernetes.io/last-updated`, and the
+autoscaler rewrites it in every iteration of 10 s. Clocks of two machines are not compared precisely. What changes while we watch
+is alive. At first sight, an object is judged by its own time, with a minute's grace.
 """
 
 import re
@@ -21,9 +21,9 @@ from reconciler.values.instant import InstantError, parse_instant
 STATUS = "cluster-autoscaler-status"
 LOOK_SECONDS = 10.0
 WRITE_SECONDS = 1.0
-"""A write that is about to go out asks again, unless somebody has asked within this second."""
+"""A write asks again before it goes out, unless somebody has asked within this second."""
 DEPLOYMENTS_SECONDS = 60
-"""Whole lists are asked for more seldom than one Lease: an autoscaler that begins to work is known by that first."""
+"""Whole lists are asked less often than one Lease: an autoscaler that starts is noticed by its Lease first."""
 LATELY_SECONDS = 60.0
 _UPDATED = "cluster-autoscaler.kubernetes.io/last-updated"
 _GO_TIME = re.compile(r"([0-9-]{10}) ([0-9:]{8})(?:\.[0-9]+)? ?(?:([+-][0-9]{2}):?([0-9]{2}))?(?: .*)?")
@@ -79,7 +79,7 @@ class _Deployments(msgspec.Struct):
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """An object when it last changed, until when that makes it alive, and what is said of it then."""
+    """An object when it last changed, until when that makes it alive, and the sentence about it."""
 
     version: str
     until: float
@@ -87,15 +87,15 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 class RivalWatch:
-    """Looks, at most every ten seconds and before writes, in some namespaces of one or two clusters. `monotonic` is the clock of
-    ages, `wall_seconds` the one that times on objects are compared with at first sight. Used by one thread."""
+    """Looks at some namespaces of one or two clusters, at most every ten seconds and before writes. `monotonic` is the clock of
+    ages. `wall_seconds` is compared with the times on objects at first sight. Used by one thread."""
 
     def __init__(
         self, apis: Iterable[Api], namespaces: Iterable[str], *, monotonic: Callable[[], float], wall_seconds: Callable[[], float]
     ) -> None:
         self._apis = tuple(apis)
         self._namespaces = tuple(dict.fromkeys((HOME, *namespaces)))
-        # A platform brings its own autoscaler in a namespace of its own.
+        # A platform runs its own autoscaler in its own namespace.
         of_platforms = (name for reading in readings() for name in reading.autoscaler_namespaces)
         self._homes = tuple(dict.fromkeys((*self._namespaces, *of_platforms)))
         self._monotonic = monotonic
@@ -107,13 +107,13 @@ class RivalWatch:
         self._listed: dict[tuple[int, str], float] = {}
 
     def evidence(self) -> tuple[str, ...]:
-        """Sentences, without times in them, that another autoscaler is at work; empty when none is known of. What cannot be
-        asked at present is as it was."""
+        """Sentences, without times in them, that another autoscaler is at work; empty if none is known. If the server cannot be
+        asked now, the last answer stays."""
         return self._evidence(LOOK_SECONDS)
 
     def before_write(self) -> tuple[str, ...]:
-        """The same, for a write that is about to go out: an autoscaler that came back meanwhile is met. Lists of Deployments stay
-        as seldom as they are, since one that begins to work takes its Lease first."""
+        """The same, right before a write, to find an autoscaler that came back meanwhile. Lists of Deployments are not asked more
+        often: an autoscaler that starts takes its Lease first."""
         return self._evidence(WRITE_SECONDS)
 
     def _evidence(self, oldest_seconds: float) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ class RivalWatch:
         return tuple(sentence for sentence in found if sentence)
 
     def _look(self, number: int, api: Api, path: str, words: Callable[[_Object], str], now: float) -> str:
-        """The sentence about one object, empty when it is not there or not alive."""
+        """The sentence about one object; empty if it does not exist or is not alive."""
         key = (number, path)
         known = self._seen.get(key)
         try:
@@ -183,7 +183,7 @@ class RivalWatch:
 
 
 def _lease_words(item: _Object, namespace: str) -> str:
-    """Nothing for a Lease that its holder has given back."""
+    """Empty for a Lease that its holder has released."""
     return f"Lease {namespace}/{NAME} is renewed by {item.spec.holder_identity}" if item.spec.holder_identity else ""
 
 
@@ -192,7 +192,7 @@ def _written_seconds(item: _Object) -> float:
 
 
 def _seconds(text: str) -> float:
-    """Unix time of `2026-11-21T12:00:00.5Z` or of `2026-11-21 12:00:00.5 +0000 UTC`; 0 when it is neither."""
+    """Unix time of `2026-11-21T12:00:00.5Z` or of `2026-11-21 12:00:00.5 +0000 UTC`; 0 for other texts."""
     match = _GO_TIME.fullmatch(text)
     if match is not None:
         day, clock, hours, minutes = match.groups()

@@ -1,9 +1,9 @@
-"""What the loop must remember, on the API server: one ConfigMap `reconciler-state-<policy>`, with more where it grows large.
+"""The loop's memory on the API server: one ConfigMap `reconciler-state-<policy>`, and more if it grows large.
 
-A part (the memory, the last good policy) is bytes under a name. It lies in the ConfigMap itself or, above 700 KiB, in chunks
-that are named by their content: they are written before the ConfigMap that names them, so that whoever reads finds the old
-whole or the new whole, wherever a writer died. Every write carries the resourceVersion that was read: of two instances
-that both believe to lead, the second to write learns it before it acts.
+A part (the memory, the last good policy) is bytes with a name. It is in the ConfigMap itself or, above 700 KiB, in chunks that
+are named by their content. Chunks are written before the ConfigMap that names them. So a reader always finds the complete old or
+the complete new state, wherever a writer stopped. Every write has the resourceVersion that was read. If two instances both
+believe that they lead, the second one to write learns it before it acts.
 """
 
 import base64
@@ -18,7 +18,7 @@ from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.drain import checked_owner
 
 FORMAT = 1
-# A ConfigMap holds 1 MiB with all its parts; the last good policy and the memory share one.
+# A ConfigMap has at most 1 MiB for all its parts; the last good policy and the memory share one.
 INLINE_BYTES = 700 * 1024
 CHUNK_BYTES = 900 * 1024
 LARGEST_BYTES = 32 * 1024 * 1024
@@ -27,7 +27,7 @@ _NOT_FOUND, _CONFLICT = 404, 409
 
 
 class StateUnavailableError(Exception):
-    """The state cannot be read or written now. `damaged`: it was read and is of no use, so that waiting mends nothing."""
+    """The state cannot be read or written now. `damaged`: it was read but is unusable, so waiting does not help."""
 
     def __init__(self, message: str, *, damaged: bool = False) -> None:
         super().__init__(message)
@@ -56,8 +56,8 @@ class _ConfigMaps(msgspec.Struct):
 
 
 class StateObject:
-    """The parts of one policy's state; several threads may keep a part each. Nothing is kept between calls but what was
-    read or written last."""
+    """The parts of one policy's state; several threads may keep one part each. Between calls it keeps only what was last read or
+    written."""
 
     def __init__(self, api: Api, namespace: str, policy: str) -> None:
         self._api = api
@@ -69,10 +69,10 @@ class StateObject:
         self._read: _ConfigMap | None = None
         self._bytes: dict[str, tuple[str, bytes]] = {}
         self._seen: dict[str, str] = {}
-        """What each part was when its keeper last saw it: another part's reading must not hide that it has changed since."""
+        """The last seen version of each part: reading another part must not hide that it has changed since."""
 
     def load(self, part: str) -> bytes | None:
-        """The part as it was last saved, None when it never was. Raises `StateUnavailableError`."""
+        """The part as it was last saved, None if it never was. Raises `StateUnavailableError`."""
         with self._lock:
             return self._load(part)
 
@@ -86,8 +86,8 @@ class StateObject:
             raise StateUnavailableError(f"ConfigMap {self._namespace}/{self.name}: {error}") from error
 
     def save(self, part: str, content: bytes) -> bool:
-        """Replace the part; false when it holds that already and nothing was written. Raises `StateUnavailableError`,
-        also when somebody else has written since `load`: load again then."""
+        """Replace the part; false if it is the same already and nothing was written. Raises `StateUnavailableError`, also if
+        somebody else has written since `load`: then load again."""
         with self._lock:
             return self._save(part, content)
 
@@ -101,7 +101,7 @@ class StateObject:
             return False
         packed = zlib.compress(content, 6)
         if len(packed) > LARGEST_BYTES:
-            raise StateUnavailableError(f"{part} is {len(packed)} bytes, and {LARGEST_BYTES} may be kept")
+            raise StateUnavailableError(f"{part} has {len(packed)} bytes; the limit is {LARGEST_BYTES}")
         try:
             chunks = [] if len(packed) <= INLINE_BYTES else self._write_chunks(packed)
             self._write_index(part, packed, _Part(digest=digest, size_bytes=len(content), chunks=chunks))
@@ -116,7 +116,7 @@ class StateObject:
         return True
 
     def _overtaken(self) -> StateUnavailableError:
-        message = "somebody else has written it since it was read; it is read again before anything is done"
+        message = "somebody else has written it since it was read; the loop reads it again before it does anything"
         return StateUnavailableError(f"ConfigMap {self._namespace}/{self.name}: {message}")
 
     def _entry(self, part: str) -> _Part | None:
@@ -131,13 +131,13 @@ class StateObject:
         if data.get("format", str(FORMAT)) != str(FORMAT):
             raise StateUnavailableError(
                 f"ConfigMap {self._namespace}/{self.name} has format {data['format']}, which another version wrote; "
-                f"this one reads {FORMAT}"
+                f"this version reads {FORMAT}"
             )
         if part not in data:
             return None
         entry = self._entry(part)
         if entry is None:
-            raise self._damaged(part, "its entry cannot be read")
+            raise self._damaged(part, "cannot read its entry")
         cached = self._bytes.get(part)
         if cached is not None and cached[0] == entry.digest:
             return cached[1]
@@ -148,7 +148,7 @@ class StateObject:
         except (ValueError, zlib.error) as error:
             raise self._damaged(part, str(error)) from None
         if _digest(content) != entry.digest:
-            raise self._damaged(part, "its content is not what was written")
+            raise self._damaged(part, "its content differs from what was written")
         self._bytes[part] = (entry.digest, content)
         return content
 
@@ -198,14 +198,14 @@ class StateObject:
             try:
                 self._api.write("POST", self._collection, body)
             except ApiError as error:
-                # Named by its content: what is there already is the same.
+                # Named by its content: an existing one has the same content.
                 if error.reason != "AlreadyExists":
                     raise
             names.append(name)
         return names
 
     def _remove_unnamed(self) -> None:
-        """Chunks that nothing names any more: of the state before, or of a writer that died half way."""
+        """Delete chunks that nothing names any more: of the previous state, or of a writer that stopped half way."""
         data = (self._read.data or {}) if self._read else {}
         named = {name for part in data if part != "format" for name in (self._entry(part) or _Part("", 0)).chunks}
         listed = self._api.get(self._collection, {"labelSelector": f"{STATE_LABEL}={self._policy}"})
@@ -229,10 +229,10 @@ def _digest(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-# Policies that were run from our namespace once and that nobody runs any more, such as one that has been renamed.
+# Policies that once ran from our namespace and that nobody runs any more, such as a renamed one.
 
 SILENCE_SECONDS = 600.0
-"""Longer than a container that fails waits between two starts (five minutes at most), and than any lease lasts."""
+"""Longer than a failing container waits between two starts (five minutes at most), and longer than any lease lasts."""
 _LOOK_SECONDS = 10.0
 
 
@@ -245,7 +245,7 @@ class _Lease(msgspec.Struct):
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """A Lease as it was when it last changed, and when that and the last look were."""
+    """A Lease at its last change, and the times of that change and of the last look."""
 
     version: str
     since: float
@@ -253,10 +253,10 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 class EndedPolicies:
-    """Judged by the Lease `reconciler-<policy>` in `namespace`: it proves that this installation ran the policy, and one that
-    nobody writes for `silence_seconds` while we look that nobody runs it. Clocks of two machines are not compared.
+    """Judged by the Lease `reconciler-<policy>` in `namespace`. It proves that this installation ran the policy. If nobody writes
+    the Lease for `silence_seconds` while we look, nobody runs the policy. Clocks of two machines are not compared.
 
-    A policy without such a Lease is another installation's, whose marks are not ours to touch. Used by one thread.
+    A policy without such a Lease is another installation's: its marks are not ours to touch. Used by one thread.
     """
 
     def __init__(
@@ -269,7 +269,7 @@ class EndedPolicies:
         self._seen: dict[str, _Seen] = {}
 
     def ended(self, policy: str) -> bool:
-        """Whether it was run from here and has ended; False for what cannot be told."""
+        """Whether it ran from here and has ended; False if that is unknown."""
         now = self._monotonic()
         seen = self._seen.get(policy)
         if seen is None or now - seen.looked >= min(_LOOK_SECONDS, self._silence_seconds):

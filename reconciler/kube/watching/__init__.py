@@ -1,1 +1,1 @@
-"""Collections followed as they change, and the World that they make."""
+"""Collections that are followed as they change, and the World that they make."""

@@ -1,4 +1,4 @@
-"""What is watched: the collections that a World is made of, and where a server keeps each."""
+"""What is watched: the collections that make a World, and their paths on a server."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from reconciler.kube.connection.api import Api, ApiError
 
 
 class Collection(msgspec.Struct, frozen=True, kw_only=True):
-    """All objects of one kind, in one namespace or in all. `version` and `plural` are empty until a server was asked."""
+    """All objects of one kind, in one namespace or in all. `version` and `plural` are empty until the server was asked."""
 
     group: str
     kind: str
@@ -25,7 +25,7 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        """Where the collection is, once version and plural are known."""
+        """The path of the collection, once version and plural are known."""
         top = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         return f"{top}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{top}/{self.plural}"
 
@@ -59,12 +59,12 @@ WORKLOAD = tuple(
         ("resource.k8s.io", "DeviceClass", "deviceclasses"),
     )
 )
-"""What is read of the cluster whose pods are to be placed."""
+"""What is read of the cluster whose pods need nodes."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """An API group of a platform as a server speaks it. `platform` is the provider's name in policies; an empty `version` is
-    asked of the server."""
+    """An API group of a platform, as a server has it. `platform` is the provider's name in policies. If `version` is empty, the
+    server is asked for it."""
 
     platform: str
     group: str
@@ -77,7 +77,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def platform_collections(served: Iterable[Served], namespaces: Iterable[str] = ()) -> tuple[Collection, ...]:
-    """What is read of the cluster that holds the targets: in some namespaces, or in all when none is named."""
+    """What is read of the cluster with the targets: in some namespaces, or in all if none is named."""
     known = tuple(served)
     return tuple(
         Collection(group=found.group, kind=kind.kind, version=found.version, plural=kind.plural, namespace=namespace)
@@ -88,7 +88,7 @@ def platform_collections(served: Iterable[Served], namespaces: Iterable[str] = (
 
 
 def nowhere(served: Iterable[Served]) -> frozenset[str]:
-    """Kinds of a platform that a server has, in API groups that it does not: there is none, which is known without a list."""
+    """Kinds in API groups that the server does not have: there are none of them, which is known without a list."""
     known = tuple(served)
     platforms = {item.platform for item in known}
     return frozenset(
@@ -99,26 +99,26 @@ def nowhere(served: Iterable[Served]) -> frozenset[str]:
 
 
 def followed_kinds() -> tuple[tuple[PlatformReading, WireKind], ...]:
-    """The kinds of all platforms that a server keeps."""
+    """The kinds of all platforms that are on API servers."""
     return tuple((reading, kind) for reading in readings() for kind in reading.kinds if kind.plural)
 
 
 def spoken(served: Iterable[Served], reading: PlatformReading, kind: WireKind) -> Served | None:
-    """In which group and version a kind of a platform is spoken; None: it is not."""
-    # An operator may have given the platform's own group another name; those that a kind names are as they are.
+    """The group and version of a platform's kind on the server; None if it is not there."""
+    # An operator may have renamed the platform's own group. Groups that a kind names stay as they are.
     named = {item.group for item in reading.kinds if item.group}
     own = [item for item in served if item.platform == reading.name]
     return next((item for item in own if (item.group == kind.group if kind.group else item.group not in named)), None)
 
 
 def cluster_api(group: str = "", version: str = "") -> Served:
-    """The platform that is there when nobody says which: the first registered, in a group and version of its own or another."""
+    """The default platform: the first registered, in its own group and version or in others."""
     first = readings()[0]
     return Served(platform=first.name, group=first.group_here(group), version=version)
 
 
 def renamed_group(served: Iterable[Served]) -> str:
-    """The API group of the platform whose group an operator may choose; empty where it is not served."""
+    """The API group of the platform whose group an operator may choose; empty if it is not served."""
     renamed = {reading.name for reading in readings() if reading.renamed}
     return next((item.group for item in served if item.platform in renamed), "")
 
@@ -142,9 +142,9 @@ class _Resources(msgspec.Struct):
 
 
 def located(collection: Collection, api: Api) -> Collection:
-    """The collection with version and plural, asked of the server where they are not known.
+    """The collection with version and plural, asked of the server if they are unknown.
 
-    Raises `ApiError` 404 when the server has no such group or kind, and `UnreachableError`.
+    Raises `ApiError` 404 if the server has no such group or kind, and `UnreachableError`.
     """
     found = collection
     if not found.version:
@@ -159,11 +159,11 @@ def located(collection: Collection, api: Api) -> Collection:
     return found
 
 
-# Where a server keeps the object of a target, whichever platform it is of.
+# The path of a target's object on the server, for every platform.
 
 
 class TargetObject(msgspec.Struct, frozen=True, kw_only=True):
-    """An object by `apiVersion` and kind as it is written in manifests, and its path."""
+    """An object by `apiVersion` and kind as in manifests, and its path."""
 
     api_version: str
     kind: str
@@ -171,7 +171,7 @@ class TargetObject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def object_of(target: TargetRef, served: Iterable[Served]) -> TargetObject | None:
-    """The object of a target; None for one that no server keeps, or not one of these."""
+    """The object of a target; None for a target that is on no server, or on none of these."""
     known = tuple(served)
     for reading, kind in followed_kinds():
         if kind.target and kind.known_as == target.kind:

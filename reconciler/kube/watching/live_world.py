@@ -1,4 +1,4 @@
-"""A World that follows its clusters: the same that a snapshot of them would give, without reading them again."""
+"""A World that follows its clusters: equal to a snapshot of them, without reading them again."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -25,18 +25,17 @@ _VERSION_SECONDS = 600.0
 
 
 class IncompleteViewError(Exception):
-    """There is no view that may be trusted; the message names the streams and why."""
+    """No view may be trusted; the message names the streams and why."""
 
 
 class LiveWorld:
     """Follows everything that a decision reads.
 
-    `workload` is the cluster whose pods are to be placed, `management` the one that holds the targets (the same when None).
-    `served` are the platforms whose objects it keeps (none: Cluster API, of `capi_group` and `capi_version`), `polled` those that
-    are asked elsewhere. `namespaces` limits the objects of platforms that are read; infrastructure templates are followed as
-    soon as a target refers to one of their kind. A watch that brings nothing for `silence_seconds` is made anew. `on_change`
-    is called, in some thread, after every change that a decision might care about. `now_seconds` is the clock that
-    `captured_seconds` is read from.
+    `workload` is the cluster whose pods need nodes. `management` is the one with the targets (the same if None). `served` are the
+    platforms on it (none: Cluster API, of `capi_group` and `capi_version`). `polled` are the platforms that are asked elsewhere.
+    `namespaces` limits the objects of platforms that are read. Infrastructure templates are followed as soon as a target refers
+    to one of their kind. A watch that brings nothing for `silence_seconds` is renewed. `on_change` is called, in some thread,
+    after every change that may matter to a decision. `now_seconds` is the clock for `captured_seconds`.
     """
 
     def __init__(
@@ -87,14 +86,14 @@ class LiveWorld:
     def start(self) -> None:
         """Begin to follow; returns at once."""
         self._started = True
-        # A page that looks at the view meanwhile may find templates to follow, whose reflectors it starts itself.
+        # A page that reads the view meanwhile may find templates to follow. It starts their reflectors itself.
         for reflector in tuple(self._reflectors):
             reflector.start()
         for source in self._polled:
             source.start(self._changed)
 
     def stop(self, timeout_seconds: float = 10.0) -> bool:
-        """End every stream and wait for its thread; whether all have ended."""
+        """End every stream and wait for its thread; returns whether all have ended."""
         with self._observing:
             self._stopping = True
             reflectors = list(self._reflectors)
@@ -108,7 +107,7 @@ class LiveWorld:
         return all(ended)
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Wait until there is a view to trust; false when the time ran out first."""
+        """Wait until the view can be trusted; false if the time ran out first."""
         deadline = self._own_pace.monotonic() + timeout_seconds
         while self.doubts():
             left = deadline - self._own_pace.monotonic()
@@ -120,7 +119,7 @@ class LiveWorld:
         return True
 
     def doubts(self) -> tuple[str, ...]:
-        """Why `observe` would refuse, one sentence a stream; empty when it would not."""
+        """Why `observe` would refuse, one sentence per stream; empty if it would not."""
         if not self._started or self._stopping:
             return ("nothing is followed",)
         with self._observing:
@@ -128,23 +127,23 @@ class LiveWorld:
         return tuple(doubt for state in self.freshness() if (doubt := state.doubt(self._longest_silence_seconds)))
 
     def freshness(self) -> tuple[StreamState, ...]:
-        """Every stream and how far it can be trusted, in the order of their names."""
+        """Every stream and how far it can be trusted, by name."""
         states = [reflector.state() for reflector in list(self._reflectors)]
         states += [state for source in self._polled for state in source.states()]
         return tuple(sorted(states, key=lambda state: state.collection))
 
     def age_seconds(self) -> float:
-        """How long ago the most silent stream was heard; infinite while one that the server has was never heard."""
+        """How long ago the most silent stream was heard; infinite if one that the server has was never heard."""
         states = [state for state in self.freshness() if state.phase is not Phase.ABSENT]
         if not states or any(state.heard_seconds < 0 for state in states):
             return float("inf")
         return max(state.heard_seconds for state in states)
 
     def observe(self) -> World:
-        """A complete view of this instant. The same World object, but for its instant, while nothing changed.
+        """A complete view of this instant. While nothing changes, the same World object except for its instant.
 
-        Raises `IncompleteViewError` when any stream has not been read whole, is broken, silent for too long, or brought
-        an object that cannot be read.
+        Raises `IncompleteViewError` if any stream has not been read completely, is broken, is silent for too long, or brought an
+        object that cannot be read.
         """
         doubts = self.doubts()
         if doubts:
@@ -203,7 +202,7 @@ class LiveWorld:
         self._on_change()
 
     def _follow_templates(self) -> None:
-        """Begin to follow the kinds of infrastructure templates that targets refer to and that nobody follows yet."""
+        """Begin to follow the kinds of infrastructure templates that targets refer to and that are not followed yet."""
         if self._stopping:
             return
         for group, kind in sorted(self._template_kinds() - self._templates.keys()):

@@ -1,4 +1,4 @@
-"""The objects of one collection as a live view keeps them: read like those of a snapshot, one by one, as they change."""
+"""The objects of one collection in a live view: read like those of a snapshot, one by one, as they change."""
 
 from array import array
 from collections.abc import Iterable, Iterator
@@ -17,21 +17,21 @@ from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import pod as wire
 from reconciler.kube.watching.collection import Collection
 
-# The pods of a live view: rows as a snapshot reads them, that come, change and go.
+# The pods of a live view: rows as a snapshot reads them, which are added, changed and removed.
 
-# Forms that no pod has any more are dropped once they are this many more than those in use.
+# Unused forms are dropped once there are this many more than used ones.
 _UNUSED_FORMS = 2000
 
 
 class LivePods(PodRows):
-    """Rows of which each name has one. `add` replaces the row of a pod that is known."""
+    """Rows with unique names. `add` replaces the row of a known pod."""
 
     def __init__(self) -> None:
         super().__init__()
         self._row_of: dict[Key, int] = {}
 
     def add(self, pod: wire.Pod, source: int) -> None:
-        """Take in a pod as it is now. Raises `UnreadableError`, and keeps the old row then."""
+        """Add or update a pod. Raises `UnreadableError`, and keeps the old row then."""
         super().add(pod, source)
         key = (pod.metadata.namespace, pod.metadata.name)
         last = len(self._name) - 1
@@ -42,7 +42,7 @@ class LivePods(PodRows):
             self._forget_unused()
 
     def discard(self, key: Key) -> None:
-        """Forget a pod; one that is not known changes nothing."""
+        """Forget a pod; an unknown one changes nothing."""
         row = self._row_of.pop(key, None)
         if row is None:
             return
@@ -52,7 +52,7 @@ class LivePods(PodRows):
         self._move_last(row)
 
     def row(self, key: Key) -> tuple[object, ...] | None:
-        """Everything that is known of one pod, to be compared with what is known of it later."""
+        """Everything that is known of one pod, for a later comparison."""
         row = self._row_of.get(key)
         if row is None:
             return None
@@ -64,7 +64,7 @@ class LivePods(PodRows):
 
     @contextmanager
     def with_templates(self, drafts: Iterable[ShapeDraft]) -> Iterator[list[int]]:
-        """Numbers of drafts that belong to no pod; they hold inside the `with`, during which no pod may come."""
+        """Numbers of drafts that belong to no pod. They hold inside the `with`, during which no pod may be added."""
         count = len(self._drafts)
         try:
             yield [self.add_template(draft) for draft in drafts]
@@ -86,7 +86,7 @@ class LivePods(PodRows):
                 numbers[row] = number
 
     def _forget_unused(self) -> None:
-        """A Job's pods have labels of their own: without this a long-lived loop would keep the form of every pod ever seen."""
+        """A Job's pods have labels of their own. Without this, a long-running loop would keep the form of every pod ever seen."""
         used = {number: index for index, number in enumerate(dict.fromkeys(self._draft))}
         self._drafts = [self._drafts[number] for number in used]
         self._draft_numbers = {key: used[number] for key, number in self._draft_numbers.items() if number in used}
@@ -96,7 +96,7 @@ class LivePods(PodRows):
         self._trait_numbers = {key: used[number] for key, number in self._trait_numbers.items() if number in used}
         self._trait = array("i", [used[number] for number in self._trait])
         used = {number: index for index, number in enumerate(dict.fromkeys([*self._node, *self._nominated])) if number >= 0}
-        # Numbers of names count on from 0, whatever place -1 had among them.
+        # Numbers of names continue from 0, wherever -1 was among them.
         used = {number: index for index, number in enumerate(used)}
         self._node_names = [self._node_names[number] for number in used]
         self._node_numbers = {name: index for index, name in enumerate(self._node_names)}
@@ -139,9 +139,9 @@ _named = msgspec.json.Decoder(_Named)
 
 
 class ObjectStore(Intake):
-    """The objects of one collection. Not thread-safe: whoever writes while another reads holds a lock.
+    """The objects of one collection. Not thread-safe: take a lock to write while another thread reads.
 
-    `unreadable` keeps what cannot be understood, by name: with any in it the view is not to be trusted.
+    `unreadable` has the objects that cannot be read, by name. While it has any, the view must not be trusted.
     """
 
     def __init__(self, collection: Collection, capi_group: str = "") -> None:
@@ -154,7 +154,7 @@ class ObjectStore(Intake):
         )
         reader = self._reader(self._head)
         if reader is None:
-            raise ValueError(f"a World is not made of {collection.kind}")
+            raise ValueError(f"a World has no collection of kind {collection.kind}")
         self._decoder, self._keep = reader
         self.is_target = is_target(collection.group, collection.kind, capi_group)
         self._is_pods = collection.kind == "Pod"
@@ -165,7 +165,7 @@ class ObjectStore(Intake):
         return max((len(kept) for kept in self._kept()), default=0)
 
     def put(self, item: Raw) -> bool:
-        """Take in an object as it is now; whether it says anything new that a decision would look at."""
+        """Add or update an object; returns whether it has news that a decision would use."""
         try:
             key = self._key(item)
             decoded = self._decoder.decode(item)
@@ -193,8 +193,8 @@ class ObjectStore(Intake):
         return known
 
     def add_to(self, whole: Intake) -> None:
-        """Lend everything to `whole`, which must not outlive the lock: objects are not copied where they come from one
-        collection. DaemonSet pods are left to the caller, since their shapes are numbered with those of pods."""
+        """Lend everything to `whole`, which must not outlive the lock. Objects from one collection are not copied. DaemonSet pods
+        are left to the caller, since their shapes are numbered with those of pods."""
         for name in _PLAIN:
             _lend(getattr(self, name), whole, name)
         for name in _KEYED:
@@ -207,7 +207,7 @@ class ObjectStore(Intake):
             whole.pods = self.pods
 
     def referred(self) -> set[tuple[str, str]]:
-        """Group and kind of what its objects, being targets, refer to and what is to be read as well."""
+        """Group and kind of the objects that its targets refer to and that must be read as well."""
         by_name = {reading.name: reading for reading in readings()}
         return {
             found
@@ -231,7 +231,7 @@ class ObjectStore(Intake):
         return found
 
     def _known(self, key: Key) -> tuple[object, ...] | None:
-        """What is kept of an object, None when nothing is."""
+        """What is stored of an object, None if nothing is."""
         if self._is_pods:
             return self.pods.row(key)
         values = tuple(kept.get(key) for kept in self._kept())

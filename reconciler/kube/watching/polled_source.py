@@ -1,4 +1,4 @@
-"""Targets that no API server keeps: asked of a cloud again and again, and part of the same view."""
+"""Targets that are not on an API server: polled from a cloud, and part of the same view."""
 
 import threading
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import Protocol
 from reconciler.cluster.snapshots.document import Document
 from reconciler.kube.watching.reflector import StreamState
 
-# The thread of a polled source: a round, a pause, and another round at once when something has been written.
+# The thread of a polled source: a round, a pause, and another round at once after a write.
 
 
 class AskingThread:
-    """`ask` makes one round and says whether it brought news; `pause_seconds` says after it how long nothing new is expected."""
+    """`ask` makes one round and returns whether it brought news. `pause_seconds` then returns how long no news is expected."""
 
     def __init__(self, name: str, ask: Callable[[], bool], pause_seconds: Callable[[], float]) -> None:
         self._ask = ask
@@ -22,19 +22,19 @@ class AskingThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self, changed: Callable[[], None]) -> None:
-        """Ask from now on; `changed` is called after every round that brought news."""
+        """Start to ask; `changed` is called after every round with news."""
         self._changed = changed
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask no more; the round under way ends first."""
+        """Stop asking; the current round ends first."""
         self._stopping = True
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def wake(self) -> None:
-        """The next round begins at once, or right after the one under way."""
+        """Begin the next round at once, or right after the current one."""
         self._wake.set()
 
     @property
@@ -51,16 +51,16 @@ class AskingThread:
 
 
 class PolledSource(Protocol):
-    """Answers of a cloud, kept in the form in which a snapshot holds them, so that both are read by the same code."""
+    """Answers of a cloud, in the form of a snapshot, so that the same code reads both."""
 
     def start(self, changed: Callable[[], None]) -> None:
-        """Begin to ask, in a thread of its own; `changed` is to be called after every answer that says something new."""
+        """Start to ask, in a thread of its own; `changed` is called after every answer with news."""
 
     def stop(self) -> None:
-        """Ask no more, and end the thread."""
+        """Stop asking, and end the thread."""
 
     def states(self) -> tuple[StreamState, ...]:
-        """How far each kind of answer can be trusted now: Waiting before the first whole one, Broken while none comes."""
+        """How far each kind of answer can be trusted now: Waiting before the first complete one, Broken while none comes."""
 
     def documents(self) -> tuple[Document, ...]:
-        """The last whole answers. Never half of one; not to be changed afterwards."""
+        """The last complete answers. Never half of one. Do not change them."""

@@ -1,11 +1,13 @@
 """One collection of an API server, followed as it changes: first all of it, then event by event.
 
-SOURCE of the protocol: Kubernetes API concepts (watch, bookmarks, streaming lists, 410 Gone); of the numbers: client-go's
-reflector. What is our own: a store that is being filled is never seen; a watch on which nothing comes is renewed from where
-it stands, since a connection whose other end is gone looks like a quiet one, and is trusted meanwhile, since quiet is what a
-collection is that nobody changes (with etcd's defaults bookmarks may be ten minutes apart); and after a break a watch that
-stands again is trusted only when it has brought everything up to a version that was read meanwhile, since what was missed
-arrives later than the answer's head.
+SOURCE of the protocol: Kubernetes API concepts (watch, bookmarks, streaming lists, 410 Gone). SOURCE of the numbers: client-go's
+reflector. Three rules are ours:
+
+- A store that is being filled is never visible.
+- A silent watch is renewed from its current version, since a connection whose other end is gone looks like a quiet one. Meanwhile
+  it is trusted, since a collection without changes is quiet. With etcd's defaults, bookmarks may be ten minutes apart.
+- After a break, a new watch is trusted only once it has brought everything up to a version that was read meanwhile. Missed events
+  arrive later than the answer's headers.
 """
 
 import random
@@ -23,7 +25,7 @@ from reconciler.kube.connection.outages import Backoff
 from reconciler.kube.watching.collection import Collection, located
 from reconciler.values.whole_number import whole_number
 
-# What a list and a watch wrap around objects.
+# The wrappers of a list and a watch around objects.
 
 
 class Event(msgspec.Struct, gc=False):
@@ -48,14 +50,14 @@ class ListPage(msgspec.Struct, gc=False):
 
 
 class ObjectVersion(msgspec.Struct, rename="camel", gc=False):
-    """The part of an object's `metadata` by which a watch is continued."""
+    """The part of an object's `metadata` from which a watch continues."""
 
     resource_version: str = ""
     annotations: dict[str, str] | None = None
 
 
 class VersionedObject(msgspec.Struct, gc=False):
-    """An object as far as a watch looks at it."""
+    """The parts of an object that a watch reads."""
 
     metadata: ObjectVersion
 
@@ -64,8 +66,8 @@ class VersionedObject(msgspec.Struct, gc=False):
 
 
 class Phase(StrEnum):
-    """Waiting: the first list is not complete. Synced: it is, and changes arrive. Broken: changes do not arrive at present.
-    Absent: the server has no such collection. Stopped: nobody watches."""
+    """Waiting: the first list is not complete. Synced: it is, and changes arrive. Broken: changes do not arrive now. Absent: the
+    server has no such collection. Stopped: nobody watches."""
 
     WAITING = "Waiting"
     SYNCED = "Synced"
@@ -75,9 +77,9 @@ class Phase(StrEnum):
 
 
 class StreamState(msgspec.Struct, frozen=True, kw_only=True):
-    """One watched collection. `heard_seconds` is how long ago the server last said anything on it, bookmarks included
-    (negative: never), `event_seconds` the same for a change. `lists` counts lists and initial states that were read, `renewals`
-    watches that were continued by another because they were quiet or had run out. `message` is the last failure while Waiting,
+    """One watched collection. `heard_seconds` is how long ago the server last sent anything on it, including bookmarks (negative:
+    never), and `event_seconds` the same for a change. `lists` counts the lists and initial states that were read. `renewals`
+    counts the watches that were renewed because they were quiet or had expired. `message` is the last failure while Waiting,
     Broken or Absent, or the object that cannot be read."""
 
     collection: str
@@ -91,7 +93,7 @@ class StreamState(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
     def doubt(self, longest_silence_seconds: float) -> str:
-        """Why nothing may be decided on this; empty when it may."""
+        """Why nothing may be decided on this; empty if it may."""
         if self.phase is Phase.ABSENT:
             return ""
         if self.phase is not Phase.SYNCED:
@@ -104,7 +106,7 @@ class StreamState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def polled_state(collection: str, heard_seconds: float | None, *, objects: int, asks: int, failure: str) -> StreamState:
-    """That of a source which is asked again and again: synced once a whole answer has come (`heard_seconds` ago; None: never)."""
+    """The state of a polled source: synced once a complete answer has come (`heard_seconds` ago; None: never)."""
     heard = heard_seconds is not None
     return StreamState(
         collection=collection,
@@ -118,14 +120,14 @@ def polled_state(collection: str, heard_seconds: float | None, *, objects: int, 
     )
 
 
-# Real time and chance for what follows a cluster; tests hand in their own.
+# Real time and randomness for what follows a cluster; tests pass in their own.
 
 # Linux stops its monotonic clock in a suspend; others have no such clock.
 _CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Pace(Protocol):
-    """Time and chance, handed in. `pause` waits, and returns true when it was woken because all is to end."""
+    """Time and randomness, passed in. `pause` waits, and returns true if it was woken because everything is to end."""
 
     def monotonic(self) -> float:
         """Seconds on a clock that only goes forward."""
@@ -145,7 +147,7 @@ class RealPace:
         self._random = random.Random()  # noqa: S311 - spreads retries, keeps no secret
 
     def monotonic(self) -> float:
-        """Seconds on a clock that only goes forward, also while the machine is suspended: a lease runs out then as well."""
+        """Seconds on a monotonic clock that also counts while the machine is suspended: a lease expires then as well."""
         return time.clock_gettime(_CLOCK)
 
     def random(self) -> float:
@@ -157,15 +159,15 @@ class RealPace:
         return self._stopped.wait(seconds)
 
     def stop(self) -> None:
-        """Wake everybody who waits, for good."""
+        """Wake every waiting thread, for good."""
         self._stopped.set()
 
 
 PAGE = 500
-# Longer than the minute between bookmarks where they come; one request a watch where they do not.
+# Longer than the minute between bookmarks, if there are any; else it costs one request per watch.
 SILENCE_SECONDS = 90.0
 ABSENT_PAUSE_SECONDS = 60.0
-# The server sends a bookmark two seconds before a watch runs out: a short one says soon how far it is.
+# The server sends a bookmark two seconds before a watch ends, so a short watch soon reports its version.
 _CATCH_UP_SECONDS = 4
 _SHORTEST_WATCH_SECONDS, _MORE_WATCH_SECONDS = 300, 300
 _GONE, _NOT_FOUND = 410, 404
@@ -176,7 +178,7 @@ _versioned = msgspec.json.Decoder(VersionedObject)
 
 
 class Store(Protocol):
-    """Where objects go. Both calls say whether they changed anything of interest."""
+    """The receiver of objects. Both calls return whether they changed anything of interest."""
 
     unreadable: dict[tuple[str, str], str]
 
@@ -190,14 +192,14 @@ class Store(Protocol):
 
 
 class _RelistError(Exception):
-    """What we know is too old to be continued."""
+    """Our version is too old to continue from."""
 
 
 class Reflector:
     """Follows one collection in a thread of its own, between `start` and `stop`.
 
-    `store` is None until the whole collection was read once; whoever reads it holds `lock`. `changed` is called in the
-    reflector's thread after a change, without the lock.
+    `store` is None until the whole collection was read once. Take `lock` to read it. `changed` is called in the reflector's
+    thread after a change, without the lock.
     """
 
     def __init__(
@@ -241,7 +243,7 @@ class Reflector:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask the thread to end; `join` waits for it. Its `pace` must have been told too."""
+        """Ask the thread to end; `join` waits for it. Stop its `pace` as well."""
         self._stopping = True
         cut = self._cut
         if cut is not None:
@@ -254,7 +256,7 @@ class Reflector:
         return not self._thread.is_alive()
 
     def state(self) -> StreamState:
-        """How much the store can be trusted now."""
+        """How far the store can be trusted now."""
         now = self._pace.monotonic()
         unreadable = self.store.unreadable if self.store is not None else {}
         message = self._message
@@ -274,19 +276,19 @@ class Reflector:
         )
 
     def run(self) -> None:
-        """Follow until stopped; nothing that a server does ends it."""
+        """Follow until stopped; no answer of a server ends it."""
         while not self._stopping:
             try:
                 self._round()
             except _RelistError:
                 self._forgotten()
-                # Many clients may have been told so at once.
+                # The server may have told many clients so at once.
                 wait = self._backoff.next_seconds()
             except Exception as error:
                 if isinstance(error, QuietError) and self._phase is Phase.SYNCED:
                     self._renewing = True
                     continue
-                # An unforeseen failure must not end the thread silently: it is told like any other, and tried again.
+                # An unforeseen failure must not end the thread silently: it is reported like any other, and tried again.
                 self._failed(error)
                 wait = self._wait_seconds(error)
             else:
@@ -308,17 +310,17 @@ class Reflector:
             self._message = str(error) if known else f"{type(error).__name__}: {error}"
             self._phase = Phase.ABSENT if missing else Phase.WAITING if self.store is None else Phase.BROKEN
             self._broke, self._needed, self._renewing = self.store is not None, None, False
-            # A version may have been replaced by another, and where it lies is asked anew.
+            # The server may have another version now, so its path is asked again.
             self._located = self.collection
         if missing:
             self._changed()
 
     def _forgotten(self) -> None:
-        """All is to be read again. What a watch had told that ended in order is as good as it was: `heard_seconds` ages it."""
+        """Everything must be read again. The data of a watch that ended in order stays as good as it was; only its age grows."""
         with self._lock:
             self._version, self._last = "", None
             if not self._renewing:
-                self._phase, self._message = Phase.WAITING, "what was known is too old to be continued, it is read again"
+                self._phase, self._message = Phase.WAITING, "the known version is too old to continue from; it is read again"
 
     def _round(self) -> None:
         """One connection, or one paged list."""
@@ -332,7 +334,7 @@ class Reflector:
             self._list_all()
 
     def _stream_all(self) -> None:
-        """A watch that begins with everything there is, and goes on with what changes."""
+        """A watch that begins with everything there is, and goes on with changes."""
         query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         try:
             self._watch(query, self._fresh(self._located))
@@ -342,7 +344,7 @@ class Reflector:
                 return
             raise
         except UnreachableError:
-            # A server that knows nothing of it never says where the beginning ends.
+            # A server that does not know this mode never reports where the initial state ends.
             if self.store is None:
                 self._streaming_failures += 1
                 self._streaming_lists = self._streaming_failures < 3
@@ -363,20 +365,20 @@ class Reflector:
                 raise _RelistError from None
             raise
         if self._needed is not None and not self._stopping:
-            # No bookmark came: nothing but reading it all tells whether something was missed.
+            # No bookmark came: only a complete read shows whether something was missed.
             raise _RelistError
 
     def _newest(self) -> int:
-        """The version that the collection is at now, by a read that the server answers from its latest state."""
+        """The collection's current version, from a read that the server answers from its latest state."""
         self._list_calls += 1
         version = whole_number(_page.decode(self._api.get(self._located.path, {"limit": "1"})).metadata.resource_version)
         if version is None or whole_number(self._version) is None:
-            # Versions that cannot be compared say nothing.
+            # Versions that cannot be compared tell nothing.
             raise _RelistError
         return version
 
     def _caught_up(self, version: str) -> None:
-        """After a break: trust again once nothing of what was missed is still to come."""
+        """After a break: trust again once nothing that was missed can still come."""
         if self._needed is not None and int(version) >= self._needed:
             self._broke, self._needed = False, None
             self._trust()
@@ -403,7 +405,7 @@ class Reflector:
         self._take_over(store, page.metadata.resource_version)
 
     def _watch(self, query: dict[str, str], filling: Store | None) -> None:
-        """Read one connection to its end. With `filling` it begins with the initial state, which goes there."""
+        """Read one connection to its end. With `filling`, it begins with the initial state, which goes there."""
         seconds = _SHORTEST_WATCH_SECONDS + int(_MORE_WATCH_SECONDS * self._pace.random())
         asked = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds), **query}
         began = self._pace.monotonic()
@@ -428,11 +430,11 @@ class Reflector:
             raise UnreachableError("the watch ended before everything was read")
         self._renewing = self._phase is Phase.SYNCED
         if self._pace.monotonic() - began < 1:
-            # A server that ends every watch at once would be asked without end.
+            # A server that ends every watch at once would be asked endlessly.
             self._pace.pause(self._backoff.next_seconds())
 
     def _hears(self, filling: Store | None) -> None:
-        """What fills another store makes the one that is read no fresher."""
+        """Filling another store does not make the current one fresher."""
         if filling is None or self.store is None:
             self._heard = self._pace.monotonic()
 

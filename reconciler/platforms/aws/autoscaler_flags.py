@@ -13,7 +13,7 @@ _CHART_TAGS = ("k8s.io/cluster-autoscaler/enabled", f"k8s.io/cluster-autoscaler/
 
 
 def _named(text: str, place: Callable[[], str]) -> NamedTarget | None:
-    """A bare name; that of Cluster API's targets has slashes."""
+    """A bare name. Names of Cluster API targets have slashes."""
     return None if "/" in text else NamedTarget(target={"aws": {"autoScalingGroup": text, "region": place()}}, name=text)
 
 
@@ -37,7 +37,7 @@ FLAGS = PlatformFlags(
     named=_named,
     discovered=_discovered,
     elsewhere={
-        "aws-use-static-instance-list": "types are asked of AWS where the rights allow it, else the table of the program stands"
+        "aws-use-static-instance-list": "the loop asks AWS for types where its rights allow that, else it uses the built-in table"
     },
     place_variables=("AWS_REGION", "AWS_DEFAULT_REGION"),
     chart_place="awsRegion",

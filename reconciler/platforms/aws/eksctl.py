@@ -1,5 +1,6 @@
-"""eksctl's ClusterConfig: its node groups are discovered by the tags that eksctl and EKS write, and written as groups without the
-names of their Auto Scaling groups, which CloudFormation and EKS choose.
+"""eksctl's ClusterConfig. Its node groups are discovered by the tags that eksctl and EKS write.
+
+The imported groups do not name their Auto Scaling groups: CloudFormation and EKS choose those names.
 
 SOURCE: the schema `eksctl.io/v1alpha5`; `alpha.eksctl.io/…` are tags of eksctl, `eks:…` those of EKS on managed node groups.
 """
@@ -17,9 +18,9 @@ _LISTS = {
 }
 _TYPE_LABEL, _ZONE_LABEL = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"
 _MIXED = "mixed"
-_OF_THE_CLUSTER = "it says how the cluster is made"
-_OF_THE_NODES = "it says how nodes are made, not how many"
-_OF_THE_GROUP = "the Auto Scaling group says it"
+_OF_THE_CLUSTER = "it describes how the cluster is made"
+_OF_THE_NODES = "it describes how nodes are made, not how many"
+_OF_THE_GROUP = "the Auto Scaling group has it"
 _CLUSTER_KEYS = (
     "metadata.version", "metadata.tags", "iam", "iamIdentityMappings", "vpc", "addons", "addonsConfig", "cloudWatch", "gitops",
     "secretsEncryption", "privateCluster", "identityProviders", "kubernetesNetworkConfig", "accessConfig", "availabilityZones",
@@ -43,16 +44,16 @@ _REASONS = {
     **dict.fromkeys(_CLUSTER_KEYS, _OF_THE_CLUSTER),
     **{f"{kind}[].{key}": _OF_THE_NODES for kind in _LISTS for key in _NODE_KEYS},
     **{f"{kind}[].{key}": _OF_THE_GROUP for kind in _LISTS for key in _GROUP_KEYS},
-    **{f"{kind}[].desiredCapacity": "pods decide the size; a group starts from the size that it has" for kind in _LISTS},
-    **{f"{kind}[].spot": "write a tier for spot nodes above the one on demand" for kind in _LISTS},
-    **{f"{kind}[].maxInstanceLifetime": "no node is replaced for its age" for kind in _LISTS},
+    **{f"{kind}[].desiredCapacity": "pods decide the size; a group keeps its current size at the start" for kind in _LISTS},
+    **{f"{kind}[].spot": "add a tier for spot nodes above the on-demand tier" for kind in _LISTS},
+    **{f"{kind}[].maxInstanceLifetime": "the loop does not replace nodes because of their age" for kind in _LISTS},
     "fargateProfiles": "pods on Fargate need no node group",
-    "karpenter": "`import` reads Karpenter's NodePools: name their file too",
+    "karpenter": "`import` reads Karpenter's NodePools: name their file as well",
 }
 
 
 def cluster_config(item: Mapping[str, Any], place: Callable[[], str]) -> Fragment:
-    """What a ClusterConfig becomes. Raises `PlaceNeededError`."""
+    """The policy fragment for a ClusterConfig. Raises `PlaceNeededError`."""
     whole = ObjectPart(item)
     whole.value("apiVersion"), whole.value("kind")
     meta = whole.part("metadata")
@@ -69,7 +70,9 @@ def cluster_config(item: Mapping[str, Any], place: Callable[[], str]) -> Fragmen
                 rule = {"name": name, "aws": {"region": region, "tags": pair}}
                 pieces.append(part.piece("name", {"discovery": [rule]}))
             else:
-                left.append(part.leftover("name", "the node group is not discovered: name it, and the cluster in metadata.name"))
+                left.append(
+                    part.leftover("name", "cannot discover the node group: set its name, and metadata.name of the cluster")
+                )
             by = " and ".join(f"{key}={value}" for key, value in pair.items())
             missing = f"the name of its Auto Scaling group is not in the file; the group has the tags {by}"
             target = {"aws": {"region": region}}
@@ -87,7 +90,7 @@ def _asked(place: Callable[[], str]) -> str:
     try:
         return place()
     except PlaceNeededError:
-        raise PlaceNeededError("no text in metadata.region") from None
+        raise PlaceNeededError("metadata.region is missing") from None
 
 
 def _pieces(part: ObjectPart, left: list[Leftover]) -> Iterator[Piece]:
@@ -95,7 +98,7 @@ def _pieces(part: ObjectPart, left: list[Leftover]) -> Iterator[Piece]:
         if (count := part.whole(key)) is not None:
             yield part.piece(key, {"size": {end: count}})
     labels = part.part("labels")
-    for key in labels.keys():  # noqa: SIM118 - no mapping: it says which keys were asked for
+    for key in labels.keys():  # noqa: SIM118 - not a mapping: it records which keys were asked for
         yield labels.piece(key, {"template": {"labels": {key: labels.value(key)}}})
     one_type = part.text("instanceType")
     if one_type and one_type != _MIXED:
@@ -108,19 +111,19 @@ def _pieces(part: ObjectPart, left: list[Leftover]) -> Iterator[Piece]:
 
 
 def _only(part: ObjectPart, key: str, label: str, left: list[Leftover]) -> Iterator[Piece]:
-    """A list of one value is what every node has."""
+    """A list with one value holds for every node."""
     values = part.values(key)
     if len(values) == 1:
         yield part.piece(key, {"template": {"labels": {label: values[0]}}})
     elif values:
-        left.append(part.leftover(key, f"the nodes differ in it: {_OF_THE_GROUP}"))
+        left.append(part.leftover(key, f"nodes differ in this value: {_OF_THE_GROUP}"))
 
 
 def _taints(part: ObjectPart) -> Iterator[Piece]:
     """A list of taints, or in older files a mapping of keys to `value:effect`."""
     if isinstance(part.value("taints"), dict):
         older = part.part("taints")
-        for key in older.keys():  # noqa: SIM118 - no mapping: it says which keys were asked for
+        for key in older.keys():  # noqa: SIM118 - not a mapping: it records which keys were asked for
             value, _, effect = older.text(key).rpartition(":")
             taint = {"key": key, **({"value": value} if value else {}), "effect": effect}
             yield older.piece(key, {"template": {"taints": [taint]}})

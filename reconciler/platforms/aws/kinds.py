@@ -2,4 +2,4 @@
 
 AUTO_SCALING_GROUP = "AutoScalingGroup"
 READ_LAG_SECONDS = 60
-"""Twice what descriptions of groups were seen to lag behind writes; AWS promises nothing."""
+"""Twice the longest measured delay between a write and its description. AWS promises nothing."""

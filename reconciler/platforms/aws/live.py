@@ -31,7 +31,7 @@ def _provider(around: Surroundings) -> TargetProvider:
     known = accounts()
 
     def role(target: TargetRef) -> str:
-        # One that the policy names no more is released as whom it was written.
+        # A group that the policy no longer names is released with the role that last wrote it.
         return role_of(around.policy(), target.region, target.name) or known.last_role(target.region, target.name)
 
     return AwsProvider(known, role, around.guard)
@@ -46,13 +46,13 @@ def _checks(around: Surroundings) -> Iterator[Check]:
 
 
 def _configured(environment: Mapping[str, str]) -> bool:
-    """IRSA and Pod Identity set one of these in a pod; elsewhere the region says it."""
+    """IRSA and Pod Identity set one of these in a pod. Elsewhere, the region shows it."""
     return any(environment.get(name) for name in _CONFIGURED)
 
 
 def _asked(question: CloudQuestion, environment: Mapping[str, str]) -> CloudAnswer:
-    """Without a policy that names it, only an environment that is meant for it has its groups asked for: clusters on AWS need
-    not be kept by Auto Scaling groups."""
+    """Without a policy that names AWS, only an environment that is set up for AWS has its groups asked for. A cluster on AWS may
+    run without Auto Scaling groups."""
     own = question.own and _configured(environment)
     region = next((environment[name] for name in _REGIONS if environment.get(name)), "")
     return ask_once(accounts(), msgspec.structs.replace(question, own=own), region)

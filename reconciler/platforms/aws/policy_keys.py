@@ -19,7 +19,7 @@ KEYS = PolicyKeys(
             text_field(
                 "roleARN",
                 Kind.STRING,
-                "The role that is assumed for it, where it lives in another account.",
+                "The role to assume for the group, if it is in another account.",
                 "arn:aws:iam::123456789012:role/reconciler",
                 "role_arn",
                 required=False,

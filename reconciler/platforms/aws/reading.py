@@ -1,4 +1,4 @@
-"""How Auto Scaling groups are read, with what stands around them, from what the commands of AWS print."""
+"""How Auto Scaling groups and the objects around them are read from the output of AWS commands."""
 
 from collections.abc import Callable, Iterable
 from functools import partial

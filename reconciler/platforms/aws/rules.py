@@ -15,7 +15,7 @@ _MARKS = (_EKS_CLUSTER, _CLUSTER, "k8s.io/")
 
 
 def takes(item: Discovery, facts: TargetFacts) -> bool:
-    """In the region, with every tag; an empty value takes any."""
+    """Whether the group is in the region and has every tag; an empty value takes any."""
     tags = dict(facts.labels)
     return item.region in ("", facts.ref.region) and all(
         tags.get(key) == value if value else key in tags for key, value in item.tags
@@ -23,14 +23,15 @@ def takes(item: Discovery, facts: TargetFacts) -> bool:
 
 
 def clusters_named(item: Discovery) -> tuple[str, ...]:
-    """By the tags that it asks for."""
+    """The clusters that its tags ask for."""
     return clusters(item.tags)
 
 
 def strangers(world: World) -> frozenset[TargetRef]:
-    """Groups of which nothing says that they are of this cluster: no node of it, and no tag of a cluster; or tags of another.
+    """Groups without evidence that they belong to this cluster: they have no node in it and no cluster's tag, or another
+    cluster's tag.
 
-    An account has groups of all kinds, and what lists them lists all. A group without nodes tells by its tags alone. Where nodes
+    An account has groups of all kinds, and a listing has all of them. A group without nodes is judged by its tags alone. If nodes
     were not captured, a group without one proves nothing.
     SOURCE: the tags of EKS (`eks:cluster-name`), of cloud-provider-aws (`kubernetes.io/cluster/NAME`) and of the Cluster
     Autoscaler's discovery and node templates (`k8s.io/cluster-autoscaler/…`).

@@ -12,22 +12,22 @@ from reconciler.values.loose_json import mappings_at
 
 # Cluster Autoscaler's `--node-group-auto-discovery=clusterapi:…` as discovery items of a policy.
 #
-# SOURCE: its Cluster API provider. `namespace` and `clusterName` are the two keys with a meaning, every other key is a label;
-# items of one flag are AND, several flags are OR. Several flags may name several namespaces here: upstream then watches the
-# first one only and finds nothing in the others, without a word.
+# SOURCE: its Cluster API provider. `namespace` and `clusterName` are the two keys with a meaning; every other key is a label.
+# Items of one flag are AND-ed, several flags are OR-ed. Here, several flags may name several namespaces. Upstream then watches
+# only the first one, and silently finds nothing in the others.
 
 _PROVIDER = "clusterapi"
 
 
 class DiscoverySpecError(ValueError):
-    """The flag cannot be read; the message says what is wrong with it."""
+    """The flag cannot be read. The message states the fault."""
 
 
 def discovery_of(flag: str, name: str = _PROVIDER) -> Discovery:
     """One flag as one discovery item. Raises `DiscoverySpecError`."""
     provider, colon, rest = flag.partition(":")
     if not colon:
-        raise DiscoverySpecError(f'"{flag}" names no provider: write {_PROVIDER}:namespace=NAME,clusterName=NAME,label=value')
+        raise DiscoverySpecError(f'"{flag}" has no provider: write {_PROVIDER}:namespace=NAME,clusterName=NAME,label=value')
     if provider != _PROVIDER:
         raise DiscoverySpecError(f'"{flag}" is for provider {provider}, not for {_PROVIDER}')
     namespaces: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ def discovery_of(flag: str, name: str = _PROVIDER) -> Discovery:
     for position, item in enumerate((item for item in rest.split(",") if rest), 1):
         key, equals, value = item.partition("=")
         if not equals or not key:
-            raise DiscoverySpecError(f'"{flag}": item {position} ("{item}") is no key=value')
+            raise DiscoverySpecError(f'"{flag}": invalid item {position} "{item}": write key=value')
         if key == "namespace":
             namespaces = (value,) if value else ()
         elif key == "clusterName":
@@ -62,7 +62,7 @@ def _named(text: str, _: Callable[[], str]) -> NamedTarget | None:
 
 
 def _discovered(text: str, _: Callable[[], str]) -> Mapping[str, Any] | None:
-    """Also of what names no provider at all, which is an error of this one upstream."""
+    """One flag as discovery. Also takes a flag without any provider, which is an error of this provider upstream."""
     if text.partition(":")[0] != _CLOUD and ":" in text:
         return None
     found = discovery_of(text)

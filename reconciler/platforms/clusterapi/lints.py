@@ -1,4 +1,4 @@
-"""What is worth mending in how Cluster API's targets were set up for autoscaling."""
+"""What to fix in how Cluster API's targets were set up for autoscaling."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 
 
 def findings(view: View) -> Iterator[Finding]:
-    """All of them, in no order."""
+    """All findings, in no order."""
     yield from _capacity_said_twice(view.world)
 
 
 def _capacity_said_twice(world: World) -> Iterator[Finding]:
-    """Capacity annotations belong on the MachineDeployment or on the MachineSet (row S121). A MachineDeployment hands its own on
-    to its MachineSets, so that only a difference tells of a second writer."""
+    """Capacity annotations belong on the MachineDeployment or on the MachineSet (row S121). A MachineDeployment copies its own to
+    its MachineSets, so only a difference shows a second writer."""
     annotations = {facts.ref: dict(facts.annotations) for facts in world.targets}
     for facts in world.targets:
         if not _made_by_a_deployment(facts):
@@ -37,7 +37,7 @@ def _capacity_said_twice(world: World) -> Iterator[Finding]:
             yield Finding(
                 code="CapacitySaidTwice",
                 object=str(facts.ref),
-                message=f"it and its {deployment} say different things: {', '.join(differ)}",
+                message=f"it and its {deployment} have different values: {', '.join(differ)}",
                 advice="write capacity annotations on the MachineDeployment alone",
             )
 

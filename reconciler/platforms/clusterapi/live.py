@@ -39,9 +39,9 @@ def _checks(around: Surroundings) -> Iterator[Check]:
                 absent.append(kind)
         if absent:
             message = f"{served.api_version} has no {', '.join(absent)}"
-            yield Check(code=_CODE, state=State.FAIL, message=message, advice="CAPI_VERSION pins a version that has them")
+            yield Check(code=_CODE, state=State.FAIL, message=message, advice="set CAPI_VERSION to a version that has them")
         else:
-            yield Check(code=_CODE, state=State.PASS, message=f"{served.api_version} is spoken")
+            yield Check(code=_CODE, state=State.PASS, message=f"the server has {served.api_version}")
 
 
 LIVE = LivePlatform(
@@ -50,11 +50,11 @@ LIVE = LivePlatform(
     served=_served,
     provider=_provider,
     checks=_checks,
-    found_by="--management-kubeconfig names the cluster that holds the MachineDeployments",
+    found_by="--management-kubeconfig names the cluster with the MachineDeployments",
     absent=Check(
         code=_CODE,
         state=State.FAIL,
         message="this server does not serve Cluster API",
-        advice="--management-kubeconfig names the cluster with the MachineDeployments; CAPI_GROUP another group",
+        advice="set --management-kubeconfig to the cluster with the MachineDeployments, or CAPI_GROUP to another group",
     ),
 )

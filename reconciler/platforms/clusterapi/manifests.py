@@ -1,4 +1,4 @@
-"""Cluster API's objects in manifests, and the kinds of other projects whose controllers size them."""
+"""Cluster API's objects in manifests, and the kinds of other projects whose controllers size those objects."""
 
 from reconciler.platforms.clusterapi.parents import PARENTS
 from reconciler.policy.platform_parts import PlatformManifests

@@ -1,9 +1,9 @@
 """The kinds of other projects whose controllers size Cluster API's objects.
 
 SOURCE: Rancher's provisioning controller names a MachineDeployment after the Cluster and the pool, in the Cluster's namespace.
-It cuts a name of more than 63 characters, and its label has the pool's name. HyperShift names it after the NodePool, in the
+It cuts names longer than 63 characters, and its label has the pool's name. HyperShift names it after the NodePool, in the
 namespace of the control plane, and annotates it with the NodePool. An AWSManagedMachinePool is the infrastructure of a
-MachinePool that its templates call by the same name; its `scaling` bounds the EKS node group.
+MachinePool with the same name in its templates. Its `scaling` bounds the EKS node group.
 """
 
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL

@@ -30,14 +30,14 @@ KEYS = PolicyKeys(
     discovery=Field(
         yaml_key="clusterAPI",
         kind=Kind.OBJECT,
-        description="Cluster API objects that carry both size annotations; {} takes all of them.",
+        description="Cluster API objects that have both size annotations; {} takes all of them.",
         cluster_autoscaler="--node-group-auto-discovery=clusterapi:namespace=…,clusterName=…",
         constants=(("provider", "clusterAPI"),),
         children=(
             Field(
                 yaml_key="namespaces",
                 kind=Kind.LIST,
-                description="In one of these namespaces; else in any.",
+                description="In one of these namespaces. Without it, in any.",
                 examples=(("prod",),),
                 unique=True,
                 attribute="namespaces",
@@ -62,7 +62,7 @@ KEYS = PolicyKeys(
     default_discovery="cluster-api",
     never_adopted=dict.fromkeys(
         ("capi-topology", "topology", "topology controller"),
-        "hand its groups over in the Cluster: `reconciler plan` prints the block; replicas go, both size annotations come",
+        "declare both size annotations in the Cluster instead of replicas: `reconciler plan` prints the block",
     ),
     controllers={
         "capi-machinedeployment": "a MachineDeployment writes the replicas of its MachineSets: size the MachineDeployment",

@@ -71,14 +71,14 @@ READING = PlatformReading(
         WireKind(kind="Machine", type=wire.Machine, plural="machines", needed=True, verbs=(*_SIZED, "delete")),
         WireKind(kind="Cluster", type=wire.Cluster, plural="clusters", needed=True),
         WireKind(kind=TEMPLATE, type=wire.InfrastructureTemplate, any_kind_ending_so=True),
-        # From snapshots alone: on a server their controllers own the field, which its managed fields say.
+        # From snapshots alone: on a live server, managed fields show that their controllers own the field.
         *(WireKind(kind=one.kind, name=one.known_as, group=one.group, type=STRUCTS[one.group]) for one in PARENTS),
     ),
     rows=rows,
     referred=_referred,
     annotations=("topology.cluster.x-k8s.io/",),
     words=WORDS,
-    # Its contract for bootstrap providers; it has taken it off once its labels are on the node, which may be Ready by then.
+    # Its contract for bootstrap providers: it removes the taint once its labels are on the node, which may be Ready by then.
     passing_taints=("node.cluster.x-k8s.io/",),
     starting_taints=("node.cluster.x-k8s.io/uninitialized",),
 )

@@ -11,8 +11,8 @@ from reconciler.policy.documents import Discovery
 
 
 def takes(item: Discovery, facts: TargetFacts) -> bool:
-    """As the Cluster Autoscaler has it, a target must carry both size annotations to be discovered, and a MachineSet that a
-    MachineDeployment owns is never a target of its own. AND inside one item."""
+    """As in the Cluster Autoscaler, discovery takes only targets with both size annotations. A MachineSet of a MachineDeployment
+    is never a target of its own. Conditions inside one item are AND-ed."""
     labels = dict(facts.labels)
     return (
         facts.max_size is not None

@@ -2,4 +2,4 @@
 
 NODE_POOL = "NodePool"
 READ_LAG_SECONDS = 60
-"""Nothing is published of how soon a count is read as it was written: as long as for Auto Scaling groups."""
+"""Crusoe does not publish how soon a read shows a written count. The time is that of Auto Scaling groups."""

@@ -10,7 +10,7 @@ AUTOSCALER_NAMESPACE = "crusoe-system"
 
 
 def findings(view: View) -> Iterator[Finding]:
-    """Crusoe's autoscaler at work: every pool of the cluster is a group of it, whatever its flags say."""
+    """Crusoe's autoscaler at work: every pool of the cluster is one of its groups, whatever its flags are."""
     if not any(group.target.kind == NODE_POOL for group in view.groups):
         return
     for item in view.world.controllers:

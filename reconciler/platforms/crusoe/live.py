@@ -29,7 +29,7 @@ def _checks(around: Surroundings) -> Iterator[Check]:
 
 
 def _asked(question: CloudQuestion, environment: Mapping[str, str]) -> CloudAnswer:
-    """Without a policy that names it, only a process with credentials for it asks."""
+    """Without a policy that names Crusoe, only a process with credentials for it asks."""
     return ask_once(account(), msgspec.structs.replace(question, own=question.own and configured(environment)))
 
 
@@ -41,5 +41,5 @@ LIVE = LivePlatform(
     checks=_checks,
     configured=configured,
     asked=_asked,
-    found_by="CRUSOE_ACCESS_KEY and its kin name a cluster with node pools",
+    found_by="CRUSOE_ACCESS_KEY and its related variables name a cluster with node pools",
 )

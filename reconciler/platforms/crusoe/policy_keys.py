@@ -7,7 +7,7 @@ KEYS = PolicyKeys(
     target=Field(
         yaml_key="crusoe",
         kind=Kind.OBJECT,
-        description="A node pool of Crusoe Managed Kubernetes (experimental: tried on a server of our own only).",
+        description="A node pool of Crusoe Managed Kubernetes (experimental: tried only on a server of our own).",
         constants=(("provider", "crusoe"), ("kind", "NodePool")),
         children=(
             text_field("nodePool", Kind.STRING, "Its name.", "h100", "name"),
@@ -17,19 +17,19 @@ KEYS = PolicyKeys(
     discovery=Field(
         yaml_key="crusoe",
         kind=Kind.OBJECT,
-        description="Node pools of the Crusoe cluster that the process asks (experimental).",
+        description="Node pools of the Crusoe cluster that the process's credentials name (experimental).",
         constants=(("provider", "crusoe"),),
         children=(
             text_field("location", Kind.STRING, "In this location.", "us-east1-a", "region"),
             Field(
                 yaml_key="nodeLabels",
                 kind=Kind.STRING_MAP,
-                description='Whose nodes get these labels; an empty value ("") matches any.',
+                description='With these labels on their nodes; an empty value ("") matches any.',
                 examples=("team: training",),
                 attribute="tags",
             ),
         ),
     ),
     in_cloud=True,
-    experimental="node pools of Crusoe are sized by calls that were tried on a server of our own only",
+    experimental="the calls that size node pools of Crusoe were tried only on a server of our own",
 )

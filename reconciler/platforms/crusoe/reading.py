@@ -1,6 +1,6 @@
-"""How node pools are read, with what stands around them, from the answers of Crusoe's API.
+"""How node pools and the objects around them are read from the answers of Crusoe's API.
 
-Its lists are all called `items`: a snapshot holds each below a key of its own, which says what they are.
+All its lists are called `items`. A snapshot keeps each list below its own key, which names the kind.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ BEHAVIOUR = "CrusoeBehaviour"
 
 
 def rows(objects: Objects) -> Rows:
-    """Pools and their machines; a pool that is gone is listed for a while."""
+    """Pools and their machines. Crusoe lists a deleted pool for a while."""
     seen = view(objects)
     return Rows(
         targets=[pool.facts(item, seen) for item in seen.pools],
@@ -34,8 +34,8 @@ def rows(objects: Objects) -> Rows:
 
 
 def view(objects: Objects) -> CrusoeView:
-    """Everything that was read, by what it is looked up by. Ids of machines are compared in lower case: some hosts tell theirs
-    in capitals."""
+    """Everything that was read, by its lookup key. Ids of machines are compared in lower case: some hosts report theirs in
+    capitals."""
     nodes = ((normalized_provider_id(node.provider_id).lower(), node) for node in objects.nodes)
     return CrusoeView(
         pools=tuple(item for item in objects.of(NODE_POOL).values() if bare(item.state) != "DELETED"),

@@ -9,7 +9,7 @@ from reconciler.policy.documents import Discovery
 
 
 def takes(item: Discovery, facts: TargetFacts) -> bool:
-    """In the location, with every label; an empty value takes any."""
+    """Whether the pool is in the location and has every label; an empty value takes any."""
     labels = dict(facts.labels)
     return item.region in ("", facts.ref.region) and all(
         labels.get(key) == value if value else key in labels for key, value in item.tags

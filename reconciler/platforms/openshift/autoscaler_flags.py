@@ -1,6 +1,7 @@
-"""How OpenShift's Cluster Autoscaler is told what to size: MachineSets in its flags as those of Cluster API, so that only
-`--cloud-provider` tells which they are; a ClusterAutoscaler and MachineAutoscalers, of which its operator makes flags and
-annotations. SOURCE: its provider `openshift`, and cluster-autoscaler-operator."""
+"""How OpenShift's Cluster Autoscaler is told what to size.
+
+Its flags name MachineSets like those of Cluster API; only `--cloud-provider` tells them apart. Its operator derives flags and
+annotations from a ClusterAutoscaler and MachineAutoscalers. SOURCE: its provider `openshift`, and cluster-autoscaler-operator."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,9 +1,8 @@
-"""How a MachineSet changes hands between OpenShift's autoscaler and us.
+"""How a MachineSet is handed over between OpenShift's autoscaler and us.
 
 SOURCE: cluster-autoscaler-operator, read; the same replayed on the controllers of the Machine API. Deleting a MachineAutoscaler
-takes its annotations off the set and leaves replicas; the autoscaler then passes the set over. The operator makes a deleted
-Deployment again and leaves the replicas of one that is there. `spec.replicas` has the default 1, so that an applier who owns it
-alone and drops it sets 1.
+removes its annotations from the set and leaves replicas; the autoscaler then skips the set. The operator recreates a deleted
+Deployment, but leaves the replicas of an existing one. `spec.replicas` has the default 1: if its only owner drops it, it is 1.
 """
 
 import msgspec
@@ -19,14 +18,14 @@ from reconciler.policy.documents import Mode
 _TAINTS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
 _AUTOSCALER = "MachineAutoscaler "
 _ALL = (
-    "all sets at once: oc scale deployment/cluster-autoscaler-default -n openshift-machine-api --replicas=0, which the operator "
-    "leaves so, where it makes a Deployment that is deleted again; or delete the ClusterAutoscaler `default`",
+    "all sets at once: oc scale deployment/cluster-autoscaler-default -n openshift-machine-api --replicas=0 (do not delete "
+    "the Deployment: the operator recreates it); or delete the ClusterAutoscaler `default`",
 )
 
 
 def to_us(case: HandoverCase) -> Handover:
-    """From OpenShift's autoscaler to us. The policy comes first: with the MachineAutoscaler go the annotations that discovery
-    looks for, and the bounds."""
+    """From OpenShift's autoscaler to us. The policy comes first: the annotations for discovery and the bounds disappear with the
+    MachineAutoscaler."""
     return Handover(
         steps=(_named(case), _adoptable(case), _unscaled(case), _left(case), _ours(case), _undeclared(case)), notes=_ALL
     )
@@ -81,7 +80,7 @@ def _named(case: HandoverCase) -> Step:
         f"  size: {{min: {low}, max: {high}}}",
     )
     return Step(
-        title="name the set in the policy, with its size: discovery and bounds go with the MachineAutoscaler",
+        title="name the set in the policy, with its size: discovery and bounds disappear with the MachineAutoscaler",
         lines=() if sized else lines,
         done=sized,
         found=found,
@@ -89,7 +88,7 @@ def _named(case: HandoverCase) -> Step:
 
 
 def _adoptable(case: HandoverCase) -> Step:
-    """Judged as if no autoscaler named the set any more."""
+    """Judged as if no autoscaler named the set."""
     policy = case.policy.policy
     terms = Terms(
         adopt_from=policy.adopt_from,
@@ -101,14 +100,14 @@ def _adoptable(case: HandoverCase) -> Step:
     others = tuple(one for one in case.facts.writers if not one.by.startswith(_AUTOSCALER))
     judged = judge(msgspec.structs.replace(case.facts, writers=others), terms)
     ownership = judged.ownership
-    # What it has not written yet it may write until it is deleted.
+    # Until it is deleted, it may still write what it has not written yet.
     named = [RIVAL] if _autoscaler(case.facts) and RIVAL not in policy.adopt_from else []
     if declared_by(ownership) and not others:
         named += [one for one in ownership.by.split(", ") if one not in named]
     allowed = f"adoptFrom is [{', '.join(policy.adopt_from)}]"
     wanted = ", ".join(dict.fromkeys((*policy.adopt_from, *named)))
     return Step(
-        title="let the policy take replicas over from those who write them",
+        title="let the policy take replicas over from their writers",
         lines=(f"spec: {{adoptFrom: [{wanted}]}}",) if named else (),
         done=judged.ours and not named,
         found=allowed if judged.ours else "; ".join(ownership.evidence),
@@ -127,9 +126,9 @@ def _unscaled(case: HandoverCase) -> Step:
         keys = " ".join(f"{GROUP}/{key}-" for key in (MIN_SIZE, MAX_SIZE))
         lines, found = (f"oc annotate machineset {ref.name} -n {ref.namespace} {keys}",), f"{facts.size_origin} are still there"
     else:
-        lines, found = (), "no MachineAutoscaler and no size annotations: the autoscaler passes the set over"
+        lines, found = (), "no MachineAutoscaler and no size annotations: the autoscaler skips the set"
     return Step(
-        title="delete its MachineAutoscaler; the operator takes the size annotations off, replicas stay",
+        title="delete its MachineAutoscaler; the operator removes the size annotations, and replicas stay",
         lines=lines,
         done=not autoscaler and not sized,
         found=found,
@@ -137,7 +136,7 @@ def _unscaled(case: HandoverCase) -> Step:
 
 
 def _left(case: HandoverCase) -> Step:
-    """What a drain of the autoscaler leaves behind: reported and not taken back, since one may still use it."""
+    """What a drain of the autoscaler has left. It is reported but not undone, since a drain may still use it."""
     world = case.world
     machines = [one for one in world.machines if one.target == case.facts.ref and not one.deleting]
     nodes = {one.node for one in machines if one.node}
@@ -147,13 +146,13 @@ def _left(case: HandoverCase) -> Step:
         if node.name in nodes and any(taint.key in _TAINTS for taint in world.node_shapes[node.shape].taints)
     ]
     marked = [one.name for one in machines if one.delete_marked]
-    words = [f"node {name} carries a taint of the autoscaler" for name in tainted]
+    words = [f"node {name} has a taint of the autoscaler" for name in tainted]
     words += [f"Machine {name} is marked for deletion" for name in marked]
     keys = " ".join(f"{key}-" for key in _TAINTS)
     lines = [f"oc adm taint nodes {name} {keys}" for name in tainted]
     lines += [f"oc annotate machine {name} -n {case.facts.ref.namespace} {_marks()}" for name in marked]
     return Step(
-        title="look for what a drain of the autoscaler has left; where none is going on, take it back",
+        title="look for what a drain of the autoscaler has left; if no drain is running, undo it",
         lines=tuple(lines),
         done=not words,
         found="; ".join(words) or "no taint and no mark of the autoscaler",
@@ -169,26 +168,26 @@ def _ours(case: HandoverCase) -> Step:
     done = bool(owners) and all(owner.manager == OUR_MANAGER for owner in owners) and not case.facts.writers
     told = ", ".join(f"{owner.manager} ({owner.operation})" for owner in owners) or "nobody"
     mode = case.group.mode if case.group is not None and case.group.mode is not None else case.policy.policy.mode
-    quiet = "; the mode is Observe, in which the loop writes nothing" if mode is not Mode.ENFORCE and not done else ""
+    quiet = "; the mode is Observe, in which the loop does not write" if mode is not Mode.ENFORCE and not done else ""
     return Step(title="the loop adopts the set at its replicas", done=done, found=f"spec.replicas belongs to {told}{quiet}")
 
 
 def _undeclared(case: HandoverCase) -> Step:
-    """Whether git still has the line cannot be seen; that something keeps the object there can."""
+    """Nobody can see here whether git still has the line. It is visible that something manages the object there."""
     owner = case.facts.owner
     kept = ", ".join(owner.tracking) or ("kubectl" if owner.last_applied_replicas is not None else "")
     declared = any(one.manager != OUR_MANAGER and one.operation == "Apply" for one in owner.owners)
     now = case.facts.replicas
     return Step(
-        title="only now take replicas out of the manifest, where git has one: without another owner they would fall to 1",
+        title="only now remove replicas from the manifest, if git has one: without another owner they would fall to 1",
         lines=(),
         done=not declared and owner.last_applied_replicas is None,
-        found=f"kept by {kept}: replicas stay {now} when the line goes" if kept else "no applied manifest declares replicas",
+        found=f"managed by {kept}: replicas stay {now} when the line goes" if kept else "no applied manifest declares replicas",
     )
 
 
 def _bounds(case: HandoverCase) -> tuple[int, int]:
-    """Of the group, else of the MachineAutoscaler or the annotations, else what is there."""
+    """The group's bounds, else those of the MachineAutoscaler or the annotations, else the current size."""
     facts, size = case.facts, case.group.size if case.group is not None else None
     there = facts.replicas or 0
     low = size.min if size is not None and size.min is not None else facts.min_size
@@ -197,7 +196,7 @@ def _bounds(case: HandoverCase) -> tuple[int, int]:
 
 
 def _autoscaler(facts: TargetFacts) -> str:
-    """`MachineAutoscaler namespace/name`; empty where none names the set."""
+    """`MachineAutoscaler namespace/name`; empty if none names the set."""
     return next((one.by for one in facts.writers if one.by.startswith(_AUTOSCALER)), "")
 
 

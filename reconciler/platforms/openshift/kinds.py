@@ -1,4 +1,4 @@
-"""OpenShift's kind of target, and the API groups that tell about it. Cluster API has MachineSets as well, hence the group."""
+"""OpenShift's kind of target, and the API groups that identify it. Cluster API has MachineSets as well."""
 
 GROUP = "machine.openshift.io"
 AUTOSCALING_GROUP = "autoscaling.openshift.io"

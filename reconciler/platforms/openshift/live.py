@@ -16,7 +16,7 @@ from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
 
 _NOT_FOUND = 404
-# The only version of the machines' group, and of the autoscalers' the one that has the MachineAutoscaler.
+# The only version of the machines' group, and the version of the autoscalers' group that has the MachineAutoscaler.
 _VERSION = "v1beta1"
 
 
@@ -52,7 +52,7 @@ def _provider(around: Surroundings) -> TargetProvider:
 
 def _checks(around: Surroundings) -> Iterator[Check]:
     groups = " and ".join(item.api_version for item in around.served)
-    yield Check(code="MachineAPI", state=State.PASS, message=f"{groups} is spoken")
+    yield Check(code="MachineAPI", state=State.PASS, message=f"the server has {groups}")
 
 
 LIVE = LivePlatform(name=READING.name, kinds=(MACHINE_SET,), served=_served, provider=_provider, checks=_checks)

@@ -1,7 +1,7 @@
 """MachineSets of OpenShift's Machine API in manifests.
 
-SOURCE: its definition gives `spec.replicas` the default 1, and no webhook looks at size annotations: measured on a real API
-server, an applier who owns the field alone and drops it sets 1.
+SOURCE: its definition gives `spec.replicas` the default 1, and no webhook looks at size annotations. Measured on a real API
+server: if the only owner of the field drops it from its apply, it becomes 1.
 """
 
 from reconciler.policy.platform_parts import PlatformManifests
@@ -11,5 +11,5 @@ MANIFESTS = PlatformManifests(
     group="machine.openshift.io",
     sized=("MachineSet",),
     kind_suffix=".machine.openshift.io",
-    unset="first let the loop own them (adoptFrom names who applies this): left out by their only owner they become 1",
+    unset="first let the loop own replicas (adoptFrom names who applies this): if their only owner drops them, they become 1",
 )

@@ -17,13 +17,13 @@ KEYS = PolicyKeys(
     discovery=Field(
         yaml_key="openshift",
         kind=Kind.OBJECT,
-        description="MachineSets that carry both size annotations, or have a MachineAutoscaler; {} takes all of them.",
+        description="MachineSets that have both size annotations or a MachineAutoscaler; {} takes all of them.",
         constants=(("provider", "openshift"),),
         children=(
             Field(
                 yaml_key="namespaces",
                 kind=Kind.LIST,
-                description="In one of these namespaces; else in any.",
+                description="In one of these namespaces. Without it, in any.",
                 examples=(("openshift-machine-api",),),
                 unique=True,
                 attribute="namespaces",

@@ -15,7 +15,7 @@ from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHI
 
 
 def rows(objects: Objects) -> Rows:
-    """Sets and their Machines. A set is named by at most one MachineAutoscaler that counts: the operator refuses a second."""
+    """Sets and their Machines. At most one MachineAutoscaler names a set: the operator refuses a second."""
     there = {node.name for node in objects.nodes}
     read = [(item, _without_node(machine(item), there)) for item in objects.of(MACHINE).values()]
     autoscalers = autoscaler_of(objects.of(MACHINE_AUTOSCALER).values())
@@ -30,7 +30,7 @@ def rows(objects: Objects) -> Rows:
 
 
 def _without_node(known: Machine, there: set[str]) -> Machine:
-    """One that failed keeps the name of a node that has gone with its instance: it is a request like one that never came."""
+    """A failed Machine keeps the name of a node that has gone with its instance. It counts as a request without a node."""
     gone = known.failed and known.node and there and known.node not in there
     return msgspec.structs.replace(known, node="") if gone else known
 
@@ -38,7 +38,7 @@ def _without_node(known: Machine, there: set[str]) -> Machine:
 def _keeps(
     item: wire.MachineSet, read: list[tuple[wire.Machine, Machine]], nodes: tuple[Node, ...]
 ) -> tuple[str, tuple[str, ...]]:
-    """Why no node may go, and which may all the same: those of Machines that failed, which are the ones that go."""
+    """Why no node may go, and the exceptions: nodes of failed Machines, which go first anyway."""
     own = reference(item.metadata.namespace, item.metadata.name)
     failed = [known for _, known in read if known.target == own and known.failed and not known.deleting]
     template = item.spec.template.metadata

@@ -14,7 +14,7 @@ _TWINS = "openshift-cluster-api"
 
 
 def takes(item: Discovery, facts: TargetFacts) -> bool:
-    """As OpenShift's Cluster Autoscaler has it, a set must carry both size annotations (or have a MachineAutoscaler)."""
+    """As in OpenShift's Cluster Autoscaler, a set must have both size annotations (or a MachineAutoscaler)."""
     labels = dict(facts.labels)
     return (
         facts.max_size is not None
@@ -25,7 +25,7 @@ def takes(item: Discovery, facts: TargetFacts) -> bool:
 
 
 def doubles(targets: tuple[TargetFacts, ...]) -> frozenset[TargetRef]:
-    """Where two APIs hold the same machines, a set has a twin of its name in the other one: the one that does not decide.
+    """Sets that another API decides about: if two APIs hold the same machines, a set has a twin of its name in the other API.
 
     SOURCE: openshift/cluster-capi-operator: the twin in `openshift-cluster-api` is a MachineSet of Cluster API.
     """

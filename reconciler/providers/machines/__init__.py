@@ -1,1 +1,1 @@
-"""Targets of an API server whose machines are objects of it: the same care for every platform that has them."""
+"""Targets on an API server whose machines are objects there: the same rules for every such platform."""

@@ -1,5 +1,7 @@
-"""The marks that say which machines are to go, and prove to a later process what was begun: on the machine, where the target
-keeps others, or on the target alone, where all of its machines go: then mark and replicas are one write.
+"""The marks that choose which machines go, and prove to a later process what was begun.
+
+If the target keeps other machines, the mark is on the machine. If all of its machines go, one mark is on the target: then mark
+and replicas are one write.
 """
 
 import time
@@ -22,12 +24,12 @@ from reconciler.providers.marks import LONGEST_BYTES, DeleteMark, TargetMark
 
 HEARD_SECONDS = 0.25
 """SOURCE: seen on Cluster API 1.14: a MachineSet that was scaled right after a Machine was marked took another one. While both
-watches are open, either may be the first to tell."""
+watches are open, either may deliver first."""
 
 
 class PlatformHearing:
-    """`heard_seconds` is what open watches are given. `reconnecting_seconds` says for how long controllers may still have none,
-    because the API server was away (0: it was not)."""
+    """`heard_seconds` is the time that open watches get. `reconnecting_seconds` returns for how long controllers may still have
+    none, because the API server was away (0: it was not)."""
 
     def __init__(self, heard_seconds: float = HEARD_SECONDS, reconnecting_seconds: Callable[[], float] = lambda: 0.0) -> None:
         self._heard_seconds = heard_seconds
@@ -41,7 +43,7 @@ class PlatformHearing:
         return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
 
     def wait(self) -> None:
-        """After marks that were written just now."""
+        """Wait after marks that were just written."""
         time.sleep(self._heard_seconds)
 
 
@@ -49,7 +51,7 @@ _OURS = {"fieldManager": OUR_MANAGER}
 
 
 class MachineMarks:
-    """Marks of one owner (a policy). Those of others are never touched. What writes raises as the connection does."""
+    """Marks of one owner (a policy). Marks of others are never touched. Writes raise as the connection does."""
 
     def __init__(self, targets: MachineTargets, owner: str) -> None:
         self._targets = targets
@@ -77,35 +79,35 @@ class MachineMarks:
         return WriteResult(code=WriteCode.REFUSED, message=message)
 
     def left_behind(self, reading: Reading, found: MachineReading | None) -> WriteResult | None:
-        """A mark says that its node has been emptied: one that something else left behind would let it go with its pods."""
+        """A mark says that its node was emptied. A stale mark would delete the machine with its pods."""
         mark = self.of(reading, found)
         if found is None or mark is None:
             return None
-        message = f"Machine {found.name} still carries a mark of ours ({mark}): it must be gone before its node is drained"
+        message = f"Machine {found.name} still has a mark of ours ({mark}): it must be removed before the node is drained"
         return WriteResult(code=WriteCode.REFUSED, message=message)
 
     def put(self, reading: Reading, found: MachineReading) -> None:
-        """Mark the Machine as the first to go, with what the target was at this moment."""
+        """Mark the Machine as the first to go, with the state of its target at this moment."""
         self._write(reading.facts.ref, found, str(self._now(reading)))
 
     def of_all(self, reading: Reading, machines: Iterable[MachineReading]) -> str:
-        """What marks a target all of whose machines, which are these, are to go; empty where each is to bear its own, or does.
-        Not on what a topology owns, whose annotations belong into the Cluster."""
+        """The mark on a target that loses all its machines, which are these. Empty if each must have its own mark, or has it. A
+        topology's target gets none: its annotations belong in the Cluster."""
         names = frozenset(found.name for found in machines if self.own(found) is None)
         text = str(TargetMark(self._now(reading), names)) if names and not reading.facts.owner.topology_owned else ""
         return text if len(text) <= LONGEST_BYTES else ""
 
     def put_on_target(self, reading: Reading, text: str) -> None:
-        """The mark alone, whoever owns the one that is there."""
+        """Write only the mark, whoever owns the current one."""
         self._annotate(reading, text)
 
     def take_off(self, reading: Reading, found: MachineReading) -> None:
-        """Nothing of ours covers the machine any more."""
+        """Remove our marks that cover the machine."""
         if self.own(found) is not None:
             self._write(reading.facts.ref, found, None)
         whole = TargetMark.read(reading.facts, self._owner)
         if whole is not None and found.name in whole.machines:
-            # While nothing was lowered the mark proves nothing that no mark would not.
+            # Nothing was lowered, so the mark proves no more than its absence would.
             left = None if whole.mark.not_lowered(reading.facts.generation) else whole.without(found.name)
             self._annotate(reading, str(left) if left is not None else None)
 

@@ -12,12 +12,12 @@ from reconciler.providers.machines.removal import MachineRemovals, rolling_out
 from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading
 from reconciler.providers.ownership_guard import objection
 
-# Taking back requests for nodes that never came: exactly their Machines go, and no running one.
+# Withdrawing requests for nodes that never came: exactly their Machines go, and no running one.
 
 
 class MachineCancellations:
-    """Cancellations. A process that ends between the marks and the write leaves marks of ours on Machines without node, which
-    the next one takes back (`MachineRemovals.abandon`)."""
+    """Cancellations. A process that ends between the marks and the write leaves marks of ours on Machines without a node. The
+    next process removes them (`MachineRemovals.abandon`)."""
 
     def __init__(self, targets: MachineTargets, removals: MachineRemovals, marks: MachineMarks, hearing: PlatformHearing) -> None:
         self._targets = targets
@@ -72,11 +72,11 @@ class MachineCancellations:
         if beside <= replicas:
             return None
         target = reading.facts.ref
-        message = f"{target} has {beside} machines beside those that failed: at {replicas} replicas a running one would go"
+        message = f"{target} has {beside} machines apart from those that failed: {replicas} replicas could end a running one"
         return WriteResult(code=WriteCode.STALE, message=message)
 
     def _replace(self, reading: Reading, living: list[MachineReading]) -> WriteResult:
-        """Replicas stay: the set makes another Machine for each that is deleted."""
+        """Replicas stay: the set replaces each Machine that is deleted."""
         dialect = self._targets.dialect
         for found in living:
             path = dialect.path("Machine", reading.facts.ref.namespace, found.name)
@@ -89,17 +89,17 @@ class MachineCancellations:
 
 
 def _not_alone(reading: Reading, cancelled: frozenset[str]) -> WriteResult | None:
-    """Machines that might go instead of those that are cancelled: others that failed, or that bear a mark."""
+    """Machines that could go instead of the cancelled ones: others that failed, or that have a mark."""
     others = sorted((reading.failed | reading.marked) - cancelled)
     if not others:
         return None
-    message = f"{reading.facts.ref}: Machine {', '.join(others)} would go as soon as those that are to be cancelled"
+    message = f"{reading.facts.ref}: Machine {', '.join(others)} could go instead of the ones to cancel"
     return WriteResult(code=WriteCode.STALE, message=message)
 
 
 class MachineProvider:
-    """A `TargetProvider`. `owner` (the policy's name) stands in the marks on Machines, so that two reconcilers leave each other's
-    alone. `hearing` says when the platform has seen marks and may be asked for fewer machines."""
+    """A `TargetProvider`. `owner` (the policy's name) is in the marks on Machines, so two reconcilers leave each other's alone.
+    `hearing` tells when the platform has seen marks and replicas may be lowered."""
 
     def __init__(self, targets: MachineTargets, owner: str, hearing: PlatformHearing) -> None:
         self._targets = targets
@@ -108,36 +108,36 @@ class MachineProvider:
         self._cancellations = MachineCancellations(targets, self._removals, marks, hearing)
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """By a server-side apply of replicas alone, never forced."""
+        """Use a server-side apply of replicas alone, never forced."""
         return self._targets.resize(target, replicas, bound, annotations)
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """Others' claims on the field go, then ours is recorded; the value stays."""
+        """Remove others' claims on the field, then record ours; the value stays."""
         return self._targets.adopt(target, replicas, bound, annotations)
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
-        """Our annotations and our claim go; the value stays."""
+        """Remove our annotations and our claim; the value stays."""
         return self._targets.release(target, bound)
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
-        """Exactly the machines that never became nodes go."""
+        """Delete exactly the machines that never became nodes."""
         return self._cancellations.cancel(target, machines, replicas, bound)
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
-        """Whether the machine of the node may be removed, as far as can be told before the node is empty."""
+        """Whether the machine of the node may be removed, as far as that is known before the node is empty."""
         if not machine:
-            message = f"{target} has no Machine for node {node}: which one goes could not be chosen"
+            message = f"{target} has no Machine for node {node}: nobody can choose which one goes"
             return WriteResult(code=WriteCode.REFUSED, message=message)
         return self._removals.may_begin(target, machine, node, bound)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
-        """Mark the machines, lower replicas once for all of them, or say how far each is."""
+        """Mark the machines, lower replicas once for all of them, and report how far each is."""
         return self._removals.step(target, leaving, floor)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        """Our mark goes, unless replicas were lowered for it."""
+        """Remove our mark, unless replicas were lowered for it."""
         return self._removals.abandon(target, machine) if machine else WriteResult()
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
-        """The policy that our program's mark names, whichever it is."""
+        """The policy in our program's mark, whichever it is."""
         return self._removals.marked_by(target, machine)

@@ -1,32 +1,30 @@
 """Deleting exactly the chosen machines of a target: all marked first, then replicas lowered by as many in one write.
 
-Where those that go are all that the target has, one mark on the target stands for theirs, in the write that lowers replicas: at
-0 replicas the platform has nothing to choose. SOURCE: measured on Cluster API 1.14, two cores: a hundred marks on Machines, each
-of which makes it look at the Machine anew, cost it 4 to 5 s beside the 17 to 21 s in which it deletes the hundred.
+If all of the target's machines go, one mark on the target replaces theirs, in the write that lowers replicas. At 0 replicas the
+platform has nothing to choose. SOURCE: measured on Cluster API 1.14, two cores. Each mark on a Machine makes it reconcile the
+Machine again. A hundred marks cost it 4 to 5 s, in addition to the 17 to 21 s in which it deletes the hundred.
 
-A removal is found again by what lies on the API objects alone. The Node carries our taint (the drain's), the Machine or its
-target our mark with the target's generation G and replicas R at the time, the target its generation g and replicas r now:
+A later process recognizes a removal from the API objects alone. The Node has our taint (the drain's). The Machine or its target
+has our mark, with the target's generation G and replicas R at that time. The target now has generation g and replicas r.
 
-| Machine              | target           | what it means                    | what is done                          |
-|----------------------|------------------|----------------------------------|---------------------------------------|
-| no mark              | ours             | drained, nothing written         | mark                                  |
-| no mark              | not ours, rollout, at its floor | must not be done  | given up, node reopened               |
-| our mark             | g = G, ours      | marked, not lowered              | lower                                 |
-| our mark             | g = G, not ours  | marked, may not be lowered       | unmark, given up, node reopened       |
-| our mark             | g > G, r < R     | lowered; the platform follows    | finished                              |
-| our mark             | the same, and no more machines live than r: another one went | unmark, given up, node reopened |
-| our mark             | g > G, r >= R    | nobody can tell                  | unmark, given up, node reopened       |
-| our mark, deleting   | any              | lowered and going                | finished                              |
-| other mark           | any              | somebody else removes it         | given up, node reopened, mark kept    |
-| deleting, not ours   | any              | somebody else deleted it         | given up, not counted, node left      |
-| gone                 | any              | went without us                  | given up, node left                   |
+- No mark, and the target is ours: the node is drained and nothing is written. Mark the machine.
+- No mark, and the target is not ours, is rolling out or is at its floor: it must not be done. Give up and reopen the node.
+- Our mark, g = G, and the target is ours: it is marked, but replicas are not lowered. Lower them.
+- Our mark, g = G, and the target is not ours: replicas may not be lowered. Remove the mark, give up and reopen the node.
+- Our mark, g > G, and r < R: replicas are lowered, and the platform follows. Finished.
+- The same, but no more than r machines live: another one went. Remove the mark, give up and reopen the node.
+- Our mark, g > G, and r >= R: nobody can tell what happened. Remove the mark, give up and reopen the node.
+- Our mark, and the machine is being deleted: finished.
+- Another mark: somebody else removes it. Give up, reopen the node and keep the mark.
+- The machine is being deleted, but not by us: somebody else deleted it. Give up, do not count it, and leave the node.
+- The machine is gone: it went without us. Give up and leave the node.
 
-"Nobody can tell" (replicas fell and rose again, or another part of the spec was written, between our two writes) never
-lowers: the next decision removes a node too many. No taint but our mark on a living machine: the drain was undone first, so
-the mark goes too unless replicas were lowered and the platform has yet to follow.
+"Nobody can tell" means that replicas fell and rose again, or that something else wrote the spec between our two writes. In that
+case nothing is lowered: else the next decision would remove a node too many. If a living machine has our mark but its node has
+no taint, the drain was undone first. Then the mark goes too, unless replicas were lowered and the platform has yet to follow.
 
-SOURCE of the passed over machine: measured on Cluster API 1.14. A MachineSet counts a Machine that somebody else deletes among
-those that it has and takes it first, before the marks. Our mark would wait for the next shrinking, when its node may have pods.
+SOURCE for the machine that is passed over: measured on Cluster API 1.14. A MachineSet counts a Machine that somebody else deletes
+as one of its own, and takes it before the marked ones. Our mark would wait for the next scale down, when its node may have pods.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,11 +44,11 @@ from reconciler.providers.machines.targets import MachineReading, MachineTargets
 from reconciler.providers.marks import DeleteMark, emptied_by
 from reconciler.providers.ownership_guard import not_ours, objection
 
-# Why a chosen machine may not be removed now, one rule a function; None: nothing is against it.
+# Why a chosen machine may not be removed now, one rule per function. None: nothing is against it.
 
 
 def unfit(found: MachineReading | None, machine: str, node: str) -> WriteResult | None:
-    """Why this is no machine to remove: gone, going already, or not the machine of the node."""
+    """Why this machine cannot be removed: gone, already being deleted, or not the machine of the node."""
     if found is None:
         return WriteResult(code=WriteCode.NOT_FOUND, message=f"Machine {machine} is gone")
     if found.deleting:
@@ -62,28 +60,28 @@ def unfit(found: MachineReading | None, machine: str, node: str) -> WriteResult 
 
 
 def rolling_out(reading: Reading) -> WriteResult | None:
-    """While an older revision has machines nobody can say which set shrinks."""
+    """While an older revision has machines, nobody can tell which set shrinks."""
     if not reading.facts.rolling_out:
         return None
-    message = f"{reading.facts.ref} is rolling out: which of its MachineSets would shrink cannot be told"
+    message = f"{reading.facts.ref} is rolling out: cannot tell which of its MachineSets would shrink"
     return WriteResult(code=WriteCode.REFUSED, message=message)
 
 
 def kept(reading: Reading, machine: str) -> WriteResult | None:
-    """Why the chosen machine may not be removed now. One that failed is among those that go."""
+    """Why the chosen machine may not be removed now. A failed one goes anyway."""
     if not reading.facts.keeps_nodes or machine in reading.failed:
         return rolling_out(reading)
     return WriteResult(code=WriteCode.REFUSED, message=f"{reading.facts.ref}: {reading.facts.keeps_nodes}")
 
 
 def others_first(reading: Reading, machine: str, together: frozenset[str]) -> WriteResult | None:
-    """Of several that failed the platform may take any: none goes before the nodes of all of them are empty. Those without a node
-    are in nobody's way: whichever goes, nothing ran there."""
+    """If several machines failed, the platform may take any. So none goes before the nodes of all are empty. Failed machines
+    without a node do not matter: nothing ran there."""
     late = sorted(reading.on_nodes - together) if machine in reading.failed else []
     if not late:
         return None
-    message = f"Machine {', '.join(late)} of {reading.facts.ref} failed too and could go instead: its node has to be empty first"
-    return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{message} (see spec.budgets where it does not begin)")
+    message = f"Machine {', '.join(late)} of {reading.facts.ref} failed too and could go instead: drain its node first"
+    return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{message} (if the drain does not begin, see spec.budgets)")
 
 
 def below(reading: Reading, floor: int, before: int) -> WriteResult | None:
@@ -102,7 +100,7 @@ _TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
 
 class MachineRemovals:
-    """Removals of one owner (a policy): marks of others, also of the same program, are never touched."""
+    """Removals of one owner (a policy). Marks of others are never touched, even if the same program made them."""
 
     def __init__(self, targets: MachineTargets, marks: MachineMarks, hearing: PlatformHearing) -> None:
         self._targets = targets
@@ -112,12 +110,12 @@ class MachineRemovals:
         self._machines = RecentMachines(targets)
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
-        """Whether the machine may be removed, as far as can be told before its node is empty."""
+        """Whether the machine may be removed, as far as that is known before its node is empty."""
         try:
             reading = self._beginning.recent(target)
             found = self._machines.one(reading, machine)
             if self._against(reading, found, machine, node, bound) is not None:
-                # What others have just read says no: this is asked of what is now.
+                # A recent shared reading forbids it: read the current state and judge that.
                 reading, found = self._beginning.of(target), self.machine(target, machine)
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
@@ -135,11 +133,11 @@ class MachineRemovals:
             left = sorted((one for one in leaving if one.node not in ended), key=lambda one: not one.marked)
             if left:
                 ended |= self._round(target, left, floor)
-        stale = WriteResult(code=WriteCode.STALE, message=f"{target} was never the same twice")
+        stale = WriteResult(code=WriteCode.STALE, message=f"{target} changed during each of three attempts")
         return tuple(ended.get(one.node) or _waiting(stale) for one in leaving)
 
     def _round(self, target: TargetRef, leaving: list[LeavingMachine], floor: int) -> dict[str, TargetRemoval]:
-        """What became of those without a conflict."""
+        """The outcome of those without a conflict."""
         ended: dict[str, TargetRemoval] = {}
         try:
             reading = self._targets.read(target, rollout=True)
@@ -154,7 +152,7 @@ class MachineRemovals:
             if isinstance(found, TargetRemoval):
                 ended[one.node] = found
                 if one.marked:
-                    # Of two that are marked the platform may take either when replicas fall by one.
+                    # If two are marked, the platform may take either when replicas fall by one.
                     return {other.node: ended.get(other.node, ended[one.node]) for other in leaving}
                 continue
             outcome = self._tried(target, one, partial(self._judged, reading, found, one, floor, len(going), living, together))
@@ -167,7 +165,7 @@ class MachineRemovals:
     def _lower(
         self, reading: Reading, going: list[tuple[LeavingMachine, MachineReading]], listed: Mapping[str, MachineReading]
     ) -> dict[str, TargetRemoval]:
-        """Write the marks, then lower replicas once. A later process reads from the marks what was not done."""
+        """Write the marks, then lower replicas once. The marks show a later process what was not done."""
         target = reading.facts.ref
         whole = self._mark_of_all(reading, {found.name: found for _, found in going}, listed)
         if whole:
@@ -179,7 +177,7 @@ class MachineRemovals:
         marked = [one for (one, _), found in zip(going, outcomes, strict=True) if found is None]
         doubt = next((found for found in ended.values() if found.state is RemovalState.DRAINING), None)
         if doubt is not None:
-            # It may bear a mark now, and of those that do the platform takes any: nothing is lowered without it.
+            # It may have a mark now, and the platform takes any marked machine. So nothing is lowered without it.
             untouched = msgspec.structs.replace(doubt, untouched=True)
             conflicts = dict.fromkeys((one.node for one, _ in going), untouched)
             return conflicts | dict.fromkeys((one.node for one in marked), doubt) | ended
@@ -198,7 +196,7 @@ class MachineRemovals:
         return ended
 
     def _mark_of_all(self, reading: Reading, going: Mapping[str, MachineReading], listed: Mapping[str, MachineReading]) -> str:
-        """What marks the target in place of its machines; empty where one stays that was not asked away before either."""
+        """The mark on the target in place of its machines' marks. Empty if a machine stays that was not removed before either."""
         if not going or not listed or len(going) != reading.facts.replicas:
             return ""
         others = [found for found in listed.values() if not found.deleting and found.name not in going]
@@ -207,10 +205,10 @@ class MachineRemovals:
         return self._marks.of_all(reading, [*going.values(), *others])
 
     def _lowered_to_nothing(self, reading: Reading, going: list[LeavingMachine], whole: str) -> dict[str, TargetRemoval] | None:
-        """Mark and replicas in one write, so that no process can end between them; None where somebody forbids the mark.
+        """Write mark and replicas at once, so that no process can end between them. None if somebody forbids the mark.
 
-        SOURCE: measured on Cluster API 1.14 with its default rate limit of one look a second at each object: a mark that was
-        written right before had it see the replicas a second later, and its MachineSet another second.
+        SOURCE: measured on Cluster API 1.14. By default it reconciles each object at most once per second. After a mark just
+        before, it saw the replicas a second later, and its MachineSet another second later.
         """
         try:
             try:
@@ -218,7 +216,7 @@ class MachineRemovals:
             except ApiError as error:
                 if not any(EMPTIED_MARK in cause.field for cause in error.causes):
                     raise
-                # It was set by an Update, of an earlier version or for one machine that stayed, which an apply may not overrule.
+                # An Update set it, in an earlier version or for one machine of several. An apply may not override that.
                 self._marks.put_on_target(reading, whole)
                 done = self._applied(reading, len(going))
         except (ApiError, UnreachableError, msgspec.DecodeError) as error:
@@ -231,14 +229,14 @@ class MachineRemovals:
         return dict.fromkeys((one.node for one in going), done)
 
     def _marked(self, reading: Reading, one: LeavingMachine, found: MachineReading) -> TargetRemoval | WriteResult | None:
-        """None: the machine bears our mark."""
+        """None: the machine has our mark."""
         if self._marks.own(found) is not None:
             return None
         return self._tried(reading.facts.ref, one, partial(self._marks.put, reading, found))
 
     def _applied(self, judged: Reading, fewer: int, whole: str = "") -> TargetRemoval:
-        """Lower what was read a moment ago: while machines go, the platform writes the target's status many times a second, and
-        each time its version moves. Raises as the connection does."""
+        """Lower what was read a moment ago. While machines go, the platform writes the target's status many times a second, and
+        each write moves its version. Raises as the connection does."""
         reading = self._targets.read(judged.facts.ref)
         facts = reading.facts
         if facts.generation != judged.facts.generation or not_ours(facts) is not None:
@@ -250,7 +248,7 @@ class MachineRemovals:
     def _tried(
         self, target: TargetRef, one: LeavingMachine, act: Callable[[], TargetRemoval | None]
     ) -> TargetRemoval | WriteResult | None:
-        """What `act` says; a `WriteResult` is a conflict, to be read again."""
+        """The result of `act`. A `WriteResult` is a conflict, to be read again."""
         try:
             return act()
         except (ApiError, UnreachableError, msgspec.DecodeError) as error:
@@ -261,7 +259,7 @@ class MachineRemovals:
         return _waiting(result) if result.code in _TRANSIENT else self._give_up(target, one.machine, result)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        """Take our mark off again, unless the machine is going, or replicas were lowered for it and it may still go."""
+        """Remove our mark, unless the machine is being deleted, or replicas were lowered for it and it may still go."""
         for _ in range(_TRIES):
             try:
                 found = self.machine(target, machine)
@@ -275,7 +273,7 @@ class MachineRemovals:
                 if self._lowered(reading, mark) and not _passed_over(reading, found, living):
                     return WriteResult()
                 self._marks.take_off(reading, found)
-                return WriteResult(message=f"our mark was taken off Machine {machine} of {target}")
+                return WriteResult(message=f"our mark was removed from Machine {machine} of {target}")
             except (ApiError, UnreachableError) as error:
                 result = failed(error, f"Machine {machine}")
                 if result.code != WriteCode.STALE:
@@ -292,7 +290,7 @@ class MachineRemovals:
         living: Callable[[], frozenset[str]],
         together: frozenset[str],
     ) -> TargetRemoval | None:
-        """How the removal ended; None: it may go on, as the one after `before` others of the same write. `together` are all whose
+        """How the removal ended. None: it may go on, after `before` others of the same write. `together` are all machines whose
         nodes are empty."""
         facts = reading.facts
         mark = self._marks.of(reading, found)
@@ -314,7 +312,7 @@ class MachineRemovals:
             return _waiting(late, untouched=True)
         wrong = not_ours(facts) or kept(reading, one.machine) or below(reading, floor, before)
         if mark is not None and not mark.not_lowered(facts.generation):
-            message = f"{facts.ref} was written by somebody else after {one.machine} was marked: whether it shrank cannot be told"
+            message = f"somebody else wrote {facts.ref} after {one.machine} was marked: cannot tell whether it shrank"
             wrong = WriteResult(code=WriteCode.STALE, message=message)
         return self._give_up(facts.ref, one.machine, wrong) if wrong is not None else None
 
@@ -324,14 +322,14 @@ class MachineRemovals:
     def _give_up(self, target: TargetRef, machine: str, why: WriteResult) -> TargetRemoval:
         unmarked = self.abandon(target, machine)
         if not unmarked.done:
-            # The mark must go before the taint: without the taint nobody would look for it in this process.
+            # The mark must go before the taint: without the taint, this process would not look for the mark.
             return _waiting(unmarked)
         if unmarked.message:
             why = msgspec.structs.replace(why, message=f"{why.message}; {unmarked.message}")
         return _failed(why)
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
-        """The policy of our program's mark; empty: none, or it cannot be read."""
+        """The policy in our program's mark; empty: none, or it cannot be read."""
         try:
             found = self.machine(target, machine)
             if found is None or found.mark is not None:
@@ -347,8 +345,8 @@ class MachineRemovals:
             return _unread(error, f"{target}, Machine {machine}")
 
     def _listed(self, reading: Reading, asked: int) -> Mapping[str, MachineReading]:
-        """All Machines of the target in one answer, where most of them are asked for anyway; else none. One that is not in it is
-        asked for by its name: it may be gone, or not bear the label."""
+        """All Machines of the target in one answer, if most of them are needed anyway; else none. A machine that is missing in it
+        is asked for by its name: it may be gone, or have no label."""
         if asked < _MANY or asked * 2 < (reading.facts.replicas or 0):
             return {}
         try:
@@ -362,8 +360,8 @@ class MachineRemovals:
 
 
 def _passed_over(reading: Reading, found: MachineReading, living: Callable[[], frozenset[str]]) -> bool:
-    """Whether the platform has followed a target that was lowered, and `found` is not the one that went: no more machines live
-    than are wanted, so that none of them goes any more. `living` reads their names, and raises as the connection does."""
+    """Whether the platform has followed a lowered target, and took another machine than `found`. Then no more machines live than
+    desired, and the others stay. `living` reads their names, and raises as the connection does."""
     if not reading.followed or reading.facts.rolling_out:
         return False
     names = living()

@@ -1,4 +1,4 @@
-"""Objects of a real API server as targets: their replicas are written, and their marks."""
+"""Objects of a real API server as targets: writing their replicas and their marks."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import claim, disclaim, held_by_others, moved, not_ours, objection, objection_to_adopt
 
-# What differs between platforms whose machines are objects: where they lie, how they are read, what marks one to go.
+# What differs between platforms whose machines are objects: their paths, how they are read, and the delete mark.
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -31,9 +31,9 @@ _followed = msgspec.json.Decoder(_Followed)
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The facts of a target, and its body as the server gave it. `failed` and `marked` are its machines that would go as soon as
-    a marked one when it shrinks, and those that bear a mark: where the platform makes no difference, read with the rollout.
-    `on_nodes` are those of `failed` whose node is there still, so that pods may run on it."""
+    """The facts of a target, and its body from the server. `failed` are its machines that would go as early as a marked one when
+    it shrinks. `marked` are those that have a mark. Both are read with the rollout, if the platform makes no difference between
+    them. `on_nodes` are those of `failed` whose node still exists, so pods may run on it."""
 
     facts: TargetFacts
     body: bytes
@@ -49,7 +49,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class MachineReading(msgspec.Struct, frozen=True, kw_only=True):
-    """One Machine: whether it is going, what its delete mark says (None: it has none), and its node."""
+    """One Machine: whether it is being deleted, its delete mark (None: no mark), and its node."""
 
     name: str
     resource_version: str
@@ -59,7 +59,7 @@ class MachineReading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineDialect(Protocol):
-    """One platform. What reads raises as the connection does, and `msgspec.DecodeError` for a malformed body."""
+    """One platform. Reads raise as the connection does, and `msgspec.DecodeError` for a malformed body."""
 
     @property
     def api_version(self) -> str:
@@ -67,39 +67,39 @@ class MachineDialect(Protocol):
 
     @property
     def delete_marks(self) -> tuple[str, ...]:
-        """The annotations that make a Machine the first to go when its target shrinks. Their keys alone count."""
+        """The annotations that make a Machine the first to go when its target shrinks. Only their keys count."""
 
     def manifest_kind(self, target: TargetRef) -> str:
-        """The kind as it stands in a manifest."""
+        """The kind as in a manifest."""
 
     def path(self, kind: str, namespace: str, name: str = "") -> str:
-        """Where a target of this kind, or a `Machine`, is; without a name the collection."""
+        """The path of a target of this kind, or of a `Machine`; without a name, of the collection."""
 
     def read_target(self, api: Api, ref: TargetRef, *, rollout: bool = False) -> Reading:
-        """The target with everything that its ownership is judged by; with `rollout` also what tells whether it may shrink."""
+        """The target with everything that its ownership is judged by; with `rollout`, also what tells whether it may shrink."""
 
     def read_machine(self, api: Api, namespace: str, name: str) -> MachineReading | None:
-        """The Machine, or None when it is gone."""
+        """The Machine, or None if it is gone."""
 
     def machines_of(self, api: Api, facts: TargetFacts) -> dict[str, MachineReading]:
-        """The target's Machines by name in one answer, those that are going too. One may be missing: `read_machine` finds it."""
+        """The target's Machines by name in one answer, including those being deleted. `read_machine` finds a missing one."""
 
     def living_machines(self, api: Api, facts: TargetFacts) -> frozenset[str]:
         """The names of the target's Machines that are not being deleted."""
 
 
-# What is read of a target, shared by callers who ask at the same time: a hundred nodes of one target begin to leave together.
+# Shared readings of a target for concurrent callers: a hundred nodes of one target begin to leave together.
 
 RECENT_SECONDS = 0.5
-"""SOURCE: measured, a hundred nodes of one target: readings one after the other, each of three requests, were two of the three
-seconds in which all of them began to leave."""
+"""SOURCE: measured, a hundred nodes of one target. Sequential readings, each of three requests, took two of the three seconds in
+which all of them began to leave."""
 
 
 Read = TypeVar("Read")
 
 
 class _Round(Generic[Read]):
-    """Those who asked before its reading began."""
+    """Callers who asked before its reading began."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -107,8 +107,8 @@ class _Round(Generic[Read]):
 
 
 class SharedReadings(Generic[Read]):
-    """At most one reading of a target is under way. Who asks meanwhile waits for the next one, so that nobody is told of what was
-    read before the asking: each judges by what he would have read himself."""
+    """At most one reading of a target is under way. Later callers wait for the next one. So nobody gets data from before the
+    call: each judges by what a read of its own would have returned."""
 
     def __init__(self, read: Callable[[TargetRef], Read], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -119,7 +119,7 @@ class SharedReadings(Generic[Read]):
         self._busy: dict[TargetRef, threading.Lock] = {}
 
     def of(self, target: TargetRef) -> Read:
-        """The target as it is after this call. Raises what the reading does; others whose reading failed read themselves."""
+        """The target after this call. Raises what the reading does; callers whose shared reading failed read themselves."""
         with self._lock:
             mine = self._next.setdefault(target, _Round[Read]())
             busy = self._busy.setdefault(target, threading.Lock())
@@ -136,8 +136,8 @@ class SharedReadings(Generic[Read]):
             return mine.reading
 
     def recent(self, target: TargetRef) -> Read:
-        """The target as it was at most half a second before this call, or as `of` gives it: for what is judged again by `of`
-        where it says no, and again before anything is written where it says yes."""
+        """The target at most half a second before this call, or as `of` returns it. A refusal based on it is judged again by
+        `of`. A permission is judged again before anything is written."""
         last = self._last.get(target)
         return last[1] if last is not None and self._clock() - last[0] <= RECENT_SECONDS else self.of(target)
 
@@ -161,21 +161,21 @@ _object = msgspec.json.Decoder(_Object)
 
 
 class MachineTargets:
-    """The writes on one management cluster. Before each the target and its Cluster are read again and judged; replicas go by
-    a server-side apply of `spec.replicas` alone, and of the mark on a target that is emptied, never forced, under the
-    resourceVersion that was judged."""
+    """The writes on one management cluster. Before each, the target and its Cluster are read again and judged. Replicas change by
+    a server-side apply of `spec.replicas` alone, plus the mark on a target that is emptied. The apply is never forced. It has the
+    judged resourceVersion."""
 
     def __init__(self, api: Api, dialect: MachineDialect) -> None:
         self.api = api
         self.dialect = dialect
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """Set replicas. `annotations` (policy, revision, reason) say whose write it is and why, but never on what a topology
-        owns: the policy comes first, so that no other one writes at the same time, the rest follows."""
+        """Set replicas. `annotations` (policy, revision, reason) state whose write it is and why, but not on a topology's target.
+        The policy is written first, so that no other one writes at the same time; the rest follows."""
         return self._sized(target, replicas, bound, objection, annotations or {})
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """Take the field over with its value: other managers' claims on it go, then our apply records us."""
+        """Take the field over with its value: remove other managers' claims on it, then record us by our apply."""
         return self._sized(target, replicas, bound, objection_to_adopt, annotations or {})
 
     def _sized(
@@ -191,13 +191,13 @@ class MachineTargets:
         def write(reading: Reading) -> WriteResult:
             nonlocal claimed
             facts = reading.facts
-            # Our own claim has changed the evidence that `bound` names; what is left of it is judged without.
+            # Our own claim has changed the evidence that `bound` names. The rest is judged without it.
             refused = moved(facts, bound) or not_ours(facts) if claimed else objects(facts, bound)
             if refused is not None:
                 return refused
             mark = _policy_mark(facts, annotations)
             if claimed and mark and policy_mark(facts):
-                message = f"{target} was marked by policy {policy_mark(facts)} meanwhile"
+                message = f"policy {policy_mark(facts)} marked {target} meanwhile"
                 return WriteResult(code=WriteCode.STALE, message=message)
             if held_by_others(facts):
                 reading = self._claim(reading, mark)
@@ -213,7 +213,7 @@ class MachineTargets:
         return self.judged(target, write)
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
-        """Take our annotations and our claim on the field off. The value stays: the spec is not part of the write."""
+        """Remove our annotations and our claim on the field. The value stays: the spec is not part of the write."""
 
         def write(reading: Reading) -> WriteResult:
             stale = moved(reading.facts, bound)
@@ -221,7 +221,7 @@ class MachineTargets:
                 return stale
             patch = disclaim(reading.body, (*OUR_MARKS, EMPTIED_MARK))
             if patch is None:
-                # Nothing is written, and nothing has to show before what comes next is judged.
+                # Nothing is written, so what comes next need not wait for a view that shows it.
                 facts = reading.facts
                 return WriteResult(generation=facts.generation, resource_version=facts.resource_version)
             written = self._patch(target, patch, ContentType.MERGE_PATCH, _OURS)
@@ -230,8 +230,8 @@ class MachineTargets:
         return self.judged(target, write)
 
     def apply(self, reading: Reading, replicas: int, emptied: str = "") -> WriteResult:
-        """Write replicas of a target that was just judged to be ours; where all of its machines go, `emptied` marks it in the
-        same write. Raises as the connection does."""
+        """Write replicas of a target that was just judged to be ours. If all of its machines go, `emptied` marks it in the same
+        write. Raises as the connection does."""
         return self._apply(self._claim(reading, {}) if held_by_others(reading.facts) else reading, replicas, emptied)
 
     def _claim(self, reading: Reading, mark: Mapping[str, str]) -> Reading:
@@ -246,19 +246,19 @@ class MachineTargets:
         except ApiError as error:
             if error.status not in _FORBIDDEN:
                 raise
-            # Who forbids our annotations has not forbidden the write that they would explain.
+            # A policy that forbids our annotations has not forbidden the write that they would explain.
             return reading
 
     def _moved_on(self, reading: Reading, metadata: object) -> Reading:
-        """What was read, under the resourceVersion that a write of metadata alone has made."""
+        """The same reading, with the resourceVersion after a write of metadata alone."""
         written = self._patch(reading.facts.ref, {"metadata": metadata}, ContentType.MERGE_PATCH, _OURS)
         facts = msgspec.structs.replace(reading.facts, resource_version=written.resource_version)
         return Reading(facts, reading.body)
 
     def _apply(self, reading: Reading, replicas: int, emptied: str = "") -> WriteResult:
-        """The uid prevents that an apply creates a target that somebody has deleted. The resourceVersion does not (measured on
-        kube-apiserver 1.36). An apply takes away what an earlier one of ours has set and it does not name: a mark that is there
-        stays as long as machines may go by it."""
+        """Apply replicas. The uid prevents that an apply creates a target that somebody has deleted. The resourceVersion does not
+        (measured on kube-apiserver 1.36). An apply removes what an earlier one of ours set and it does not name. So a current
+        mark stays as long as machines may go by it."""
         facts = reading.facts
         mark = emptied or ("" if facts.owner.topology_owned else dict(facts.annotations).get(EMPTIED_MARK, ""))
         metadata: dict[str, object] = {
@@ -283,7 +283,7 @@ class MachineTargets:
         return self.dialect.read_target(self.api, target, rollout=rollout)
 
     def _annotate(self, facts: TargetFacts, annotations: Mapping[str, str]) -> None:
-        """They explain a write that is done; that one stands whether or not they can be written."""
+        """Annotations explain a write that is done. It stands even if they cannot be written."""
         written = dict(facts.annotations) | _policy_mark(facts, annotations)
         changed = {key: text for key, text in annotations.items() if key in OUR_MARKS and written.get(key) != text}
         if changed:
@@ -297,8 +297,8 @@ class MachineTargets:
         return _object.decode(self.api.write("PATCH", path, body, content_type=content_type, query=query)).metadata
 
     def judged(self, target: TargetRef, write: Callable[[Reading], WriteResult]) -> WriteResult:
-        """Read, judge and write; again from the start when the target moved in between, at most three times (rule 1)."""
-        result = WriteResult(code=WriteCode.STALE, message=f"{target} was never the same twice")
+        """Read, judge and write. Start again if the target moved in between, at most three times (rule 1)."""
+        result = WriteResult(code=WriteCode.STALE, message=f"{target} changed during each of three attempts")
         for _ in range(_TRIES):
             try:
                 reading = self.read(target)
@@ -316,32 +316,31 @@ class MachineTargets:
 
 
 def _policy_mark(facts: TargetFacts, annotations: Mapping[str, str]) -> dict[str, str]:
-    """The mark that says which policy writes, where it is not there yet."""
+    """The mark that names the policy that writes, if it is not there yet."""
     mark = annotations.get(POLICY_MARK, "")
     return {POLICY_MARK: mark} if mark and not facts.owner.topology_owned and policy_mark(facts) != mark else {}
 
 
-# Machines of which many are asked for within a moment: the first are read by name, then all of the target in one answer.
+# If many Machines are needed within a moment, the first ones are read by name, then all of the target in one answer.
 
 _SHARE = 10
-"""One in so many of a target's Machines must be asked for: what is read is at most so many times what was asked for then."""
+"""At least one in this many of a target's Machines must be needed. So a read returns at most this many times the need."""
 
 
 class RecentMachines:
-    """For what is judged again before anything is written."""
+    """Recent Machines, for what is judged again before anything is written."""
 
     def __init__(self, targets: MachineTargets, clock: Callable[[], float] = time.monotonic) -> None:
         self._targets = targets
         self._clock = clock
         self._lock = threading.Lock()
         self._asked: dict[TargetRef, tuple[float, int]] = {}
-        """When last, and how many were asked for without a pause before."""
+        """When the last one was asked for, and how many before it without a pause."""
         self._facts: dict[TargetRef, TargetFacts] = {}
         self._lists = SharedReadings(self._listed, clock)
 
     def one(self, reading: Reading, machine: str) -> MachineReading | None:
-        """A Machine of the target as it was at most half a second before this call; None: it is gone. Raises as the connection
-        does."""
+        """A Machine of the target at most half a second before this call; None: it is gone. Raises as the connection does."""
         target = reading.facts.ref
         if self._many(target, reading.facts.replicas or 0):
             self._facts[target] = reading.facts
@@ -351,7 +350,7 @@ class RecentMachines:
         return self._targets.dialect.read_machine(self._targets.api, target.namespace, machine)
 
     def _many(self, target: TargetRef, replicas: int) -> bool:
-        """Whether so many are asked for that one answer for all costs less."""
+        """Whether so many are needed that one answer for all costs less."""
         now = self._clock()
         with self._lock:
             self._asked = {other: last for other, last in self._asked.items() if now - last[0] <= RECENT_SECONDS}
@@ -360,7 +359,7 @@ class RecentMachines:
         return before * _SHARE >= max(replicas, _SHARE * _SHARE)
 
     def _listed(self, target: TargetRef) -> dict[str, MachineReading]:
-        """Empty where they cannot be listed: each is asked for by its name then, which tells why."""
+        """Empty if they cannot be listed. Then each is asked for by its name, which shows why."""
         try:
             return self._targets.dialect.machines_of(self._targets.api, self._facts[target])
         except (ApiError, UnreachableError, msgspec.DecodeError):

@@ -1,4 +1,4 @@
-"""Fragments of other autoscalers' objects put into a policy: what its reader refuses is named, and so is what was left."""
+"""Fragments of other autoscalers' objects put into a policy. What the policy reader refuses is named, and so is what was left."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,13 +17,13 @@ from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
 from reconciler.values.shown_text import cut
 
-# Parts of a policy put together: mappings by key, limits and tiers by name, other lists one after the other.
+# Parts of a policy are combined: mappings by key, limits and tiers by name, other lists one after the other.
 
 _BY_NAME = ("limits", "tiers")
 
 
 def merge(spec: dict[str, Any], addition: Mapping[str, Any]) -> None:
-    """Put `addition` into `spec`, which keeps what it has beside it."""
+    """Put `addition` into `spec`, which keeps its other values."""
     for key, value in addition.items():
         there = spec.get(key)
         if isinstance(there, dict) and isinstance(value, Mapping):
@@ -73,11 +73,11 @@ def _shorter(value: Any) -> Any:  # noqa: ANN401 - JSON of any form
     return cut(value) if isinstance(value, str) else value
 
 
-# Whether a part of a policy holds by itself: the reader of policies is the judge.
+# Whether a part of a policy is valid on its own: the policy reader is the judge.
 
 
 def fault_of(spec: Mapping[str, Any]) -> str:
-    """Why the reader refuses a policy with this `spec`; empty where it does not."""
+    """Why the reader refuses a policy with this `spec`; empty if it does not."""
     document = {"apiVersion": API_VERSION, "kind": "NodeGroupPolicy", "metadata": {"name": "imported"}, "spec": spec}
     problems = read_tree({"policy.json": json.dumps(document).encode()}, now_seconds=0).problems
     errors = (f"{one.message}; {one.hint}" if one.hint else one.message for one in problems if one.severity is Severity.ERROR)
@@ -85,7 +85,7 @@ def fault_of(spec: Mapping[str, Any]) -> str:
 
 
 class PlannedGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A group that waits for its target: the fields that hold, and where they came from."""
+    """A group that waits for its target: the valid fields, and their origins."""
 
     group: TargetlessGroup
     origin: str
@@ -93,14 +93,14 @@ class PlannedGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Assembly(msgspec.Struct, frozen=True, kw_only=True):
-    """Groups without a target, and remarks for who reads the policy."""
+    """Groups without a target, and remarks for the reader of the policy."""
 
     groups: tuple[PlannedGroup, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
 def assemble(objects: Sequence[OtherObject], conversion: Conversion, place: Callable[[], str]) -> Assembly:
-    """Put what the objects say into the policy of `conversion`, and into its notes what they say in vain. Raises
+    """Put the objects' settings into the policy of `conversion`, and those without an equivalent into its notes. Raises
     `PlaceNeededError`."""
     groups: list[PlannedGroup] = []
     budgets: list[tuple[str, Note]] = []
@@ -110,7 +110,7 @@ def assemble(objects: Sequence[OtherObject], conversion: Conversion, place: Call
         fragment = read.fragment
         if fragment.title in files:
             again = Setting(name=fragment.title, value="", file=read.file)
-            conversion.notes.append(Note(setting=again, why=f"it is in {files[fragment.title]} too, which was read"))
+            conversion.notes.append(Note(setting=again, why=f"it is also in {files[fragment.title]}, which was read"))
             continue
         files[fragment.title] = read.file
         for piece in _sound(fragment.pieces, read, conversion, lambda tree: tree):
@@ -129,9 +129,9 @@ def assemble(objects: Sequence[OtherObject], conversion: Conversion, place: Call
 
 
 def _mixed(budgets: Sequence[tuple[str, Note]]) -> Iterable[Note]:
-    """What several objects say of their own nodes, and a policy of all."""
+    """Settings of several objects about their own nodes, in a policy for all nodes."""
     titles = list(dict.fromkeys(title for title, _ in budgets))
-    why = f"it is written for all groups, since there are budgets of {', '.join(titles)}: each counts its own nodes there"
+    why = f"it is written for all groups, since there are budgets of {', '.join(titles)}: there, each counts only its own nodes"
     return [msgspec.structs.replace(note, why=why) for _, note in budgets] if len(titles) > 1 else []
 
 
@@ -140,12 +140,12 @@ def _setting(read: ReadObject, piece: Piece) -> Setting:
 
 
 def to_write(group: TargetlessGroup) -> str:
-    """Which keys its target lacks."""
+    """The keys that its target lacks."""
     if not group.target:
         return f"one of {', '.join(keys.provider for keys in platform_keys())}"
     (provider, known), *_ = group.target.items()
     children = (child for keys in platform_keys() if keys.provider == provider for child in keys.target.children)
-    return f"write {', '.join(child.yaml_key for child in children if child.required and child.yaml_key not in known)} too"
+    return f"also write {', '.join(child.yaml_key for child in children if child.required and child.yaml_key not in known)}"
 
 
 def _planned(group: TargetlessGroup, read: ReadObject, conversion: Conversion) -> PlannedGroup:
@@ -161,9 +161,9 @@ def _planned(group: TargetlessGroup, read: ReadObject, conversion: Conversion) -
 def _sound(
     pieces: Sequence[Piece], read: ReadObject, conversion: Conversion, placed: Callable[[Any], dict[str, Any]]
 ) -> Iterable[Piece]:
-    """Those that hold together; the others become notes. `placed` is where in a policy a piece stands."""
+    """The pieces that are valid together; the others become notes. `placed` is where in a policy a piece goes."""
     if not _fault(pieces, placed):
-        # One look does where nothing is wrong, which is nearly always.
+        # If nothing is wrong, which is nearly always so, one check is enough.
         return pieces
     faults = [_fault([piece], placed) for piece in pieces]
     sound = [number for number, fault in enumerate(faults) if not fault]

@@ -12,11 +12,11 @@ from reconciler.rendering.group_names import group_names
 CAPACITY_QUOTA = ("autoscaling.x-k8s.io", "CapacityQuota")
 CALLED = "the Cluster Autoscaler's CapacityQuota"
 """What people call the kind."""
-_COUNTED = "A limit counts the capacity of all nodes that it selects, the control plane and unmanaged nodes too."
+_COUNTED = "A limit counts the capacity of all selected nodes, including the control plane and unmanaged nodes."
 
 
 def capacity_quota(item: Mapping[str, Any], _: Callable[[], str]) -> Fragment:
-    """What a CapacityQuota becomes."""
+    """The policy fragment for a CapacityQuota."""
     whole = ObjectPart(item)
     whole.value("apiVersion"), whole.value("kind")
     name = whole.part("metadata").text("name") or "quota"
@@ -25,12 +25,12 @@ def capacity_quota(item: Mapping[str, Any], _: Callable[[], str]) -> Fragment:
     limit: dict[str, Any] = {"name": f"quota-{called}"}
     selector = spec.value("selector")
     if not _selects_everything(selector):
-        # As it stands: a quota that lost a part of its selector would count other nodes.
+        # As it is: a quota without a part of its selector would count other nodes.
         limit["nodes"] = selector
     resources = spec.part("limits").part("resources")
     pieces = [
         resources.piece(resource, {"limits": [{**limit, "max": {resource: resources.value(resource)}}]})
-        for resource in resources.keys()  # noqa: SIM118 - no mapping: it says which keys were asked for
+        for resource in resources.keys()  # noqa: SIM118 - not a mapping: it records which keys were asked for
     ]
     left = () if pieces else (Leftover(path="spec.limits.resources", value="", why="it names no resource"),)
     return Fragment(
@@ -39,7 +39,7 @@ def capacity_quota(item: Mapping[str, Any], _: Callable[[], str]) -> Fragment:
 
 
 def _selects_everything(selector: object) -> bool:
-    """Kubernetes takes a selector without requirements for all objects; here it is left out."""
+    """Kubernetes treats a selector without requirements as all objects; here it is left out."""
     if selector is None:
         return True
     if not isinstance(selector, dict) or not selector.keys() <= {"matchLabels", "matchExpressions"}:

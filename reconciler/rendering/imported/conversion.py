@@ -1,6 +1,6 @@
-"""Settings of another autoscaler, value by value, as those of a policy; what has no equivalent keeps a reason.
+"""Settings of another autoscaler, value by value, as those of a policy. What has no equivalent keeps a reason.
 
-Which setting is which field stands in the table of fields (`cluster_autoscaler`, `elsewhere`), as in the reference.
+The table of fields (`cluster_autoscaler`, `elsewhere`) maps settings to fields, as in the reference.
 """
 
 import re
@@ -29,29 +29,29 @@ _CAPITAL = re.compile("[A-Z]")
 
 
 class AmountError(ValueError):
-    """A text that is not the amount that its setting takes; the message says what it must be."""
+    """A text that is not a valid amount for its setting; the message states what it must be."""
 
 
 def whole_number(text: str) -> int:
     """Raises `AmountError`."""
     if not _WHOLE.fullmatch(text.strip()):
-        raise AmountError(f"{_shown(text)} is no whole number")
+        raise AmountError(f"{_shown(text)} is not a whole number")
     return int(text)
 
 
 def number(text: str) -> float:
     """Raises `AmountError`."""
     if not _NUMBER.fullmatch(text.strip()):
-        raise AmountError(f"{_shown(text)} is no number")
+        raise AmountError(f"{_shown(text)} is not a number")
     return float(text)
 
 
 def parts(text: str, form: str) -> Sequence[str]:
-    """The parts of a text that is written as `form` (`MIN:MAX:NAME`); the last one takes what is left. Raises `AmountError`."""
+    """The parts of a text in the form `form` (`MIN:MAX:NAME`); the last one takes the rest. Raises `AmountError`."""
     count = form.count(":") + 1
     found = text.split(":", count - 1)
     if len(found) != count:
-        raise AmountError(f"{_shown(text)} is not written as {form}")
+        raise AmountError(f"{_shown(text)} does not have the form {form}")
     return found
 
 
@@ -66,7 +66,7 @@ _GIB = "Gi"
 _UNKNOWN = "$("
 _REASONS = {"--max-drain-parallelism": ("Underutilized", "Unready"), "--max-empty-bulk-delete": ("Empty",)}
 _OF_RUN = {
-    "cloud-provider": "the kind of target says it", "kubeconfig": "run --kubeconfig", "namespace": "run --namespace",
+    "cloud-provider": "the kind of target defines it", "kubeconfig": "run --kubeconfig", "namespace": "run --namespace",
     "leader-elect": "run always leads by a Lease", "leader-elect-lease-duration": "run --lease-duration",
     "scan-interval": "run --period", "max-pod-eviction-time": "run --drain-timeout", "address": "run --listen",
     "enforce-node-group-min-size": "always so",
@@ -77,7 +77,7 @@ _OF_RUN = {
 }  # fmt: skip
 
 
-# What off and on of a switch are called by enums that are not Disabled and Enabled.
+# The words for off and on of a switch in enums other than Disabled and Enabled.
 _SWITCH_WORDS = (("Allow", "Block"), ("Count", "Ignore"))
 
 
@@ -89,11 +89,11 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnsupportedCloudError(Exception):
-    """The settings are of a cloud without a platform here, whose groups nobody would size; the message names them."""
+    """The settings are for a cloud without a platform here, so nobody would size its groups; the message names them."""
 
 
 class _NoEquivalentError(Exception):
-    """The value cannot be said in a policy; the message says why."""
+    """A policy has no equivalent for the value; the message states why."""
 
 
 class Conversion:
@@ -101,20 +101,20 @@ class Conversion:
 
     def __init__(self, region: str = "", cloud: str = "", *, prioritized: bool = False) -> None:
         """`region` is where a cloud's targets are: the Cluster Autoscaler takes it from its environment. `cloud` is the value of
-        `--cloud-provider`, where no flag says it. `prioritized`: the priorities of its expander are known."""
+        `--cloud-provider`, if no flag has it. `prioritized`: the priorities of its expander are known."""
         self._region = region
         self.prioritized = prioritized
         self.provider = cloud
         self.spec: Tree = {}
         self.notes: list[Note] = []
         self.taken: dict[str, list[str]] = {}
-        """Path in the policy -> the settings it came from."""
+        """Path in the policy -> the settings that it comes from."""
         self.nodes: list[tuple[int, int, NamedTarget, Setting]] = []
         """Targets that flags name: min, max, and the flag."""
         self._targets: list[Setting] = []
-        """Flags that speak of targets, read once it is known of which platform."""
+        """Flags about targets, read once their platform is known."""
         self._accelerators: list[Setting] = []
-        """Limits of accelerators, whose label is the platform's."""
+        """Limits of accelerators, whose label depends on the platform."""
         self._fields = _equivalents()
         self._special: dict[str, Callable[[Setting], None]] = {
             "--nodes": self._targets.append, "--node-group-auto-discovery": self._targets.append, "--expander": self._expanders,
@@ -146,7 +146,7 @@ class Conversion:
 
     def _taken(self, setting: Setting) -> None:
         if _UNKNOWN in setting.value:
-            raise _NoEquivalentError("it names a variable whose value is not in the file")
+            raise _NoEquivalentError("it names a variable, and the file does not have its value")
         special, field = self._special.get(setting.name), self._fields.get(setting.name)
         elsewhere = said_elsewhere().get(setting.name.removeprefix("--"), "")
         if special is not None:
@@ -173,7 +173,7 @@ class Conversion:
             case _:
                 if field.yaml_key == "balanceWith":
                     return "Auto" if _switch(text) else "Off"
-                raise _NoEquivalentError(f"it is written otherwise: see {field.path}")
+                raise _NoEquivalentError(f"it is written in another form: see {field.path}")
 
     def _there(self, path: str) -> list[Value]:
         found = self._at(path)
@@ -196,16 +196,16 @@ class Conversion:
         self.taken.setdefault(path, []).append(f"{setting.name}={setting.value}")
 
     def _target(self, setting: Setting) -> None:
-        """One flag that names targets, in the form of the platform that `--cloud-provider` says; where it does not, the form
-        tells."""
+        """One flag that names targets, in the form of the platform in `--cloud-provider`. Without that flag, the form identifies
+        the platform."""
         platforms = flags_of(self.provider)
         if not platforms:
-            raise _NoEquivalentError(f"there is no platform here for --cloud-provider={self.provider}")
+            raise _NoEquivalentError(f"--cloud-provider={self.provider} has no platform here")
         if setting.name == "--nodes":
             low, high, name = parts(setting.value, "MIN:MAX:NAME")
             named = next((found for one in platforms if (found := one.named(name, self.place)) is not None), None)
             if named is None:
-                raise _NoEquivalentError(f"{name} is no target of --cloud-provider={self.provider}")
+                raise _NoEquivalentError(f"{name} is not a target of --cloud-provider={self.provider}")
             self.nodes.append((whole_number(low), whole_number(high), named, setting))
             return
         items = self._there("spec.discovery")
@@ -213,11 +213,11 @@ class Conversion:
         of_all = (one.discovered(setting.value, self.place) for one in platform_flags())
         found_item = next((item for item in of_all if item is not None), None)
         if found_item is None:
-            raise _NoEquivalentError(f"{setting.value.partition(':')[0]} is a form of no platform here")
+            raise _NoEquivalentError(f"{setting.value.partition(':')[0]} is not a form of any platform here")
         self._put("spec.discovery", [*items, {"name": f"imported-{len(items) + 1}", **found_item}], setting)
 
     def place(self) -> str:
-        """The region of the targets. Raises `PlaceNeededError` where nothing says it."""
+        """The region of the targets. Raises `PlaceNeededError` if nothing names it."""
         if not self._region:
             raise PlaceNeededError
         return self._region
@@ -236,10 +236,10 @@ class Conversion:
     def _priority_words(self) -> str:
         if self.prioritized:
             return "tiers are the priority"
-        return "tiers are the priority: name the file of ConfigMap cluster-autoscaler-priority-expander too, and they are written"
+        return "tiers are the priority: also name the file of ConfigMap cluster-autoscaler-priority-expander to get the tiers"
 
     def finish(self) -> None:
-        """What follows from several settings together. Raises `PlaceNeededError`."""
+        """Add what follows from several settings together. Raises `PlaceNeededError`."""
         for setting in self._targets:
             self._noted(setting, self._target)
         for setting in self._accelerators:
@@ -251,7 +251,7 @@ class Conversion:
             self._put("spec.balancing.presets", [preset], setting)
 
     def known(self, setting: Setting) -> bool:
-        """Whether another autoscaler has a setting of this name, as far as this program knows."""
+        """Whether another autoscaler has a setting of this name, if this program knows it."""
         flag = setting.name.removeprefix("--")
         if flag == setting.name and any(one in said_elsewhere() or one in WHY_NOT for one in _flags_of_path(flag)):
             return True
@@ -319,7 +319,7 @@ class Conversion:
             try:
                 found = msgspec.json.decode(setting.value, type=dict[str, int | str])
             except DECODING_ERRORS:
-                raise AmountError(f"{setting.value} is no limit of one type of accelerator: {{type, min, max}}") from None
+                raise AmountError(f"{setting.value} is not a limit of one type of accelerator: {{type, min, max}}") from None
             kind, (low, high) = str(found.get("type", "")), (whole_number(str(found.get(end, 0))) for end in ("min", "max"))
         else:
             kind, first, second = parts(setting.value, "TYPE:MIN:MAX")
@@ -334,12 +334,12 @@ class Conversion:
 
 
 def said_elsewhere() -> dict[str, str]:
-    """Flags that decide nothing, and where what they say is said here: those of the program itself and those of platforms."""
+    """Flags without effect on decisions, and the setting here that replaces them: those of the program and those of platforms."""
     return {**_OF_RUN, **{flag: where for one in platform_flags() for flag, where in one.elsewhere.items()}}
 
 
 def _flags_of_path(path: str) -> tuple[str, ...]:
-    """The flags that a path in an object may be another name of: what its platform says, its words, its last word."""
+    """The flags that a path in an object may stand for: its platform's name, its words, its last word."""
     known = [one.alike[path] for one in platform_flags() if path in one.alike]
     words = [_CAPITAL.sub(lambda found: f"-{found[0].lower()}", part) for part in path.split(".")[1:]]
     return (*known, "-".join(words), *words[-1:])
@@ -361,7 +361,7 @@ def _why_not(setting: Setting, fields: Mapping[str, Field]) -> str:
 
 
 def _equivalents() -> dict[str, Field]:
-    """Flag or path -> the field that it is."""
+    """Flag or path -> its field."""
     found: dict[str, Field] = {}
     root = next(kind.root for kind in document_kinds() if kind.kind == "NodeGroupPolicy")
     for field in walk(root):
@@ -380,9 +380,9 @@ def _switch(text: str) -> bool:
 
 
 def _percent(field: Field, text: str) -> int:
-    """Thresholds of utilization are shares of one elsewhere, other percentages are written as such."""
+    """Utilization thresholds are fractions of one elsewhere; other percentages are written as such."""
     share = field.yaml_key.endswith("ThresholdPercent")
     value = number(text) * (100 if share else 1)
     if abs(value - round(value)) > 1e-9:
-        raise _NoEquivalentError(f"{text} is no whole percent: {field.path} takes {round(value)}")
+        raise _NoEquivalentError(f"{text} is not a whole percent: {field.path} takes {round(value)}")
     return round(value)

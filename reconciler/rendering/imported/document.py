@@ -1,4 +1,4 @@
-"""What was found elsewhere as policy files with comments: what each value came from, and why something is missing."""
+"""Imported settings as policy files with comments: the origin of each value, and why something is missing."""
 
 from collections.abc import Iterable
 
@@ -17,8 +17,8 @@ from reconciler.rendering.imported.sources import NOT_THERE
 from reconciler.rendering.policy_yaml import Value, block, comment, flow
 
 _DEFAULTS_THAT_DIFFER = (
-    "Defaults that differ on purpose: system pods without a disruption budget keep their node for ever (the Cluster Autoscaler's "
-    "is drain.systemPodTimeout: 1h), balancing is off until asked for, ties are broken by name."
+    "Some defaults differ on purpose. System pods without a disruption budget keep their node forever (the Cluster Autoscaler: "
+    "drain.systemPodTimeout: 1h). Balancing is off by default. Ties are broken by name."
 )
 _EXPANDER = ("--expander", "spec.expanders")
 
@@ -50,7 +50,7 @@ def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str
     other = _other_expander(found)
     if found.priorities and other:
         priorities = Setting(name="priorities", value=", ".join(str(one) for one, _ in found.priorities), file="")
-        why = f"{other}, under which the Cluster Autoscaler reads no priorities; --expander=priority makes tiers of them"
+        why = f"{other}, so the Cluster Autoscaler reads no priorities; --expander=priority turns them into tiers"
         conversion.notes.append(Note(setting=priorities, why=why))
     elif found.priorities:
         tiers = [{"name": f"priority-{priority}", "match": {"names": list(names)}} for priority, names in found.priorities]
@@ -62,8 +62,8 @@ def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str
 
 
 def _discovery(cloud: str) -> list[Value]:
-    """The items that need no more than their platform, where nothing says which targets are meant: that of the cloud, or of each
-    platform where no cloud is named."""
+    """The items that need only their platform, if nothing tells which targets are meant. They are those of the cloud, or of each
+    platform if no cloud is named."""
     meant = {one.provider for one in flags_of(cloud)} if cloud else {keys.provider for keys in platform_keys()}
     return [
         {"name": keys.default_discovery or keys.provider.lower(), keys.provider: {}}
@@ -73,7 +73,7 @@ def _discovery(cloud: str) -> list[Value]:
 
 
 def _other_expander(found: Found) -> str:
-    """Which expander is set that reads no priorities; empty where one does, or where nothing says how the autoscaler runs."""
+    """The set expander, if it reads no priorities; empty if it does, or if nothing shows how the autoscaler runs."""
     said = [word.strip().lower() for one in found.settings if one.name in _EXPANDER for word in one.value.split(",")]
     if "priority" in said or not any(one.name.startswith("--") for one in found.settings):
         return ""
@@ -81,26 +81,26 @@ def _other_expander(found: Found) -> str:
 
 
 def _policy(conversion: Conversion, found: Found, name: str, assembly: Assembly) -> Iterable[str]:
-    yield from comment("Converted from another autoscaler's settings. Read every comment, then `reconciler plan`.")
+    yield from comment("Converted from another autoscaler's settings. Read every comment, then run `reconciler plan`.")
     yield from comment(_DEFAULTS_THAT_DIFFER)
     if found.annotated:
         yield from comment(
-            f"{found.annotated} targets carry their sizes in annotations, which are read as they are: they need no NodeGroup."
+            f"{found.annotated} targets have their sizes in annotations, which the loop reads: they need no NodeGroup."
         )
     yield f"apiVersion: {API_VERSION}"
     yield "kind: NodeGroupPolicy"
     yield f"metadata: {{name: {flow(name)}}}"
     yield "spec:"
-    yield "  mode: Observe  # nothing is written; Enforce once the other autoscaler is gone and the plan says what you want"
+    yield "  mode: Observe  # nothing is written; set Enforce once the other autoscaler is gone and you agree with the plan"
     if found.settings or found.sized or found.priorities or found.annotated or not assembly.groups:
-        # Who has Karpenter or eksctl alone has no Cluster Autoscaler to take over from.
+        # A cluster with Karpenter or eksctl alone has no Cluster Autoscaler to take over from.
         yield "  adoptFrom: [cluster-autoscaler]"
     for remark in assembly.remarks:
         yield from comment(remark, 2)
     yield from _commented(conversion)
     if found.deployment:
         names = ", ".join(dict.fromkeys(found.deployment))
-        yield from comment(f"Values that say how the other autoscaler is deployed, not what it decides: {names}.", 2)
+        yield from comment(f"Values about the other autoscaler's deployment, not about its decisions: {names}.", 2)
     if conversion.notes:
         yield from comment("Not converted:", 2)
     for note in conversion.notes:
@@ -120,7 +120,7 @@ def _below(path: str, key: str) -> bool:
 
 
 class _Group(msgspec.Struct, frozen=True):
-    """A target with its range, and what says so."""
+    """A target with its range, and the source of both."""
 
     origin: str
     name: str
@@ -153,7 +153,7 @@ def _group(made: _Group, name: str, policy: str) -> list[str]:
 
 
 def _waiting(planned: PlannedGroup, name: str, policy: str) -> list[str]:
-    """A group that is not in force until somebody writes its target."""
+    """A group that takes effect only once somebody writes its target."""
     group = planned.group
     meta: dict[str, Value] = {"name": name, "namespace": "reconciler"}
     if group.labels:

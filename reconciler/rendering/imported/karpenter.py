@@ -1,4 +1,4 @@
-"""Karpenter's NodePool: a tier with its defaults, limits, budgets, and a group whose target is still to be named.
+"""Karpenter's NodePool: a tier with its defaults, limits, budgets, and a group without its target.
 
 SOURCE: the API `karpenter.sh/v1`, and its order of NodePools: the higher weight first, among equals the later name.
 """
@@ -17,26 +17,26 @@ _LABEL = "karpenter.sh/nodepool"
 _NEVER = "Never"
 _REMOVALS = {"Empty": ("Empty",), "Underutilized": ("Underutilized", "Consolidated")}
 _ON_EVERY_NODE = ("kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone")
-_MISSING = "Karpenter makes nodes without a group, so that no target is in its NodePool"
+_MISSING = "Karpenter makes nodes without a group, so its NodePool names no target"
 _BUDGETS = (
-    "A budget of a NodePool counts its own nodes. A budget here counts the nodes of all groups. Of several open ones the most "
+    "A budget of a NodePool counts its own nodes. A budget here counts the nodes of all groups. If several are open, the most "
     "restrictive one wins."
 )
-_OF_THE_TARGET = "the target of a group says what its nodes are"
+_OF_THE_TARGET = "the target of a group defines its nodes"
 _REASONS = {
     "spec.template.spec.nodeClassRef": _OF_THE_TARGET,
     "spec.template.spec.kubelet": _OF_THE_TARGET,
-    "spec.template.metadata.annotations": "annotations of nodes decide nothing here",
-    "spec.template.spec.expireAfter": "no node is replaced for its age: roll the target's machines",
-    "spec.disruption.expireAfter": "no node is replaced for its age: roll the target's machines",
+    "spec.template.metadata.annotations": "annotations of nodes do not affect decisions here",
+    "spec.template.spec.expireAfter": "the loop does not replace nodes because of their age: roll out the target's machines",
+    "spec.disruption.expireAfter": "the loop does not replace nodes because of their age: roll out the target's machines",
     "spec.template.spec.terminationGracePeriod": "pods get their own grace period in full; `run --drain-timeout` undoes a drain",
-    "spec.disruption.consolidateWhen": "`scaleDown.utilizationThresholdPercent` and `scaleDown.consolidation` say when",
-    "spec.disruption.decisionRatioThreshold": "`scaleDown.consolidation.minSavingPercent` says what a replacement must save",
+    "spec.disruption.consolidateWhen": "`scaleDown.utilizationThresholdPercent` and `scaleDown.consolidation` define when",
+    "spec.disruption.decisionRatioThreshold": "`scaleDown.consolidation.minSavingPercent` defines what a replacement must save",
 }
 
 
 def node_pool(item: Mapping[str, Any], _: Callable[[], str]) -> Fragment:
-    """What a NodePool becomes."""
+    """The policy fragment for a NodePool."""
     whole = ObjectPart(item)
     whole.value("apiVersion"), whole.value("kind")
     meta, spec = whole.part("metadata"), whole.part("spec")
@@ -52,7 +52,7 @@ def node_pool(item: Mapping[str, Any], _: Callable[[], str]) -> Fragment:
     pieces += [_of_tier(called, piece) for piece in defaults]
     budgets = tuple(_budgets(disruption, left))
     limits = spec.part("limits")
-    for resource in limits.keys():  # noqa: SIM118 - no mapping: it says which keys were asked for
+    for resource in limits.keys():  # noqa: SIM118 - not a mapping: it records which keys were asked for
         limit = {"name": f"nodepool-{called}", "groups": {"matchLabels": label}, "max": {resource: limits.value(resource)}}
         pieces.append(limits.piece(resource, {"limits": [limit]}))
     group = TargetlessGroup(name=name, missing=_MISSING, labels=label, pieces=tuple(_size(spec)))
@@ -78,7 +78,7 @@ def _disruption(disruption: ObjectPart, left: list[Leftover]) -> Iterator[Piece]
         yield disruption.piece("consolidateAfter", {"scaleDown": {"unneededTime": after}})
     match disruption.text("consolidationPolicy"):
         case "WhenEmpty":
-            # Empty nodes go whatever their utilization, and at 0 no other node does.
+            # Empty nodes are removed whatever their utilization, and at 0 no other node is.
             yield disruption.piece("consolidationPolicy", {"scaleDown": {"utilizationThresholdPercent": 0}})
         case "":
             pass
@@ -91,7 +91,7 @@ def _disruption(disruption: ObjectPart, left: list[Leftover]) -> Iterator[Piece]
 
 def _template(template: ObjectPart, left: list[Leftover]) -> Iterator[Piece]:
     labels = template.part("metadata").part("labels")
-    for key in labels.keys():  # noqa: SIM118 - no mapping: it says which keys were asked for
+    for key in labels.keys():  # noqa: SIM118 - not a mapping: it records which keys were asked for
         yield labels.piece(key, {"template": {"labels": {key: labels.value(key)}}})
     spec = template.part("spec")
     for kind in ("taints", "startupTaints"):
@@ -102,13 +102,13 @@ def _template(template: ObjectPart, left: list[Leftover]) -> Iterator[Piece]:
 
 
 def _requirement(requirement: ObjectPart, left: list[Leftover]) -> Iterator[Piece]:
-    """One value for a label that every node carries is a label of the template."""
+    """A label with one value, which every node has, becomes a label of the template."""
     key, operator, values = requirement.text("key"), requirement.text("operator"), requirement.values("values")
     requirement.value("minValues")
     if operator == "In" and len(values) == 1 and key in _ON_EVERY_NODE:
         yield Piece(path=requirement.here, value=requirement.content, tree={"template": {"labels": {key: values[0]}}})
     else:
-        why = f"{_OF_THE_TARGET}: name targets that meet it"
+        why = f"{_OF_THE_TARGET}: name targets that match it"
         left.append(Leftover(path=requirement.here, value=requirement.content, why=why))
 
 
@@ -124,20 +124,20 @@ def _budgets(disruption: ObjectPart, left: list[Leftover]) -> Iterator[Piece]:
             tree["reasons"] = reasons
         tree |= {key: value for key in ("schedule", "duration") if (value := budget.value(key)) is not None}
         if reasons == ["Drifted"]:
-            why = "no node is replaced for drift: roll the target's machines"
+            why = "the loop does not replace nodes because of drift: roll out the target's machines"
             left.append(Leftover(path=budget.here, value=budget.content, why=why))
         else:
             yield Piece(path=budget.here, value=budget.content, tree={"budgets": [tree]})
 
 
 def _removals(reason: object) -> Sequence[object]:
-    """Reasons for removal here; a budget for drift alone is none, and what is unknown stays for the reader of policies."""
+    """The reasons for removal here. A budget for drift alone has none. Unknown reasons are left to the policy reader."""
     if reason == "Drifted":
         return ()
     return _REMOVALS.get(reason, (reason,)) if isinstance(reason, str) else (reason,)
 
 
 def _size(spec: ObjectPart) -> Iterator[Piece]:
-    """A static NodePool has its number of nodes; any other one has no range."""
+    """A static NodePool has a number of nodes; others have no range."""
     if (replicas := spec.whole("replicas")) is not None:
         yield spec.piece("replicas", {"size": {"min": replicas, "max": replicas}})

@@ -1,4 +1,4 @@
-"""Objects that tell another autoscaler, or the tool that makes its targets, what to do: which kinds are read, and by whom."""
+"""Objects that configure another autoscaler, or the tool that makes its targets: which kinds are read, and by which reader."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -13,14 +13,14 @@ from reconciler.values.loose_json import Object, text_at
 
 
 class OtherObject(msgspec.Struct, frozen=True, kw_only=True):
-    """An object of a kind that is read here, and the file that holds it."""
+    """An object of a kind that is read here, and its file."""
 
     item: Object
     file: str
 
 
 class ReadObject(msgspec.Struct, frozen=True, kw_only=True):
-    """What an object becomes, and the file that holds it."""
+    """The result for an object, and its file."""
 
     fragment: Fragment
     file: str
@@ -32,7 +32,7 @@ def is_other_object(item: Object) -> bool:
 
 
 def read_objects(objects: Sequence[OtherObject], place: Callable[[], str]) -> tuple[ReadObject, ...]:
-    """Each object, the highest rank first; `place` tells the region where an object does not. Raises `PlaceNeededError`."""
+    """Each object, the highest rank first. `place` returns the region if an object has none. Raises `PlaceNeededError`."""
     read = [ReadObject(fragment=_fragment(one, place), file=one.file) for one in objects]
     return tuple(sorted(read, key=lambda one: one.fragment.rank, reverse=True))
 

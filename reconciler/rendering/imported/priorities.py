@@ -1,6 +1,6 @@
 """The priorities of the Cluster Autoscaler's priority expander: expressions on the names of groups, by priority.
 
-SOURCE: its readme, where the text of `data.priorities` is a mapping of positive numbers to lists of expressions.
+SOURCE: its readme: the text of `data.priorities` is a mapping of positive numbers to lists of expressions.
 """
 
 import re
@@ -20,14 +20,14 @@ _NUMBER = re.compile(r"-?[0-9]{1,20}")
 
 
 class PrioritiesError(Exception):
-    """They cannot be read; the message says where, what, and what to write."""
+    """The priorities cannot be read; the message states where, what, and what to write."""
 
 
 def priorities_of(where: str, said: Any) -> Priorities:  # noqa: ANN401 - a text, or what a chart's values hold
     """The expressions by priority. `where` names the place in messages. Raises `PrioritiesError`."""
     content = _content(where, said)
     if not isinstance(content, Mapping) or not content:
-        raise PrioritiesError(f"{where} is no list of expressions by priority: {_SHAPE}")
+        raise PrioritiesError(f"{where} is not a list of expressions by priority: {_SHAPE}")
     return tuple(_entries(where, content))
 
 
@@ -37,9 +37,9 @@ def _content(where: str, said: Any) -> Any:  # noqa: ANN401 - as above
     try:
         parts = [msgspec.json.decode(part) for part in texts.json_parts(said.encode())]
     except texts.YamlError as error:
-        raise PrioritiesError(f"{where} is no YAML: {error.message}; {_SHAPE}") from None
+        raise PrioritiesError(f"{where} is not valid YAML: {error.message}; {_SHAPE}") from None
     except (*DECODING_ERRORS, UnicodeEncodeError):
-        raise PrioritiesError(f"{where} is no YAML: {_SHAPE}") from None
+        raise PrioritiesError(f"{where} is not valid YAML: {_SHAPE}") from None
     return parts[0] if len(parts) == 1 else None
 
 
@@ -47,9 +47,9 @@ def _entries(where: str, content: Mapping[Any, Any]) -> Iterator[tuple[int, tupl
     for key, expressions in content.items():
         number = str(key)
         if _NUMBER.fullmatch(number) is None or abs(int(number)) > _LARGEST:
-            raise PrioritiesError(f"{where}: priority {number} is no whole number of 32 bits: {_SHAPE}")
+            raise PrioritiesError(f"{where}: priority {number} is not a whole number of 32 bits: {_SHAPE}")
         if not isinstance(expressions, list):
-            raise PrioritiesError(f"{where}: what stands under priority {number} is no list of expressions: {_SHAPE}")
+            raise PrioritiesError(f"{where}: the value of priority {number} is not a list of expressions: {_SHAPE}")
         names = tuple(_expression(where, number, one) for one in expressions)
         if names:
             # A priority without expressions matches no group.
@@ -58,10 +58,10 @@ def _entries(where: str, content: Mapping[Any, Any]) -> Iterator[tuple[int, tupl
 
 def _expression(where: str, number: str, said: Any) -> str:  # noqa: ANN401 - as above
     if said is None:
-        # An entry without a text is an empty expression there, which every name matches.
+        # An entry without a text is an empty expression upstream, which matches every name.
         return ".*"
     if isinstance(said, dict | list):
-        raise PrioritiesError(f"{where}: an entry of priority {number} is no text: {_SHAPE}")
+        raise PrioritiesError(f"{where}: an entry of priority {number} is not a text: {_SHAPE}")
     text = str(said)
     try:
         check_pattern(text)

@@ -1,4 +1,4 @@
-"""What other autoscalers are told, read from their manifests: flags, objects of platforms' own autoscalers, the priorities of the
+"""Settings of other autoscalers, read from manifests: flags, objects of platforms' own autoscalers, and the priorities of the
 priority expander. SOURCE: the Cluster Autoscaler's flags and FAQ.
 """
 
@@ -33,7 +33,7 @@ from reconciler.rendering.imported.sources import (
 )
 from reconciler.values.loose_json import Object, list_at, mapping_at, mappings_at, text_at
 
-# Values of the Helm chart `cluster-autoscaler`, as the settings that the chart makes of them.
+# Values of the Helm chart `cluster-autoscaler`, as the settings that the chart derives from them.
 #
 # SOURCE: the chart's values.yaml and Deployment template (chart 9.x): `extraArgs` are flags, a `_` in a key and what follows it
 # is cut; `autoDiscovery` and `autoscalingGroups` become `--node-group-auto-discovery` and `--nodes`.
@@ -44,8 +44,8 @@ _OF_THIS_CHART = ("autoDiscovery", "autoscalingGroups", "expanderPriorities")
 
 
 class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
-    """What the chart would pass on: flags with their values, priorities as text or as a mapping, the region, and the names of
-    values that say how its Deployment runs; `objects` are what the chart is to make besides."""
+    """What the chart would pass on: flags with their values, priorities as text or as a mapping, and the region. Also the names
+    of values about its own Deployment. `objects` are the additional objects of the chart."""
 
     flags: tuple[tuple[str, str], ...]
     priorities: str | Mapping[str, Any] | None
@@ -55,8 +55,8 @@ class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def values_in(document: object) -> tuple[Values, ...]:
-    """The chart's values in a document without a kind: at its top, or below the chart's name as in a chart that depends on it and
-    below every other name where what only this chart has tells that it is an alias."""
+    """The chart's values in a document without a kind. They are at its top, or below the chart's name in a chart that depends on
+    it. They may also be below an alias, which values of this chart alone reveal."""
     if not isinstance(document, dict) or "kind" in document:
         return ()
     below = [part for name, part in document.items() if isinstance(part, dict) and _of_the_chart(name, part)]
@@ -70,7 +70,7 @@ def _of_the_chart(name: str, part: Values) -> bool:
 
 
 def read_values(values: Values) -> HelmValues:
-    """The settings of these values; what is empty says nothing."""
+    """The settings in these values; empty values are skipped."""
     provider, known = str(values.get("cloudProvider") or _default_cloud()), _known()
     places = (str(values.get(one.chart_place) or "") for one in flags_of(provider))
     priorities = values.get("expanderPriorities") or None
@@ -105,12 +105,12 @@ def _discovery(values: Values, provider: str) -> Iterator[tuple[str, str]]:
 
 
 def _known() -> frozenset[str]:
-    """Values that say what it decides."""
+    """Values that affect its decisions."""
     own = ("autoDiscovery", "autoscalingGroups", "extraArgs", "expanderPriorities", "extraObjects", "cloudProvider")
     return frozenset((*own, *(one.chart_place for one in platform_flags() if one.chart_place)))
 
 
-# Objects that carry values of the Cluster Autoscaler's Helm chart: HelmRelease, Application, HelmChart, ConfigMap, Secret.
+# Objects with values of the Cluster Autoscaler's Helm chart: HelmRelease, Application, HelmChart, ConfigMap, Secret.
 #
 # SOURCE: Flux `HelmRelease.spec.values`; Argo CD `source.helm` (`valuesObject` before `values`, `parameters` over both); the
 # Helm controller's `HelmChart` and `HelmChartConfig` (`valuesContent`, `set`); values that any of them takes from a ConfigMap
@@ -118,7 +118,7 @@ def _known() -> frozenset[str]:
 
 
 def wrapped_values(item: Object, sources: Sources, missing: list[Missing]) -> tuple[Values, ...]:
-    """The chart's values in an object and in what it refers to; empty where it carries none."""
+    """The chart's values in an object and in what it refers to; empty if it has none."""
     return tuple(values for candidate in _candidates(item, sources, missing) for values in values_in(candidate))
 
 
@@ -167,8 +167,8 @@ _VARIABLE_OF_SHELL = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 def flags_of_container(
     container: Mapping[str, Any], metadata: Mapping[str, Any], sources: Sources, missing: list[Missing]
 ) -> tuple[str, ...]:
-    """`--flag` and `--flag=value`, in order; `metadata` are the object's, whose name and namespace a variable may stand for. What
-    no variable of the container says stays as it is written, and `$$` is a `$` that begins no variable."""
+    """`--flag` and `--flag=value`, in order. `metadata` is the object's: a variable may stand for its name and namespace. Unknown
+    variables stay as they are written, and `$$` is a `$` that begins no variable."""
     known = _environment(container, metadata, sources, missing)
     words = [*list_at(container, "command"), *list_at(container, "args")]
     return tuple(_joined(_unwrapped([_expanded(str(word), known) for word in words], known)))
@@ -181,7 +181,7 @@ def _expanded(text: str, known: Mapping[str, str]) -> str:
 def _environment(
     container: Mapping[str, Any], metadata: Mapping[str, Any], sources: Sources, missing: list[Missing]
 ) -> dict[str, str]:
-    """`env` over `envFrom`; a value may name variables before it. What flags name and no input has is missing."""
+    """`env` over `envFrom`; a value may name variables before it. Variables of flags that no input has are missing."""
     known = dict(environment_from(container, metadata, sources, missing))
     named = {found[1] for word in (*list_at(container, "command"), *list_at(container, "args")) for found in _named_in(str(word))}
     for entry in mappings_at(container, "env"):
@@ -205,7 +205,7 @@ def _filled(found: re.Match[str], known: Mapping[str, str]) -> str:
 
 
 def _unwrapped(words: list[str], known: Mapping[str, str]) -> Iterator[str]:
-    """What a shell is told to run is split as a shell does."""
+    """A shell's command is split as a shell does."""
     for before, word in zip(["", *words], words, strict=False):
         if _SHELL.fullmatch(before) and _FLAG_INSIDE.search(word):
             said = _VARIABLE_OF_SHELL.sub(lambda found: _filled(found, known), word)
@@ -244,7 +244,7 @@ _SIZED = frozenset(kind.kind for reading in readings() for kind in reading.kinds
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting: `--flag` or `spec.path`, its value as text, and the file that says it."""
+    """One setting: `--flag` or `spec.path`, its value as text, and its file."""
 
     name: str
     value: str
@@ -252,18 +252,19 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sized(msgspec.Struct, frozen=True, kw_only=True):
-    """A target with its range, and the file that says it."""
+    """A target with its range, and its file."""
 
     target: SizedTarget
     file: str
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was found. `priorities` are expressions by priority, the highest first; `annotated` counts targets that carry
-    their sizes themselves, `skipped` documents of other kinds. `region` is where a cloud's targets are, as far as it is said;
-    `cloud` is the value of `--cloud-provider` that an object means which is one platform's alone. `deployment` names values of a
-    Helm chart that say how the autoscaler itself is deployed. `objects` are those of other autoscalers and of tools that make
-    their targets. `missing` is what objects refer to and no input has."""
+    """All findings. `priorities` are expressions by priority, the highest first. `annotated` counts targets with sizes in their
+    own annotations, `skipped` documents of other kinds. `region` is where a cloud's targets are, if known. `cloud` is the value
+    of `--cloud-provider` that an object of a single platform implies.
+
+    `deployment` names values of a Helm chart about the deployment of the autoscaler itself. `objects` are those of other
+    autoscalers and of tools that make their targets. `missing` is what objects refer to and no input has."""
 
     settings: tuple[Setting, ...] = ()
     sized: tuple[Sized, ...] = ()
@@ -292,18 +293,18 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportedFileError(Exception):
-    """A file that cannot be read; the message says where."""
+    """A file that cannot be read; the message states where."""
 
 
 def found_in(file: str, body: bytes, sources: Sources) -> Found:
-    """The settings in one file: YAML or JSON manifests, or text with flags. What another object of `sources` takes in is read
+    """The settings in one file: YAML or JSON manifests, or text with flags. What another object of `sources` includes is read
     there. Raises `ImportedFileError`."""
     if sources.taken_in(file):
         return Found()
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ImportedFileError(f"{file}: no text at byte {error.start}; save it as UTF-8") from None
+        raise ImportedFileError(f"{file}: invalid text at byte {error.start}; save it as UTF-8") from None
     words = Found(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
     manifests = _KIND.search(text) is not None
     try:
@@ -385,7 +386,7 @@ def _containers(item: Object) -> list[Object]:
 
 
 def _region(containers: list[Object], meta: Object, sources: Sources) -> str:
-    """What the environment says; the SDK of the cloud reads it there."""
+    """The region in the environment, where the cloud's SDK reads it."""
     variables = {name for one in platform_flags() for name in one.place_variables}
     known = (pair for one in containers for pair in _environment(one, meta, sources, []).items())
     return next((value for name, value in known if name in variables and value), "")
@@ -395,7 +396,7 @@ def _flags(file: str, words: Iterable[str]) -> Iterator[Setting]:
     for word in words:
         match = _FLAG.fullmatch(word)
         if match is not None:
-            # A flag of Go without a value is a switch that is on.
+            # A Go flag without a value is a switch that is on.
             value = "true" if match[2] is None else match[2].strip("\"'")
             yield Setting(name=f"--{match[1]}", value=value, file=file)
 
@@ -416,5 +417,5 @@ def _of_config_map(file: str, data: Object) -> Priorities:
     where = f"{file}: ConfigMap {PRIORITIES}"
     if "priorities" not in data:
         has = ", ".join(sorted(data)) or "nothing"
-        raise ImportedFileError(f"{where}: the Cluster Autoscaler reads data.priorities alone, and there is {has}")
+        raise ImportedFileError(f"{where}: the Cluster Autoscaler reads only data.priorities; found {has}")
     return priorities_of(f"{where}: data.priorities", data["priorities"])

@@ -1,8 +1,8 @@
-"""What objects among the inputs refer to: ConfigMaps, Secrets and files of values, found among the inputs or named as not read.
+"""What input objects refer to: ConfigMaps, Secrets and files of values, found among the inputs or reported as not read.
 
-SOURCE: Flux `HelmRelease.spec.valuesFrom` (in order, `spec.values` over all of them; `targetPath` puts one text at a path);
-Argo CD `helm.valueFiles` (in order, below `values`) and `fileParameters` (over everything); the Helm controller's
-`valuesSecrets`; Kubernetes `envFrom` and `valueFrom`.
+SOURCE: Flux `HelmRelease.spec.valuesFrom` is in order, with `spec.values` over all of them; `targetPath` puts one text at a path.
+Argo CD `helm.valueFiles` is in order, below `values`; `fileParameters` is over everything. Also the Helm controller's
+`valuesSecrets`, and Kubernetes `envFrom` and `valueFrom`.
 """
 
 import base64
@@ -18,11 +18,11 @@ from reconciler.values.loose_json import Object, list_at, mapping_at, mappings_a
 
 VALUES_KEY = "values.yaml"
 _KINDS = ("ConfigMap", "Secret")
-NOT_THERE = "it is not among the files, so nothing of it was read: name its file too"
+NOT_THERE = "it is not among the files, so nothing of it was read: also name its file"
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that an object refers to and that is not among the inputs: where it is written, and what it is."""
+    """An object refers to this, but no input has it: where it is written, and what it is."""
 
     name: str
     value: str
@@ -32,7 +32,7 @@ class Sources:
     """The data of ConfigMaps and Secrets, and the files, of all inputs."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
-        """Files that are no YAML hold no objects."""
+        """Files that are not YAML have no objects."""
         self._files = files
         self._data: dict[tuple[str, str], list[tuple[str, dict[str, str]]]] = {}
         self._items = {file: tuple(objects_in(decoded(body) or ())) for file, body in files.items()}
@@ -46,34 +46,34 @@ class Sources:
         self._paths = frozenset(path for _, item in objects for path in _file_references(item))
 
     def referred(self, item: Object) -> bool:
-        """Whether another object takes this one in, so that it says nothing by itself."""
+        """Whether another object includes this one, so that it has no effect by itself."""
         meta = mapping_at(item, "metadata")
         kind, place, name = text_at(item, "kind"), text_at(meta, "namespace"), text_at(meta, "name")
         return any(one[0] == kind and one[2] == name and (not place or one[1] in ("", place)) for one in self._referred)
 
     def taken_in(self, file: str) -> bool:
-        """Whether an object takes the file in as values or as a text."""
+        """Whether an object includes the file as values or as a text."""
         return any(_same(file, path) for path in self._paths)
 
     def fully_taken_in(self, file: str) -> bool:
-        """Whether all that the file has is read through other objects."""
+        """Whether all content of the file is read through other objects."""
         items = self._items.get(file, ())
         whole = bool(items) and all(text_at(item, "kind") in _KINDS and self.referred(item) for item in items)
         return whole or self.taken_in(file)
 
     def data(self, kind: str, namespace: str, name: str) -> Mapping[str, str] | None:
-        """Texts by key; None where no input has it. One without a namespace is in whichever it is applied to."""
+        """Texts by key; None if no input has it. Without a namespace, an object is in the one that it is applied to."""
         found = self._data.get((kind, name), [])
         return next((data for place, data in found if not place or not namespace or place == namespace), None)
 
     def text(self, path: str) -> str | None:
-        """The text of the file of that path, by its end; None where no input is."""
+        """The text of the file with that path, compared from its end; None if no input matches."""
         found = next((body for file, body in self._files.items() if _same(file, path)), None)
         return None if found is None else found.decode("utf-8", "replace")
 
 
 def decoded(body: bytes) -> list[Any] | None:
-    """The documents of a text; None where it is neither YAML nor JSON."""
+    """The documents of a text; None if it is neither YAML nor JSON."""
     try:
         return [msgspec.json.decode(part) for part in texts.json_parts(body)]
     except (texts.YamlError, *DECODING_ERRORS):
@@ -81,7 +81,7 @@ def decoded(body: bytes) -> list[Any] | None:
 
 
 def values_of(text: object) -> object:
-    """The one document of a text; None where it is none, or several."""
+    """The one document of a text; None if it has none, or several."""
     found = decoded(text.encode()) if isinstance(text, str) else None
     return found[0] if found is not None and len(found) == 1 else None
 
@@ -105,7 +105,7 @@ def laid_over(below: object, above: object) -> object:
 
 
 def with_paths(values: object, pairs: Iterable[tuple[Any, Any]]) -> object:
-    """The values with `a.b=value` put in; a dot that is escaped belongs to the key."""
+    """The values with `a.b=value` put in; an escaped dot belongs to the key."""
     found = dict(values) if isinstance(values, dict) else {}
     for path, value in pairs:
         *above, last = (key.replace("\0", ".") for key in str(path).replace("\\.", "\0").split("."))
@@ -119,7 +119,7 @@ def with_paths(values: object, pairs: Iterable[tuple[Any, Any]]) -> object:
 
 
 def values_from(item: Object, sources: Sources, missing: list[Missing]) -> object:
-    """What `spec.valuesFrom` of a HelmRelease comes to."""
+    """The result of `spec.valuesFrom` of a HelmRelease."""
     meta, values = mapping_at(item, "metadata"), None
     for number, one in enumerate(mappings_at(mapping_at(item, "spec"), "valuesFrom")):
         kind, name = text_at(one, "kind"), text_at(one, "name")
@@ -137,7 +137,7 @@ def values_from(item: Object, sources: Sources, missing: list[Missing]) -> objec
 
 
 def values_of_secrets(item: Object, sources: Sources, missing: list[Missing]) -> object:
-    """What `spec.valuesSecrets` of a HelmChart comes to."""
+    """The result of `spec.valuesSecrets` of a HelmChart."""
     meta, values = mapping_at(item, "metadata"), None
     for number, one in enumerate(mappings_at(mapping_at(item, "spec"), "valuesSecrets")):
         data = sources.data("Secret", text_at(meta, "namespace"), text_at(one, "name")) or {}
@@ -151,7 +151,7 @@ def values_of_secrets(item: Object, sources: Sources, missing: list[Missing]) ->
 
 
 def value_files(name: str, helm: Object, sources: Sources, missing: list[Missing]) -> object:
-    """What `valueFiles` of a source of an Application come to."""
+    """The result of `valueFiles` of a source of an Application."""
     values: object = None
     for path in _paths(list_at(helm, "valueFiles")):
         text = sources.text(path)
@@ -175,7 +175,7 @@ def file_parameters(name: str, helm: Object, sources: Sources, missing: list[Mis
 def environment_from(
     container: Object, metadata: Object, sources: Sources, missing: list[Missing]
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
-    """The variables of `envFrom`; those of `env` come over them."""
+    """The variables of `envFrom`; those of `env` override them."""
     for number, one in enumerate(mappings_at(container, "envFrom")):
         for key, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
             if name := text_at(mapping_at(one, key), "name"):
@@ -187,7 +187,7 @@ def environment_from(
 
 
 def variable_from(source: Object, metadata: Object, sources: Sources) -> tuple[str | None, str]:
-    """What `valueFrom` says, and what it refers to; a pod's name is not its Deployment's, its namespace is."""
+    """The value of `valueFrom`, and what it refers to. A pod's name is not its Deployment's, but its namespace is."""
     if text_at(mapping_at(source, "fieldRef"), "fieldPath") == "metadata.namespace":
         return text_at(metadata, "namespace") or None, ""
     for key, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
@@ -207,7 +207,7 @@ def _texts(item: Object) -> dict[str, str]:
 
 
 def unhidden(text: object) -> str | None:
-    """The text of a value of a Secret; None where it is none."""
+    """The text of a value of a Secret; None if it has none."""
     try:
         return base64.b64decode(str(text), validate=True).decode()
     except (binascii.Error, ValueError):
@@ -257,6 +257,6 @@ def _paths(items: Iterable[Any]) -> Iterator[str]:
 
 
 def _same(file: str, path: str) -> bool:
-    """Whether an input is the file that a path names from a place that nobody knows here: `$values/` is the top of a source."""
+    """Whether an input is the file of a path whose base is unknown here: `$values/` is the top of a source."""
     parts = [part for part in path.split("/") if part not in ("", ".", "..") and not part.startswith("$")]
     return bool(parts) and file.replace("\\", "/").split("/")[-len(parts) :] == parts

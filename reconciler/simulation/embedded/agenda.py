@@ -10,9 +10,9 @@ Step = Callable[[], None]
 
 
 class Agenda:
-    """A clock that only moves when told, with things to do at instants (Unix seconds).
+    """A clock that only moves when told, with steps at instants (Unix seconds).
 
-    Things due at the same instant happen in the order in which they were put down, so that a run repeats exactly.
+    Steps at the same instant run in the order in which they were added, so a run repeats exactly.
     """
 
     def __init__(self, now_seconds: int) -> None:
@@ -54,10 +54,9 @@ class Shortage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineBehaviour(msgspec.Struct, frozen=True, kw_only=True):
-    """Machines of one target. A machine joins as a Ready node `join_seconds` after it was asked for; the first
-    `fail_first` ones fail instead. A node shows its devices `device_seconds` after it joined, and Cluster API
-    takes its start-up taint off `taint_seconds` after. While there is a
-    shortage a machine waits without node; it joins `join_seconds` after the shortage ended."""
+    """Machines of one target. A machine joins as a Ready node `join_seconds` after it was requested; the first `fail_first` ones
+    fail instead. A node shows its devices `device_seconds` after it joined. Cluster API removes its start-up taint after
+    `taint_seconds`. During a shortage a machine waits without a node, and joins `join_seconds` after the shortage ended."""
 
     join_seconds: int = 90
     fail_first: int = 0
@@ -67,11 +66,12 @@ class MachineBehaviour(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Durations(msgspec.Struct, frozen=True, kw_only=True):
-    """How long things take. `drain_retry_seconds` is between two tries to evict what a budget refused; a drain that has
-    not ended after `drain_timeout_seconds` is given up (the node is opened again). `honour_grace` False: pods end at
-    once. `put_back_seconds` is how soon a controller that owns a field undoes the write of another (a topology
-    controller was measured at 0.6 to 1.0 s). Pods of a node that is not ready are given up after
-    `unready_toleration_seconds` (the default toleration of node.kubernetes.io/not-ready)."""
+    """How long things take. `drain_retry_seconds` is the time between two attempts to evict what a budget refused. A drain that
+    has not ended after `drain_timeout_seconds` is given up, and the node is uncordoned. `honour_grace` False: pods end at once.
+
+    `put_back_seconds` is how soon a controller that owns a field undoes somebody else's write (measured for a topology
+    controller: 0.6 to 1.0 s). Pods on an unready node are given up after `unready_toleration_seconds`, the default toleration of
+    node.kubernetes.io/not-ready."""
 
     pod_start_seconds: int = 3
     drain_retry_seconds: int = 5
@@ -119,10 +119,11 @@ class Happened(StrEnum):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One event. `object` is a pod (`namespace/name`), a node or a target as text; `by` is who did it (a field manager);
-    `before` and `after` are replicas of a write; `target` is the target behind a node. Of an evicted or created pod `before` is
-    the index of its shape; of a created one `detail` is the pod whose place it takes; of a node that joined `before` is when it
-    was asked for."""
+    """One event. `object` is a pod (`namespace/name`), a node or a target as text. `by` is who did it (a field manager). `before`
+    and `after` are replicas of a write. `target` is the target behind a node.
+
+    For an evicted or created pod, `before` is the index of its shape. For a created one, `detail` is the pod that it replaces.
+    For a node that joined, `before` is when it was requested."""
 
     at_seconds: int
     kind: Happened

@@ -32,11 +32,11 @@ NOT_READY_TAINTS = (
 
 
 class SimulatedCluster:
-    """Starts as a World and goes on by itself: machines join, pods are bound, evicted and made again, budgets follow.
+    """Starts as a World and continues by itself: machines join, pods are bound, evicted and recreated, budgets follow.
 
-    Everything is deterministic: the same start and the same calls give the same Worlds. What new nodes offer comes from
-    the templates of the policy's groups, so that the policy is part of the start. Writes arrive through
-    `simulation.writes`; people and other controllers write through `write_replicas`.
+    Everything is deterministic: the same start and the same calls give the same Worlds. The templates of the policy's groups
+    define what new nodes offer, so the policy is part of the start. Writes arrive through `simulation.writes`. People and other
+    controllers write through `write_replicas`.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class SimulatedCluster:
             self.store(taken(facts, TOPOLOGY_MANAGER, "Apply", declared, self.now_seconds), TOPOLOGY_MANAGER)
 
     def write_replicas(self, target: TargetRef, replicas: int, manager: str, via: Via) -> bool:
-        """Somebody else writes replicas and asks nobody; False when there is no such target."""
+        """Somebody else writes replicas without asking; False if the target does not exist."""
         facts = self.objects.targets.get(target)
         if facts is None:
             return False
@@ -200,7 +200,7 @@ class SimulatedCluster:
         return True
 
     def set_ready(self, name: str, *, ready: bool) -> bool:
-        """A node fails or comes back; False when there is no such node.
+        """A node fails or recovers; False if it does not exist.
 
         Its pods stop counting as Ready at once; after their toleration they are given up and made again elsewhere.
         """
@@ -240,7 +240,7 @@ class SimulatedCluster:
         self.pods.set_ready_on(node, ready=True)
 
     def kill_node(self, name: str) -> bool:
-        """The machine behind a node dies and its node object with it; replicas stay, so that a new one is made."""
+        """The machine behind a node dies, and its node object with it. Replicas stay, so a new one is made."""
         node = self.objects.nodes.get(name)
         if node is not None:
             self.machines.gone(node)

@@ -1,10 +1,10 @@
 """Recomputes PodDisruptionBudgets from the pods that live, and answers evictions, as the control plane does.
 
-SOURCE: Kubernetes disruption controller. `minAvailable` as a count wants that many of the pods that match; as a
-percentage, or with `maxUnavailable` in either form, the number expected is the sum of the replicas of their
-controllers. Both percentages round up. What may be disrupted is healthy minus desired, never below zero, and nothing
-while none are expected. Healthy means Ready and not terminating. Eviction subresource: pods that are pending,
-finished or terminating go without asking a budget; a pod under two budgets is refused.
+SOURCE: Kubernetes disruption controller. `minAvailable` as a count needs that many matching pods. As a percentage, or with
+`maxUnavailable` in either form, the expected number is the sum of the replicas of their controllers. Both percentages round up.
+Healthy minus desired may be disrupted, never below zero, and nothing while none are expected. Healthy means Ready and not
+terminating. Eviction subresource: pending, finished or terminating pods go without asking a budget. A pod under two budgets is
+refused.
 """
 
 from collections import Counter
@@ -65,7 +65,7 @@ class DisruptionController:
         self.index()
 
     def index(self) -> None:
-        """Read all budgets anew (one was added, changed or removed)."""
+        """Read all budgets again (one was added, changed or removed)."""
         self._of_shape.clear()
         self._by_label.clear()
         for key, budget in self._objects.budgets.items():

@@ -1,9 +1,9 @@
 """How `spec.replicas` and its managed fields change with each kind of write.
 
-SOURCE: measured on kube-apiserver 1.36 with Cluster API 1.14. A server-side apply without force fails with a conflict
-that names the owner, unless the value is the same (then both own it); on a field that nobody owns it succeeds and is
-recorded. A forced apply and a merge patch take the field from everybody. A write through `/scale` takes it too, and its
-entry carries no time; where nobody owned the field it leaves no entry at all.
+SOURCE: measured on kube-apiserver 1.36 with Cluster API 1.14. A server-side apply without force fails with a conflict that names
+the owner, unless the value is the same (then both own it). On a field without owner it succeeds and is recorded. A forced apply
+and a merge patch take the field from everybody. A write through `/scale` takes it too, and its entry has no time. If nobody owned
+the field, such a write leaves no entry.
 """
 
 from enum import StrEnum
@@ -31,7 +31,7 @@ def conflict(facts: TargetFacts, manager: str, replicas: int) -> str:
 
 
 def applied(facts: TargetFacts, manager: str, replicas: int, now_seconds: int) -> TargetFacts:
-    """After an apply without force that met no conflict: `manager` owns the field, beside others with the same value."""
+    """After an apply without force that met no conflict: `manager` owns the field, next to others with the same value."""
     entry = FieldOwner(manager=manager, operation="Apply", time_seconds=now_seconds)
     kept = tuple(owner for owner in facts.owner.owners if owner.manager != manager)
     return _written(facts, replicas, (*kept, entry))

@@ -26,10 +26,10 @@ UNINITIALIZED = Taint("node.cloudprovider.kubernetes.io/uninitialized", "", "NoS
 
 
 class Machines:
-    """Machines and their nodes. A machine without row (a snapshot that captured none) is known by its node alone.
+    """Machines and their nodes. A machine without a row (a snapshot that captured none) is known by its node alone.
 
-    Which machine goes when replicas fall: one marked for deletion, then a failed one, then one without node, then the
-    youngest (Cluster API's order, with the youngest instead of a random one).
+    If replicas fall, the first to go is a machine marked for deletion. Then come failed ones, then those without a node, then the
+    youngest. This is Cluster API's order, with the youngest instead of a random one.
     """
 
     def __init__(

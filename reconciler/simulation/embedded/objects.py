@@ -22,8 +22,8 @@ from reconciler.simulation.embedded.pod_rows import PodRows
 
 
 class Turnover:
-    """`moved` are pods that came (fewer: went), by node and shape; `nodes` those that changed or went. `anew`: nothing less
-    than reading everything anew will do, since a node joined or a pod that was terminating is gone."""
+    """`moved` are pods that came (negative: went), by node and shape. `nodes` are those that changed or went. `anew`: everything
+    must be read again, since a node joined or a terminating pod is gone."""
 
     __slots__ = ("_terminating", "anew", "moved", "nodes")
 
@@ -71,8 +71,8 @@ PodKey = tuple[str, str]
 
 
 class PodStore(MutableMapping[PodKey, PodObject]):
-    """In the order of the table, what came later behind. Objects are made for all pods of a node at once, so that these are in
-    their order there; pods without a node have theirs from the start."""
+    """In the order of the table, followed by what came later. Objects are made for all pods of a node at once, so these have
+    their order there. Pods without a node have theirs from the start."""
 
     def __init__(self, table: PodTable, nodes: list[NodeObject]) -> None:
         """`nodes` by the indices of the table."""

@@ -11,9 +11,9 @@ Counted = tuple[bool, bool]
 
 
 class PodObject:
-    """One pod; changes over time, so no struct. Times are Unix seconds, 0 when absent. `replaces` is the key of the pod
-    whose place this one took when that was evicted or deleted, `managed` says that its controller knows it, `counted` as what
-    disruption budgets count it (None: they do not know it)."""
+    """One pod; it changes over time, so it is not a struct. Times are Unix seconds, 0 if absent. `replaces` is the key of the
+    evicted or deleted pod that this one replaces. `managed`: its controller knows it. `counted` is its part in disruption budgets
+    (None: they do not know it)."""
 
     __slots__ = (
         "counted",

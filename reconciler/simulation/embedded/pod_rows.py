@@ -1,4 +1,4 @@
-"""The pods of a simulated cluster as a table that follows what happens to them, instead of being written anew each time."""
+"""The pods of a simulated cluster as a table that follows every change, instead of being rewritten each time."""
 
 from array import array
 from bisect import bisect_left
@@ -27,7 +27,7 @@ _COLUMNS: tuple[tuple[str, Callable[[PodObject], Any]], ...] = (
 )
 _CHANGING = ("node", "nominated", "phase", "flags", "deletion_seconds", "unschedulable_seconds")
 _READ = dict(_COLUMNS)
-# With more of the pods new or gone than one in so many, all rows are written anew: cutting and joining costs by the cut.
+# If more than one pod in this many is new or gone, all rows are written again: cutting and joining cost per cut.
 _MANY_CUTS = 32
 _NOWHERE = array("i", (-1,)).tobytes()
 
@@ -61,8 +61,8 @@ class PodRows:
         self._changed[pod] = None
 
     def table(self, moved: Sequence[int] | None) -> PodTable:
-        """The table now. `moved` is, by the index that nodes had in the last table, the index that they have now (-1: none),
-        with -1 behind the last; None where no node has another one."""
+        """The table now. `moved` maps each index of a node in the last table to its current index (-1: none), with -1 at the end.
+        None if no index changed."""
         self._table = self._followed(moved)
         cuts = len(self._joined) + len(self._gone)
         if cuts * _MANY_CUTS > len(self._pods) or (cuts and not self._in_order):

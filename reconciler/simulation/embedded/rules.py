@@ -1,4 +1,4 @@
-"""The rules that nothing may break, checked on a simulated cluster after every turn of the loop."""
+"""The rules that must always hold, checked on a simulated cluster after every iteration."""
 
 import msgspec
 
@@ -34,13 +34,19 @@ class Violation(msgspec.Struct, frozen=True, order=True, kw_only=True):
 class RuleBook:
     """Reads what happened since the last check, and judges it with code of its own, not with that of the decisions.
 
-    Rules: OutOfRange (no write of ours moves a group out of its range), LimitPassed, HeldTouched (nor against another
-    owner of the field), BudgetBroken, EvictedHomeless, UpAndDown (in one plan: the node that leaves would have taken a
-    pod that buys), BoughtAndRemoved (a node bought for a demand leaves while that demand still is; one that joined so late
-    that others were bought in its place may leave), GrewAndShrank (while the demand for which a group grew, headroom
-    included, still is, a node that was there before leaves it), EvictionBought (a pod that we evicted buys a node, while no
-    pod that others evicted still takes a place), ReplacedForMore (a replacement whose new node costs as much as those that
-    it names). Nodes that a `Replace` named before it grew may leave.
+    Rules:
+
+    - OutOfRange: no write of ours moves a group out of its range.
+    - LimitPassed, BudgetBroken, EvictedHomeless: as their names say.
+    - HeldTouched: no write to a held group, nor against another owner of the field.
+    - UpAndDown: in one plan, the removed node would have taken a pod for which the plan adds a node.
+    - BoughtAndRemoved: a node that was added for a demand leaves while that demand still exists. It may leave if it joined so
+      late that others were added in its place.
+    - GrewAndShrank: a group grew for a demand, including headroom, and an older node leaves it while that demand exists.
+    - EvictionBought: a pod that we evicted adds a node, and no pod that others evicted still takes a place.
+    - ReplacedForMore: a replacement whose new node costs as much as those that it names.
+
+    Nodes that a `Replace` named before it grew may leave.
     """
 
     def __init__(self, cluster: SimulatedCluster) -> None:
@@ -60,7 +66,7 @@ class RuleBook:
         self.violations: list[Violation] = []
 
     def check(self, policy: PolicySet, plan: Plan) -> tuple[Violation, ...]:
-        """The violations of this turn; `plan` is what was decided in it."""
+        """The violations of this iteration; `plan` is its decision."""
         before = len(self.violations)
         events = self._cluster.journal.since(self._read)
         self._read = len(self._cluster.journal.events)
@@ -103,7 +109,7 @@ class RuleBook:
             if event.detail in self._draining:
                 self._evicted[event.object] = event.at_seconds
             else:
-                # Others evict too. Such a pod takes two places until it has ended, which nobody could reckon with.
+                # Others evict too. Such a pod takes two places until it has ended, which no plan could foresee.
                 self._evicted.pop(event.object, None)
                 self._ending.add(event.object)
         elif event.kind is Happened.POD_CREATED and event.detail in self._evicted:
@@ -116,7 +122,7 @@ class RuleBook:
                 self._ending.discard(event.object)
 
     def _provision_seconds(self, target: str, policy: PolicySet) -> int:
-        """How long a machine of a target may take before others are bought in its place."""
+        """How long a machine of a target may take before others are added in its place."""
         cluster = self._cluster
         groups = effective_groups(cluster.world(), policy, cluster.now_seconds)
         return next((group.scale_up.max_node_provision_time_seconds for group in groups if str(group.target) == target), 0)
@@ -148,17 +154,17 @@ class RuleBook:
             self._check_removal(event)
 
     def _check_removal(self, event: Event) -> None:
-        """A removal that neither brings a group down to its maximum nor mends anything: did the same demand buy?"""
+        """A removal that neither brings a group down to its maximum nor fixes anything: did the same demand add the node?"""
         node = self._cluster.objects.nodes.get(event.object)
-        # One that went within the turn is told by what it was at the last check.
+        # A node that left within the iteration is judged by its state at the last check.
         ready = node.value.ready if node is not None else event.object not in self._unready
         if event.object in self._replaced or not ready:
             return
         joined = self._joined.get(event.object, 0)
         if joined >= self._epoch and event.target in self._bought:
-            self._add("BoughtAndRemoved", event.object, "it was bought for the demand that still is")
+            self._add("BoughtAndRemoved", event.object, "it was added for a demand that still exists")
         elif 0 <= joined < self._epoch and event.target in self._grew:
-            self._add("GrewAndShrank", event.object, f"{event.target} grew for the demand that still is")
+            self._add("GrewAndShrank", event.object, f"{event.target} grew for a demand that still exists")
 
     def _check_limits(self, policy: PolicySet, *, grew: bool) -> None:
         if not policy.policy.limits:
@@ -226,7 +232,7 @@ class RuleBook:
             if action.kind is ActionKind.REPLACE:
                 before = sum(prices.get(group_of.get(node, ""), 0) for node in action.nodes)
                 if prices[action.group] >= before:
-                    message = f"{price_text(prices[action.group])} an hour stands in for {price_text(before)}"
+                    message = f"{price_text(prices[action.group])} per hour replaces {price_text(before)}"
                     self._add("ReplacedForMore", ", ".join(action.nodes), message)
 
     def _check_homeless(self) -> None:
@@ -234,7 +240,7 @@ class RuleBook:
         for pod, since in list(self._homeless.items()):
             if now - since >= HOMELESS_SECONDS:
                 del self._homeless[pod]
-                self._add("EvictedHomeless", pod, f"evicted, and without a place for {now - since} s")
+                self._add("EvictedHomeless", pod, f"evicted, and without a node for {now - since} s")
 
 
 def _ours(event: Event) -> bool:

@@ -1,8 +1,7 @@
 """Binds pending pods to nodes, as kube-scheduler would: by priority, then age, then name, with preemption.
 
-Among the nodes that fit, the first by name wins. kube-scheduler scores instead (by default it prefers the emptiest),
-with ties broken at random; a fixed order keeps runs repeatable, and packs pods so that a drained pod rarely has to
-move twice.
+Of the nodes that fit, the first by name wins. kube-scheduler scores instead: by default it prefers the emptiest, with ties broken
+at random. A fixed order keeps runs repeatable. It also packs pods so that a drained pod rarely has to move twice.
 """
 
 from array import array
@@ -19,7 +18,7 @@ from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 
 
 class SchedulerCache:
-    """`nodes` are the nodes by their index in the state; those that have gone keep theirs until everything is read anew."""
+    """`nodes` are the nodes by their index in the state; removed ones keep theirs until everything is read again."""
 
     def __init__(self, objects: ClusterObjects) -> None:
         self._objects = objects

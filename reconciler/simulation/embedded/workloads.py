@@ -38,11 +38,11 @@ class Workload:
 
 
 class Workloads:
-    """All controllers that own pods, DaemonSets and mirror pods left out.
+    """All controllers that own pods, except DaemonSets and mirror pods.
 
-    A controller starts content: it wants as many pods as it has, whatever its `replicas` says, so that demand does not
-    change by itself. An evicted pod leaves a gap that is filled by a new pending pod of the same shape; a StatefulSet
-    uses the name again once it is free, the others take a new name.
+    A controller starts content: it wants as many pods as it has, whatever its `replicas`, so demand does not change by itself. A
+    new pending pod of the same shape fills the gap of an evicted one. A StatefulSet reuses the name once it is free; others take
+    a new name.
     """
 
     def __init__(self, objects: ClusterObjects) -> None:

@@ -33,8 +33,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimulatedWrites:
-    """The writes of one loop. `owner` names the loop in the taint that marks a leaving node. `by_itself`: a removal ends as soon
-    as its node is empty; otherwise by `finish_empty`, as a loop writes in its turns only."""
+    """The writes of one loop. `owner` names the loop in the taint of a leaving node. `by_itself`: a removal ends as soon as its
+    node is empty. Otherwise it ends by `finish_empty`, since a loop only writes in its iterations."""
 
     def __init__(self, cluster: SimulatedCluster, owner: str = "simulation", *, by_itself: bool = True) -> None:
         self._cluster = cluster
@@ -48,7 +48,7 @@ class SimulatedWrites:
         """Replicas by an apply that does not force."""
         facts = self._cluster.objects.targets.get(target)
         if facts is None:
-            return self._refused(target, "NotFound", f"{target} is not there")
+            return self._refused(target, "NotFound", f"{target} does not exist")
         stale = _moved(facts, bound)
         if stale:
             return self._refused(target, "Stale", stale)
@@ -62,7 +62,7 @@ class SimulatedWrites:
         """Others' claims on the field go, also that of a last-applied manifest; then our apply records us as the only owner."""
         facts = self._cluster.objects.targets.get(target)
         if facts is None:
-            return self._refused(target, "NotFound", f"{target} is not there")
+            return self._refused(target, "NotFound", f"{target} does not exist")
         stale = _moved(facts, bound)
         if stale:
             return self._refused(target, "Stale", stale)
@@ -70,10 +70,10 @@ class SimulatedWrites:
         return Written(generation=stored.generation)
 
     def release(self, target: TargetRef, bound: Bound) -> Written:
-        """Our annotations and our claim on the field go; replicas stay, since the spec is no part of the write."""
+        """Remove our annotations and our claim on the field. Replicas stay: the spec is not part of the write."""
         facts = self._cluster.objects.targets.get(target)
         if facts is None:
-            return self._refused(target, "NotFound", f"{target} is not there")
+            return self._refused(target, "NotFound", f"{target} does not exist")
         stale = _moved(facts, bound)
         if stale:
             return self._refused(target, "Stale", stale)
@@ -85,7 +85,7 @@ class SimulatedWrites:
         """Delete machines that never became nodes and set replicas, so that no other machine goes."""
         facts = self._cluster.objects.targets.get(target)
         if facts is None:
-            return self._refused(target, "NotFound", f"{target} is not there")
+            return self._refused(target, "NotFound", f"{target} does not exist")
         stale = _moved(facts, bound) or self._cluster.machines.not_cancellable(target, machines, replicas)
         if stale:
             return self._refused(target, "Stale", stale)

@@ -89,11 +89,11 @@ class Demand:
             )
 
     def _shrink(self, index: int, workload: Workload, pods: int) -> None:
-        """Take pods of the source away; a StatefulSet's is known by its name.
+        """Delete pods of the source; a StatefulSet's is known by its name.
 
-        SOURCE: the order of ReplicaSets (`ActivePodsWithRanks`): pods without a node go first, then those not ready, then those
-        that share their node with most others of the controller, then the youngest. Pods that are equal in all this go by
-        their random uid; here a checksum of the name stands for it, so that no zone or node is preferred.
+        SOURCE: the order of ReplicaSets (`ActivePodsWithRanks`). Pods without a node go first, then unready ones. Then come those
+        that share their node with the most pods of the controller, then the youngest. Equal pods go by their random uid. Here a
+        checksum of the name replaces the uid, so that no zone or node is preferred.
         """
         name = self._trace.sources[index].pod_name
         going = [
@@ -132,7 +132,7 @@ class Demand:
             self._cluster.pods.terminate(there)
 
 
-# Instants at which a policy says something else although nothing happened: windows, scheduled budgets, ends of holds.
+# Instants at which a policy changes its effect without any event: windows, scheduled budgets, ends of holds.
 
 _Span = tuple[str, str, int]
 """Schedule, time zone, seconds that it stays open."""
@@ -154,7 +154,7 @@ class PolicyClock:
         self._known: int | None = -1
 
     def next_edge(self, after_seconds: int) -> int | None:
-        """The first edge after an instant (Unix seconds); instants must not go back. None: there is none."""
+        """The first edge after an instant (Unix seconds); instants must not go back. None: there are no more."""
         if self._known is not None and self._known <= after_seconds:
             self._known = min(self._edges(after_seconds), default=None)
         return self._known
@@ -170,11 +170,11 @@ class PolicyClock:
         yield from (end for end in self._ends if end > after_seconds)
 
 
-# Pods that would rather be spread over zones: how the scheduler of a replay places them, and how even they lie.
+# Pods that prefer to be spread over zones: how the scheduler of a replay places them, and how even they are.
 #
-# SOURCE: a preferred pod anti-affinity over topology.kubernetes.io/zone, as kube-scheduler's InterPodAffinity score has it: a
-# node in a zone with fewer pods of the same kind scores higher, and one that has no room scores nothing, so that the preference
-# is kept only where a zone has room left at that moment.
+# SOURCE: a preferred pod anti-affinity over topology.kubernetes.io/zone, as in kube-scheduler's InterPodAffinity score. A node in
+# a zone with fewer pods of the same kind scores higher, and one without room scores nothing. So the preference holds only while a
+# zone has room.
 
 
 class ZoneSpread:
@@ -212,7 +212,7 @@ class ZoneSpread:
         return tuple(sorted(placed.items()))
 
     def pass_time(self, seconds: int) -> None:
-        """The pods lay as they lie now for so many seconds."""
+        """The pods stayed where they are for this many seconds."""
         for shape in sorted(self._shapes):
             counts = self._counts(shape)
             pods = sum(counts.values())
@@ -224,7 +224,7 @@ class ZoneSpread:
             self._seconds += seconds
 
     def forget(self) -> None:
-        """Begin the mean anew."""
+        """Start the mean over."""
         self._weighted = self._seconds = 0
 
     @property
@@ -244,9 +244,9 @@ class ZoneSpread:
 
 
 INTERVAL_SECONDS = 10
-"""Between two turns of the loop (the Cluster Autoscaler's default scan interval)."""
+"""The time between two iterations (the Cluster Autoscaler's default scan interval)."""
 LEAD_SECONDS = 3_600
-"""So long the first demand of a curve lasts before figures count, so that a cold start is not mistaken for the policy."""
+"""How long the first demand of a curve lasts before figures count, so that a cold start is not mistaken for the policy."""
 _BUSY_SECONDS, _IDLE_SECONDS = 60, 600
 _CALLS_FOR_A_LOOK = frozenset(Happened) - {
     Happened.POD_BOUND, Happened.POD_EVICTED, Happened.DEMAND_CHANGED, Happened.REMOVAL_BEGAN, Happened.SCENARIO,
@@ -258,9 +258,9 @@ _SPEAKS_FOR_ITSELF = (ActionKind.RESIZE, ActionKind.REMOVE_NODE)  # what follows
 class ReplayRun:
     """One policy over one trace. Deterministic: same inputs, same figures.
 
-    Turns lie on the loop's interval; those at which nothing can have changed the decision are left out: no pod or node came
-    or went, no timer of the plan ran out, no window opened or closed. What is under way is looked at every minute, and a
-    cluster at rest every ten. Actions are carried out whatever the policy's mode: this shows what would come.
+    Iterations are on the loop's interval. Those at which the decision cannot have changed are left out. Then no pod or node came
+    or went, no timer of the plan expired, and no window opened or closed. Changes under way are checked every minute, a cluster
+    in steady state every ten. Actions are carried out whatever the policy's mode: this shows what would come.
     """
 
     def __init__(
@@ -485,11 +485,11 @@ def replay(
     work_budget: int = DEFAULT_WORK_BUDGET,
     told: Told | None = None,
 ) -> Replay:
-    """The figures of each policy (with where it was read from) over one trace. Pure.
+    """The figures of each policy (with its source) over one trace. Pure.
 
-    On the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`), or, without one, on the groups of
-    the policies alone. A target that only one of two policies prices has that price under both. Nodes join `join_seconds`
-    after they were asked for. `told` hears how far it is: turns' seconds done, and of how many.
+    It runs on the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`). Without one, it runs on
+    the groups of the policies alone. A target that only one of two policies prices has that price under both. Nodes join
+    `join_seconds` after they were requested. `told` reports progress: seconds done, and of how many.
     """
     begin = trace.start_seconds - lead_seconds
     start = policy_world([policy for _, policy in sides], begin) if world is None else world

@@ -33,8 +33,9 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """Reads events in order from an instant on. `nodes` maps those that are there then to their target (empty: nobody's),
-    `placed` and `waiting` the pods to since when they run or wait, `sizes` either to what a node offers or a pod requests."""
+    """Reads events in order from an instant on. `nodes` maps the nodes of that instant to their target (empty: nobody's).
+    `placed` and `waiting` map pods to the time since when they run or wait. `sizes` maps a node to its offer, a pod to its
+    requests."""
 
     def __init__(
         self,

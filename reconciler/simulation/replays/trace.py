@@ -1,4 +1,4 @@
-"""Demand over time: which pods are wanted from when on, whatever it was read from."""
+"""Demand over time: which pods are wanted from which instant on, whatever the source."""
 
 import re
 from collections import Counter
@@ -48,8 +48,8 @@ class DemandStep(msgspec.Struct, frozen=True):
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """Demand from `start_seconds` until `end_seconds` (Unix time); the last step lasts until the end.
 
-    `present` is how many pods of each source the World holds that the trace goes on from (all 0 for a curve: its pods come
-    on top of what is there).
+    `present` is the number of pods of each source in the World from which the trace continues. It is 0 for a curve: its pods come
+    in addition.
     """
 
     name: str
@@ -86,8 +86,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def at_same_hour(self, world: World, lead_seconds: int) -> "Trace":
-        """The same demand after `world` was taken, at least `lead_seconds` later and by whole weeks, so that windows and
-        schedules meet the same weekdays and hours (of UTC); unchanged when it lies after the capture anyway."""
+        """The same demand after `world` was taken, at least `lead_seconds` later. It moves by whole weeks, so windows and
+        schedules meet the same weekdays and hours (UTC). Unchanged if it is after the capture anyway."""
         missing = world.captured_seconds + lead_seconds - self.start_seconds
         return self if missing <= 0 else self.starting_at(self.start_seconds + -(-missing // _WEEK_SECONDS) * _WEEK_SECONDS)
 
@@ -163,7 +163,7 @@ def read_curve(name: str, text: str, every_seconds: int = 0) -> Trace:
             found = _POD_LINE.fullmatch(stripped)
             if found is not None:
                 if times:
-                    raise TraceError(number, 1, "pods are described above the first value", "move the line up")
+                    raise TraceError(number, 1, "pods must be described above the first value", "move the line up")
                 sizes.setdefault(found[1] or "", []).append((number, line.index(":") + 2, found[2]))
             continue
         if not stripped:
@@ -176,7 +176,9 @@ def read_curve(name: str, text: str, every_seconds: int = 0) -> Trace:
             if heading:
                 continue
         if len(cells) != len(curves) + 1:
-            raise TraceError(number, 1, f"{len(cells)} values where the heading has {len(curves) + 1}", "one value a column")
+            raise TraceError(
+                number, 1, f"{len(cells)} values, but the heading has {len(curves) + 1}", "write one value per column"
+            )
         times.append(_time(number, cells[0], times[-1] if times else None))
         for curve, column in zip(curves, values, strict=True):
             column.append(_pods(number, cells, curve, described[curve.name]))
@@ -195,15 +197,15 @@ def _columns(number: int, cells: list[str]) -> tuple[list[_Curve], bool]:
     for at, cell in enumerate(cells[1:], 1):
         found = _COLUMN.fullmatch(cell.strip())
         if found is None:
-            hint = f"write a unit out of {', '.join(_UNITS)}, with a name behind a colon where there are several: cpu:web"
-            raise TraceError(number, _column_of(cells, at), f"no such column: {cell.strip()[:40]!r}", hint)
+            hint = f"write one of the units {', '.join(_UNITS)}; to tell several apart, add a name after a colon: cpu:web"
+            raise TraceError(number, _column_of(cells, at), f"unknown column {cell.strip()[:40]!r}", hint)
         name = found[2] or "demand"
         if any(curve.name == name for curve in curves):
             hint = "give each a name: cpu:web,cpu:api"
-            raise TraceError(number, _column_of(cells, at), f"two curves are called {name!r}", hint)
+            raise TraceError(number, _column_of(cells, at), f"two curves have the name {name!r}", hint)
         curves.append(_Curve(found[1], name, at))
     if not curves:
-        raise TraceError(number, 1, "the heading names no value", "write for example time,cpu")
+        raise TraceError(number, 1, "the heading has no value column", "write for example time,cpu")
     return curves, True
 
 
@@ -212,7 +214,7 @@ def _sizes(lines: dict[str, list[tuple[int, int, str]]], curves: list[_Curve]) -
     for name, found in lines.items():
         if name and name not in known:
             number, column, _ = found[0]
-            raise TraceError(number, column, f"no curve is called {name!r}", f"there is {', '.join(sorted(known))}")
+            raise TraceError(number, column, f"unknown curve {name!r}", f"write one of {', '.join(sorted(known))}")
     general = _size(_PodSize(), lines.get("", []))
     return {name: _size(general, lines.get(name, [])) for name in known}
 
@@ -240,7 +242,7 @@ def _with(size: _PodSize, key: str, value: str) -> _PodSize:
         case "selector":
             label, found, wanted = value.partition("=")
             if not found:
-                raise ValueError("a selector is LABEL=VALUE")
+                raise ValueError("write a selector as LABEL=VALUE")
             return msgspec.structs.replace(size, selector=tuple(sorted({**dict(size.selector), label: wanted}.items())))
         case "priority":
             return msgspec.structs.replace(size, priority=int(value))
@@ -270,7 +272,7 @@ def _time(number: int, cell: str, before: int | None) -> int:
         hint = "write 2026-11-02T00:05:00Z, 2026-11-02 00:05:00 (UTC) or whole seconds"
         raise TraceError(number, 1, str(error), hint) from None
     if before is not None and seconds <= before:
-        raise TraceError(number, 1, f"{text} is not after the line before it", "times ascend")
+        raise TraceError(number, 1, f"{text} is not after the previous line", "times must ascend")
     return seconds
 
 
@@ -365,7 +367,7 @@ def _source(curve: _Curve, size: _PodSize) -> DemandSource:
     return DemandSource(shape=shape, traits=PodTraits(namespace=NAMESPACE, controller=owner), zone_spread=size.zone_spread)
 
 
-# A cluster that has nothing but the groups of a policy: what a curve is replayed on where no snapshot is given.
+# A cluster with nothing but the groups of a policy: a curve is replayed on it without a snapshot.
 
 
 def policy_world(policies: Sequence[PolicySet], now_seconds: int) -> World:
@@ -400,14 +402,14 @@ def _target(ref: TargetRef, now_seconds: int) -> TargetFacts:
     )
 
 
-# Snapshots of one cluster, taken one after the other, as demand: the pods of each capture are wanted until the next one.
+# Snapshots of one cluster, one after the other, as demand: the pods of each capture are wanted until the next one.
 
 Value = TypeVar("Value")
 _BY_NAME = ("StatefulSet",)
 
 
 class BacktestError(ValueError):
-    """Captures that make no history; the message says which."""
+    """Captures that do not form a history; the message names the fault."""
 
 
 class Backtest(msgspec.Struct, frozen=True):
@@ -418,17 +420,18 @@ class Backtest(msgspec.Struct, frozen=True):
 
 
 def backtest(name: str, captures: Sequence[tuple[str, World]]) -> Backtest:
-    """The trace of captures by name, in the order of their instants. Pods of DaemonSets and mirror pods follow their nodes and
-    are no demand, nor are finished, terminating and gated ones. The last capture lasts as long as the one before it.
+    """The trace of captures by name, in the order of their instants. Pods of DaemonSets and mirror pods follow their nodes, so
+    they do not count as demand. Neither do finished, terminating and gated ones. The last capture lasts as long as the previous
+    one.
 
-    Raises `BacktestError` when there are fewer than two, when one was taken at no known instant or at that of another.
+    Raises `BacktestError` for fewer than two captures, for an unknown instant, and for two with the same instant.
     """
     ordered = sorted(captures, key=lambda capture: (capture[1].captured_seconds, capture[0]))
     if len(ordered) < 2:
-        raise BacktestError(f"{len(ordered)} snapshots; a replay takes at least two, each a directory or file of its own")
+        raise BacktestError(f"{len(ordered)} snapshots; a replay needs at least two, each in its own directory or file")
     for (label, world), (next_label, following) in pairwise(ordered):
         if not world.captured_seconds:
-            raise BacktestError(f"nothing in {label} says when it was taken: put capturedAt into its snapshot.yaml")
+            raise BacktestError(f"nothing in {label} tells when it was taken: put capturedAt into its snapshot.yaml")
         if world.captured_seconds == following.captured_seconds:
             raise BacktestError(
                 f"{label} and {next_label} were taken at the same instant: put capturedAt into their snapshot.yaml"

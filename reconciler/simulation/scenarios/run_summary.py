@@ -1,4 +1,4 @@
-"""What a simulated run came to: waiting times of pods, node hours, cost, evictions."""
+"""The result of a simulated run: waiting times of pods, node hours, cost, evictions."""
 
 from collections.abc import Mapping
 

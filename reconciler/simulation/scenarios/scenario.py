@@ -1,33 +1,35 @@
 """Scenarios: a start, how machines behave, what happens when, and what must be true at the end.
 
-    apiVersion: simulation.reconciler.dev/v1alpha1
-    kind: Scenario
-    metadata: {name: burst}
-    spec:
-      description: one sentence
-      start:
-        cluster: ../quickstart                # a snapshot, relative to this file; or, instead, groups and workloads:
-        groups: [{name: general, nodes: 2, cpu: "4", memory: 16Gi, pods: 110, gpu: 0, labels: {}, taints: [t=spot:NoSchedule],
-                  owner: {manager: argocd-controller, operation: Apply}, topologyReplicas: 2}]
-        workloads: [{name: shop/web, kind: ReplicaSet, replicas: 6, cpu: 500m, memory: 1Gi, gpu: 0, labels: {app: web},
-                     nodeSelector: {}, tolerations: [tier], priority: 0}]
-        budgets: [{name: shop/web, minAvailable: "80%"}]    # or maxUnavailable; over the pods labelled app: web
-      policy: ../../policies                  # relative to this file; without it, the documents beside this one
-      until: 1h
-      interval: 10s                           # between two turns of the loop
-      machines: [{group: general, joinAfter: 90s, failFirst: 0, outOfStock: [{from: 5m, to: 20m}], gpuDelay: 4m}]
-      events:
-        - {at: 5m, scale: {workload: shop/web, replicas: 20}}
-        - {at: 6m, budget: {name: shop/web, maxUnavailable: "1"}}
-        - {at: 7m, write: {target: general, replicas: 5, manager: kubectl, via: Scale, every: 1m, times: 3}}
-        - {at: 8m, node: {name: general-1, becomes: NotReady}}    # NotReady | Ready | Gone
-        - {at: 9m, hold: {target: general, reason: "repair"}}     # an empty reason ends it
-        - {at: 10m, policy: other.yaml}
-      expect: {groups: [{name: general, nodes: 2}], pendingPods: 0, maxViolations: 0}
-
-A `machines` entry is by the name of the target; `group: "*"` stands for all others. In `write`, `via` is Scale, Patch
-or Apply (forced). Times count from the start.
+The comment below shows every key of the format.
 """
+
+# apiVersion: simulation.reconciler.dev/v1alpha1
+# kind: Scenario
+# metadata: {name: burst}
+# spec:
+#   description: one sentence
+#   start:
+#     cluster: ../quickstart                # a snapshot, relative to this file; or, instead, groups and workloads:
+#     groups: [{name: general, nodes: 2, cpu: "4", memory: 16Gi, pods: 110, gpu: 0, labels: {}, taints: [t=spot:NoSchedule],
+#               owner: {manager: argocd-controller, operation: Apply}, topologyReplicas: 2}]
+#     workloads: [{name: shop/web, kind: ReplicaSet, replicas: 6, cpu: 500m, memory: 1Gi, gpu: 0, labels: {app: web},
+#                  nodeSelector: {}, tolerations: [tier], priority: 0}]
+#     budgets: [{name: shop/web, minAvailable: "80%"}]    # or maxUnavailable; over the pods labelled app: web
+#   policy: ../../policies                  # relative to this file; without it, the documents in this file
+#   until: 1h
+#   interval: 10s                           # between two iterations
+#   machines: [{group: general, joinAfter: 90s, failFirst: 0, outOfStock: [{from: 5m, to: 20m}], gpuDelay: 4m}]
+#   events:
+#     - {at: 5m, scale: {workload: shop/web, replicas: 20}}
+#     - {at: 6m, budget: {name: shop/web, maxUnavailable: "1"}}
+#     - {at: 7m, write: {target: general, replicas: 5, manager: kubectl, via: Scale, every: 1m, times: 3}}
+#     - {at: 8m, node: {name: general-1, becomes: NotReady}}    # NotReady | Ready | Gone
+#     - {at: 9m, hold: {target: general, reason: "repair"}}     # an empty reason ends it
+#     - {at: 10m, policy: other.yaml}
+#   expect: {groups: [{name: general, nodes: 2}], pendingPods: 0, maxViolations: 0}
+#
+# A `machines` entry has the name of the target; `group: "*"` matches all others. In `write`, `via` is Scale, Patch or Apply
+# (forced). Times count from the start.
 
 import difflib
 import re
@@ -268,7 +270,7 @@ class ScenarioText(msgspec.Struct, frozen=True):
 
 
 def read_scenario(path: str, data: bytes) -> ScenarioText:
-    """The one Scenario document of a file; documents of other API groups (the policy) may stand beside it.
+    """The one Scenario document of a file. Documents of other API groups (the policy) may be in the same file.
 
     Raises `ScenarioError`.
     """
@@ -280,7 +282,7 @@ def read_scenario(path: str, data: bytes) -> ScenarioText:
     source = decoded[0]
     found = [document for document in documents if _api_version(document) == API_VERSION]
     if len(found) != 1:
-        message = f"the file holds {len(found)} documents of apiVersion {API_VERSION}, where there must be one"
+        message = f"the file has {len(found)} documents of apiVersion {API_VERSION}; it must have exactly one"
         raise _error("NoScenario", source, Spot(1, 1), message, f"begin with apiVersion: {API_VERSION} and kind: {KIND}")
     spots: dict[str, Spot] = {}
     value = _plain(found[0], "$", spots)
@@ -322,7 +324,7 @@ def _written(kind: type, value: object) -> object:
     """Durations and quantities; whole numbers are quantities too."""
     if kind is Span:
         if not isinstance(value, str):
-            raise ValueError(f"{value!r} is no duration; write a number and a unit, such as 90s, 10m or 1h30m")
+            raise ValueError(f"invalid duration {value!r}; write it like 90s, 10m or 1h30m")
         try:
             return Span(parse_duration(value))
         except DurationError as error:
@@ -382,9 +384,9 @@ def _check(text: ScenarioText) -> None:
     """What the types cannot say."""
     spec = text.scenario.spec
     if text.scenario.kind != KIND:
-        raise text.error("$.kind", f"kind {text.scenario.kind!r} is unknown", f"write kind: {KIND}")
+        raise text.error("$.kind", f"unknown kind {text.scenario.kind!r}", f"write kind: {KIND}")
     if bool(spec.start.cluster) == bool(spec.start.groups):
-        raise text.error("$.spec.start", "a start is either a cluster (a snapshot) or groups, one of them")
+        raise text.error("$.spec.start", "a start needs either a cluster (a snapshot) or groups, not both")
     if spec.until.seconds <= 0 or spec.interval.seconds <= 0:
         raise text.error("$.spec.until", "until and interval must be above zero")
     for index, event in enumerate(spec.events):
@@ -394,7 +396,7 @@ def _check(text: ScenarioText) -> None:
             what = f"this one has {', '.join(things)}" if things else "this one has none"
             raise text.error(path, f"an event does exactly one of {', '.join(_THINGS)}; {what}")
         if not 0 <= event.at.seconds <= spec.until.seconds:
-            raise text.error(f"{path}.at", "the event lies outside the scenario, which ends at spec.until")
+            raise text.error(f"{path}.at", "the event is outside the scenario, which ends at spec.until")
     for index, workload in enumerate(spec.start.workloads):
         if workload.name.count("/") != 1:
             raise text.error(f"$.spec.start.workloads[{index}].name", f"{workload.name!r} is not namespace/name")
@@ -402,7 +404,7 @@ def _check(text: ScenarioText) -> None:
         for position, taint in enumerate(group.taints):
             if not re.fullmatch(r"[^=:]+(=[^=:]*)?:(NoSchedule|PreferNoSchedule|NoExecute)", taint):
                 path = f"$.spec.start.groups[{index}].taints[{position}]"
-                raise text.error(path, f"{taint!r} is no taint", "write key=value:NoSchedule")
+                raise text.error(path, f"invalid taint {taint!r}", "write key=value:NoSchedule")
 
 
 _THINGS = tuple(name for name in TimedEvent.__struct_fields__ if name != "at")

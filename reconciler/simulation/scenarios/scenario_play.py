@@ -119,7 +119,7 @@ def _target_kind() -> str:
 
 
 def _needed() -> Iterator[str]:
-    """The kinds without which there is no decision on such targets."""
+    """The kinds that a decision on such targets needs."""
     return (kind.known_as for kind in readings()[0].kinds if kind.needed)
 
 
@@ -260,9 +260,9 @@ def behaviours(text: ScenarioText, start_seconds: int) -> tuple[dict[str, Machin
 
 
 class ScenarioPlay:
-    """The events of a scenario on the agenda of a cluster. `on_policy` is told when the policy changes.
+    """The events of a scenario on the agenda of a cluster. `on_policy` is called when the policy changes.
 
-    Raises `ScenarioError` with the place of an event that speaks of a target, node or controller that is not there.
+    Raises `ScenarioError` with the place of an event that names an unknown target, node or controller.
     """
 
     def __init__(
@@ -291,7 +291,7 @@ class ScenarioPlay:
         if event.scale is not None:
             namespace, _, name = event.scale.workload.partition("/")
             if self._cluster.workloads.found(namespace, name) is None:
-                raise self._text.error(f"{path}.scale.workload", f"no controller {event.scale.workload} at the start")
+                raise self._text.error(f"{path}.scale.workload", f"unknown controller {event.scale.workload} at the start")
             return partial(self._scale, namespace, name, event.scale.replicas)
         if event.budget is not None:
             return partial(self._budget, event.budget)
@@ -308,7 +308,9 @@ class ScenarioPlay:
     def _target(self, name: str, path: str) -> TargetRef:
         found = self._targets.get(name)
         if found is None:
-            raise self._text.error(path, f"no target {name!r} at the start", f"there are {', '.join(sorted(self._targets))}")
+            raise self._text.error(
+                path, f"unknown target {name!r} at the start", f"write one of {', '.join(sorted(self._targets))}"
+            )
         return found
 
     def _scale(self, namespace: str, name: str, replicas: int) -> None:

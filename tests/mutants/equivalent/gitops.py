@@ -26,7 +26,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/gitops/snapshots/publish.py": {
         "6 -> 7": _HOW_HARD,
-        "1 -> 2 in: data = unpacker.decompress(data, most + 1)  # to zlib a bound of zero is none": _ONE_MORE,
+        "1 -> 2 in: data = unpacker.decompress(data, most + 1)  # for zlib a bound of zero means none": _ONE_MORE,
     },
     "reconciler/gitops/snapshots/committed_snapshot.py": {
         "1 -> 2": _ONE_MORE,

@@ -1,7 +1,7 @@
-"""What scaling activities say of launches that failed, by the class of the cause.
+"""What scaling activities report about failed launches, by class of cause.
 
-SOURCE: texts of Amazon EC2 Auto Scaling as its documentation and reports of users have them; a StatusMessage ends after 255
-characters, so that only beginnings and fragments are looked for. Codes taken as a lack of stock: those of karpenter-provider-aws.
+SOURCE: message texts of Amazon EC2 Auto Scaling, from its documentation and users' reports. A StatusMessage is cut after 255
+characters, so this module matches beginnings and fragments. The codes for missing stock are those of karpenter-provider-aws.
 """
 
 import re
@@ -18,8 +18,8 @@ from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ScalingActivit
 
 
 class FailureKind(StrEnum):
-    """Stock: nothing of this kind is to be had now. Quota: the account may have no more. Configuration: no launch of this group
-    will succeed until a person mends it."""
+    """Stock: AWS has none of this kind now. Quota: the account may have no more. Configuration: no launch of this group will
+    succeed until a person fixes it."""
 
     STOCK = "Stock"
     QUOTA = "Quota"
@@ -54,7 +54,7 @@ _ZONE = re.compile(r'"Availability Zone" *: *"([^"]+)"')
 
 
 def failure_kind(code: str, message: str) -> FailureKind:
-    """The class of one failure; what nobody knows is taken for a configuration that a person must look at."""
+    """The class of one failure. An unknown failure counts as a configuration fault, because a person must look at it."""
     if code in STOCK_CODES:
         return FailureKind.STOCK
     if code in QUOTA_CODES:
@@ -70,11 +70,11 @@ def classified(message: str) -> FailureKind:
 
 
 def launch_failure(item: AutoScalingGroup, activities: Iterable[ScalingActivity]) -> LaunchFailure | None:
-    """Why the instances that are missing will not come for now; None while AWS still tries, or nothing is missing.
+    """Why the missing instances will not come for now. None while AWS still tries, or if nothing is missing.
 
-    A launch that fails in one zone is tried in the others, unless the group is `balanced-only`: it is final when the newest
-    launch of every zone of the group has failed. A launch that is under way or has succeeded since speaks against it, and so do
-    all instances being there.
+    AWS tries a launch that fails in one zone in the others, unless the group is `balanced-only`. The failure is final once the
+    newest launch in every zone of the group has failed. It is not final while a launch runs, after a later launch succeeded, or
+    if all instances are there.
     """
     living = [i for i in item.instances or () if not i.lifecycle_state.startswith(("Terminat", "Warmed", "Detach", "Standby"))]
     if item.desired_capacity <= len(living):
@@ -84,7 +84,7 @@ def launch_failure(item: AutoScalingGroup, activities: Iterable[ScalingActivity]
     )
     zones = set(item.availability_zones or ())
     failed: dict[str, ScalingActivity] = {}
-    # What is made for the warm pool says nothing of what the group itself asked for.
+    # A launch for the warm pool tells nothing about launches for the group itself.
     launches = [
         (started, one)
         for one in activities
@@ -92,7 +92,7 @@ def launch_failure(item: AutoScalingGroup, activities: Iterable[ScalingActivity]
         and not one.description.startswith(_INTO_POOL)
         and (started := _seconds(one.start_time))
     ]
-    # Newest first; of one second the failed ones last, since what has succeeded is then the later word.
+    # Newest first. Within one second, failures come last: the success is the later news.
     for _, activity in sorted(launches, key=lambda pair: (-pair[0], pair[1].status_code == "Failed", pair[1].activity_id)):
         if activity.status_code == "Failed":
             zone = _ZONE.search(activity.details)
@@ -109,7 +109,7 @@ def launch_failure(item: AutoScalingGroup, activities: Iterable[ScalingActivity]
 
 
 def failure_text(activity: ScalingActivity) -> str:
-    """What AWS says in full length: the description repeats the message after its own words."""
+    """The full text from AWS: the description repeats the message after its own words."""
     return activity.status_message or _STATUS_REASON.split(activity.description, maxsplit=1)[-1]
 
 
@@ -120,22 +120,22 @@ def _seconds(text: str) -> int:
         return 0
 
 
-# What AWS has announced for an instance, as its node says it, and why one that is going does go.
+# What AWS has announced for an instance, as its node shows it, and why AWS ends an instance.
 #
-# AWS tells a notice to the instance itself; whoever watches for it there puts a taint on the node. SOURCE: the four keys of
+# AWS sends a notice to the instance itself. A watcher on the node turns it into a taint. SOURCE: the four keys of
 # aws-node-termination-handler (EKS drains its own node groups on the same notices); causes as the activity history of Auto
 # Scaling words them.
 
 _HANDLER = "aws-node-termination-handler/"
 _LEAVING = ("Terminating", "Terminated")
 _TERMINATING = "Terminating EC2 instance: "
-# SOURCE: Amazon EC2 Auto Scaling, instance lifecycle policy: kept until a person ends it, and no part of desired capacity.
+# SOURCE: Amazon EC2 Auto Scaling, instance lifecycle policy: a person must end it, and desired capacity does not count it.
 RETAINED = "Terminating:Retained"
 _OURS = "user request"
 _BY_TAINT = {
     f"{_HANDLER}spot-itn": ("SpotInterruption", "AWS takes it back within two minutes", True),
     f"{_HANDLER}asg-lifecycle-termination": ("InstanceLeaves", "Auto Scaling ends it when its lifecycle hook is done", True),
-    f"{_HANDLER}rebalance-recommendation": ("RebalanceRecommendation", "it is more likely than others to be taken back", False),
+    f"{_HANDLER}rebalance-recommendation": ("RebalanceRecommendation", "AWS is more likely to take it back than others", False),
     f"{_HANDLER}scheduled-maintenance": ("ScheduledMaintenance", "AWS will maintain or retire its host", False),
 }
 NOTICE_TAINTS = tuple(_BY_TAINT)
@@ -151,13 +151,13 @@ _CAUSES = (
 )
 """Fragments of a cause, the most specific first."""
 _ADVICE = {
-    True: "nothing: its pods are placed elsewhere, and its successor is waited for",
-    False: "nothing, where something drains the node in time; the group is not shrunk for it",
+    True: "nothing: the loop places its pods elsewhere and waits for its successor",
+    False: "nothing, if something drains the node in time; the loop does not shrink the group for it",
 }
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """`code` and `words` say what was announced; `ends`: the instance is certain to go, soon and by AWS."""
+    """`code` and `words` state what was announced. `ends`: AWS is certain to end the instance soon."""
 
     code: str
     words: str
@@ -165,7 +165,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def notices(taints: Mapping[str, tuple[Taint, ...]], nodes: tuple[Node, ...]) -> dict[str, Notice]:
-    """By instance id, the most certain first where there are several. `taints` are those of each node by name."""
+    """Notices by instance id, the most certain one first. `taints` has the taints of each node by name."""
     found: dict[str, Notice] = {}
     for node in nodes:
         keys = {taint.key for taint in taints.get(node.name, ())}
@@ -176,7 +176,7 @@ def notices(taints: Mapping[str, tuple[Taint, ...]], nodes: tuple[Node, ...]) ->
 
 
 def going(item: AutoScalingGroup, noticed: Mapping[str, Notice], activities: tuple[ScalingActivity, ...]) -> Iterator[Caution]:
-    """What is announced for instances of the group, and what AWS is ending without our having asked for it."""
+    """What AWS has announced for instances of the group, and which instances AWS ends without our request."""
     causes = {
         activity.description.removeprefix(_TERMINATING).partition(" ")[0]: activity.cause
         for activity in reversed(activities)
@@ -187,9 +187,9 @@ def going(item: AutoScalingGroup, noticed: Mapping[str, Notice], activities: tup
         if instance.lifecycle_state == RETAINED:
             yield Caution(
                 code="Retained",
-                message=f"{name} is {RETAINED}: its lifecycle hook was abandoned, and it runs on beside the group, which "
-                "has counted it off",
-                advice="look at what it was kept for, then end it yourself: nothing else does",
+                message=f"{name} is {RETAINED}: its lifecycle hook was abandoned. It still runs, but the group no longer "
+                "counts it",
+                advice="find out why it was kept, then end it yourself: nothing else does",
             )
         elif instance.lifecycle_state.startswith(_LEAVING):
             cause = causes.get(name, "")
@@ -202,5 +202,5 @@ def going(item: AutoScalingGroup, noticed: Mapping[str, Notice], activities: tup
 
 
 def _cause(text: str) -> str:
-    """In a few words, and in AWS's own where they are of no kind that is known."""
+    """A short cause. An unknown cause stays in AWS's own words."""
     return next((words for fragment, words in _CAUSES if fragment in text), text)

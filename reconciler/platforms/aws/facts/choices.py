@@ -1,4 +1,4 @@
-"""Which instance types the next instance of a group may be, whatever says so, and on which terms."""
+"""Which instance types the next instance of a group may have, which source says so, and under which purchase terms."""
 
 import msgspec
 
@@ -19,9 +19,9 @@ _INSTANCES = "its instances"
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    """`types` by name; `problems` are sentences about what is not known; `origin` says what was read. `spot`: some of the new
-    instances may be spot ones, or of a block of reserved capacity, so that no list has their price. `declared` is False where
-    only the instances that are there say it: their nodes say more then. `max_pods` is what user data state."""
+    """`types` by name; `problems` are sentences about what is unknown; `origin` names the source. `spot`: some new instances may
+    be spot, or come from a block of reserved capacity, so no list has their price. `declared` is False if only running instances
+    show the types. Their nodes then tell more. `max_pods` is the number in user data."""
 
     types: tuple[KnownType, ...] = ()
     disk_gib: int | None = None
@@ -33,7 +33,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Collected:
-    """Names and requirements as they are met."""
+    """Names and requirements, collected from all sources."""
 
     def __init__(self, view: AwsView) -> None:
         self.view = view
@@ -54,7 +54,7 @@ class _Collected:
         allowed = allowed_types(wanted, {**known_types(), **self.view.told})
         self.found.update((item.name, item) for item in allowed)
         if not allowed:
-            self.problems.append("no known instance type fulfils the InstanceRequirements of the group")
+            self.problems.append("no known instance type fulfills the InstanceRequirements of the group")
 
     def of(self, data: LaunchTemplateData) -> bool:
         """Whether the template names types at all."""
@@ -68,8 +68,9 @@ class _Collected:
 
 
 def choices(item: AutoScalingGroup, view: AwsView) -> Choices:
-    """Overrides of a mixed group, else the launch template, else the launch configuration, else what EKS says of its own node
-    group, else the types of the instances that are there."""
+    """The instance types of a group, from the first source that has any.
+
+    The order: overrides of a mixed group, launch template, launch configuration, EKS's managed node group, running instances."""
     collected = _Collected(view)
     mixed = item.mixed_instances_policy.launch_template if item.mixed_instances_policy else None
     specification = (mixed.launch_template_specification if mixed else None) or item.launch_template
@@ -97,7 +98,7 @@ def choices(item: AutoScalingGroup, view: AwsView) -> Choices:
             else:
                 if (specification or item.launch_configuration_name) and not item.instances:
                     missing = "launch template" if specification else "launch configuration"
-                    collected.problems.append(f"its {missing} was not captured: what a new node offers is not known from it")
+                    collected.problems.append(f"its {missing} was not captured, so the capacity of a new node is unknown from it")
                 origin = _INSTANCES
                 for name in sorted({instance.instance_type for instance in item.instances or ()} - {""}):
                     collected.named(name)

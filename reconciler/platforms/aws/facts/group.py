@@ -16,7 +16,7 @@ from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMP
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 
-# Which clusters the tags of an Auto Scaling group name: those that its instances are to become nodes of.
+# Which clusters the tags of an Auto Scaling group name: the clusters that its instances join.
 #
 # SOURCE: Amazon EKS tags the groups that it keeps with `eks:cluster-name` (and `aws:eks:cluster-name`), eksctl with
 # `alpha.eksctl.io/cluster-name`, kOps with `KubernetesCluster`. The cloud provider of Kubernetes reads
@@ -25,11 +25,11 @@ from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 _NAMED_BY_VALUE = ("eks:cluster-name", "aws:eks:cluster-name", "alpha.eksctl.io/cluster-name", "KubernetesCluster")
 _NAMED_BY_KEY = ("kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/")
 _SWITCHES = ("enabled", "disabled")
-"""What follows the prefix of the Cluster Autoscaler and names no cluster."""
+"""Words that follow the Cluster Autoscaler's prefix but do not name a cluster."""
 
 
 def clusters(tags: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Their names, sorted, each once; empty where no tag names one. A tag of one group may name several (`shared`)."""
+    """Sorted names, each once; empty if no tag names a cluster. Tags of one group may name several (`shared`)."""
     return tuple(sorted(set(_named(tags)) - {""}))
 
 
@@ -39,7 +39,7 @@ def _named(tags: Iterable[tuple[str, str]]) -> Iterator[str]:
             yield value
         for prefix in _NAMED_BY_KEY:
             name = key.removeprefix(prefix) if key.startswith(prefix) else ""
-            # `node-template/label/...` stands below the same prefix; names of clusters have no slash.
+            # `node-template/label/...` has the same prefix. Names of clusters have no slash.
             if "/" not in name and name not in _SWITCHES:
                 yield name
 
@@ -48,7 +48,7 @@ _OPTION = TEMPLATE + "autoscaling-options/"
 _MARKS = "reconciler.dev/"
 _SIZING_PROCESSES = ("Launch", "Terminate")
 _LEAVING = ("Terminating", "Terminated", "Detaching", "Detached")
-# SOURCE: Amazon EC2 Auto Scaling: what waits beside the group is no part of its desired capacity.
+# SOURCE: Amazon EC2 Auto Scaling: desired capacity does not count instances that wait in the warm pool.
 _BESIDE = "Warmed:"
 _NOTHING = AwsView()
 
@@ -60,7 +60,7 @@ def reference(item: wire.AutoScalingGroup) -> TargetRef:
 
 
 def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
-    """The facts of one group. Its tags stand in `labels`, since discovery selects by them; our own marks in `annotations`."""
+    """The facts of one group. Its tags are in `labels`, because discovery selects by them. Our own marks are in `annotations`."""
     tags = {tag.key: tag.value for tag in item.tags or ()}
     options, option_problems = read_options(tags.items(), _OPTION)
     found = choices(item, view)
@@ -93,14 +93,14 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
         price_origin=f"the price list of {PRICED_REGION} of {TABLE_DATE}, Linux on demand" if price else "",
         launch_failure=launch_failure(item, view.activities.get(item.auto_scaling_group_name, ())),
         cautions=cautions(item, tags, view),
-        unrecorded_owner="an Auto Scaling group records nobody as the owner of its desired capacity",
+        unrecorded_owner="an Auto Scaling group does not record who owns its desired capacity",
         clusters=clusters(tags.items()),
         problems=(*option_problems, *template_problems, *_misspelt(tags)),
     )
 
 
 def _price(item: wire.AutoScalingGroup, found: Choices) -> str:
-    """The dearest of its types; empty where one has no price: spot, another region, a type that the list does not have."""
+    """The highest price of its types. Empty if one has no price: spot, another region, or a type that is not in the list."""
     prices = [known.price_per_hour for known in found.types]
     if found.problems or found.spot or region_of(item.auto_scaling_group_arn) != PRICED_REGION or not all(prices):
         return ""
@@ -108,7 +108,8 @@ def _price(item: wire.AutoScalingGroup, found: Choices) -> str:
 
 
 def _on_demand_base(item: wire.AutoScalingGroup) -> int:
-    """Machines on demand beside spot ones. With 100 percent on demand above the base (the default) there is no spot."""
+    """The number of on-demand machines in a mixed group. With 100 percent on demand above the base (the default) nothing is
+    spot."""
     policy = item.mixed_instances_policy
     spread = policy.instances_distribution if policy is not None else None
     if spread is None or spread.on_demand_percentage_above_base_capacity in (None, 100):
@@ -117,9 +118,10 @@ def _on_demand_base(item: wire.AutoScalingGroup) -> int:
 
 
 def machines(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> list[Machine]:
-    """One row an instance. Creation times are not in the answer; `node` is left to whoever knows the nodes. Instances of a warm
-    pool are none of the group's: one that joins early is a node of nobody until it is in service. One of which AWS has announced
-    that it goes is going: desired capacity stays, so that AWS makes another in its place."""
+    """One row per instance. The answer has no creation times. The caller, who knows the nodes, sets `node`.
+
+    Instances of a warm pool do not count: a node that joins early has no group until its instance is in service. An instance
+    that AWS will end counts as leaving. Desired capacity stays, so AWS makes a successor."""
     target = reference(item)
     return [
         Machine(
@@ -142,7 +144,7 @@ def _ends(notice: Notice | None) -> bool:
 
 
 def _misspelt(tags: Mapping[str, str]) -> tuple[str, ...]:
-    """Tags below a prefix that is not quite one of those that are read."""
+    """Tags whose prefix is almost one of the known prefixes."""
     prefixes = (LABEL, TAINT, RESOURCE, _OPTION)
     heads = {"/".join(key.split("/")[:4]) + "/" for key in tags}
     return near_misses(heads, prefixes)

@@ -1,4 +1,4 @@
-"""The instance types that are known without asking AWS, and those that AWS was asked for."""
+"""The instance types that are known without asking AWS, and those that AWS described."""
 
 import csv
 import fnmatch
@@ -20,8 +20,8 @@ _GPU_RESOURCES = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Habana": "h
 
 
 class KnownType(msgspec.Struct, frozen=True, kw_only=True):
-    """One instance type. `accelerator` is the model's name in lower case (`a10g`), `accelerators` their number; `price_per_hour`
-    is that of Linux on demand in `PRICED_REGION`, empty where it is not known. `origin` says where this was read."""
+    """One instance type. `accelerator` is the model's name in lower case (`a10g`), and `accelerators` is their number.
+    `price_per_hour` is the price of Linux on demand in `PRICED_REGION`, empty if unknown. `origin` names the source."""
 
     name: str
     machine: Machine
@@ -33,7 +33,7 @@ class KnownType(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def known_types() -> Mapping[str, KnownType]:
-    """All types of the table that comes with the program."""
+    """All types of the built-in table."""
     text = (pkgutil.get_data(__package__, "instance_types.csv") or b"").decode()
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return {row["instance_type"]: _known(row) for row in rows}
@@ -57,8 +57,8 @@ def _known(row: Mapping[str, str]) -> KnownType:
 
 
 def told_type(item: InstanceType) -> KnownType:
-    """What AWS says of a type now; the price stays that of the table, since this answer has none. A card of a make that is not
-    known here is no device of the node: who installs its plugin says so in a tag."""
+    """What AWS says about a type now. The price comes from the table, since this answer has none. A card of an unknown make does
+    not count as a device: the person who installs its plugin declares it in a tag."""
     network, known = item.network_info, known_types().get(item.instance_type)
     interfaces = addresses = 0
     if network is not None:
@@ -90,17 +90,17 @@ def told_type(item: InstanceType) -> KnownType:
     )
 
 
-# Which instance types attribute-based requirements allow, as far as the table of instance types can tell.
+# Which instance types match attribute-based requirements, as far as the table of instance types can tell.
 #
-# What the table cannot answer only takes types away, so that the least of those that are left is never more than a real node
-# offers: such attributes are left out, and that is safe.
+# This module leaves out attributes that the table does not have. That is safe: they only exclude types, so the smallest type
+# that is left never has more than a real node.
 
 # SOURCE: Amazon EC2, burstable performance instances: the T families.
 _BURSTABLE = ("t2.", "t3.", "t3a.", "t4g.")
 
 
 def allowed_types(requirements: InstanceRequirements, types: Mapping[str, KnownType]) -> tuple[KnownType, ...]:
-    """The types that fulfil every requirement that can be judged, by name."""
+    """The types that fulfill every requirement that can be judged, by name."""
     return tuple(item for _, item in sorted(types.items()) if _allows(requirements, item))
 
 
@@ -113,7 +113,7 @@ def _allows(wanted: InstanceRequirements, item: KnownType) -> bool:
         return False
     if wanted.accelerator_names and item.accelerator not in (name.lower() for name in wanted.accelerator_names):
         return False
-    # Machines with accelerators come only where accelerators are asked for.
+    # AWS offers machines with accelerators only if the requirements ask for accelerators.
     cards = wanted.accelerator_count or (Span() if wanted.accelerator_names else Span(max=0))
     return (
         _within(machine.vcpus, wanted.v_cpu_count)

@@ -1,4 +1,4 @@
-"""Whether an instance was made from what its group makes instances from now."""
+"""Whether an instance was made from the template that its group uses now."""
 
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance, LaunchTemplateSpecification
@@ -6,8 +6,8 @@ from reconciler.values.whole_number import whole_number
 
 
 def outdated(item: AutoScalingGroup, instance: Instance, view: AwsView) -> bool:
-    """Whether it is known that the launch template, its version or the launch configuration is another one by now. False where
-    nothing says so: a version that is named `$Latest` and was not captured, an instance that does not say its own."""
+    """Whether the group now uses another launch template, another version or another launch configuration. False if unknown: a
+    version that is named `$Latest` and was not captured, or an instance that does not show its own."""
     if item.launch_configuration_name:
         return instance.launch_configuration_name not in (None, "", item.launch_configuration_name)
     made = instance.launch_template
@@ -18,7 +18,7 @@ def outdated(item: AutoScalingGroup, instance: Instance, view: AwsView) -> bool:
 
 
 def _wanted(item: AutoScalingGroup) -> list[LaunchTemplateSpecification]:
-    """The template of the group, and those that overrides put in its place."""
+    """The template of the group, and the templates that overrides use instead."""
     mixed = item.mixed_instances_policy.launch_template if item.mixed_instances_policy else None
     own = (mixed.launch_template_specification if mixed else None) or item.launch_template
     overrides = (one.launch_template_specification for one in (mixed.overrides if mixed else None) or ())

@@ -1,4 +1,4 @@
-"""Who else sizes an Auto Scaling group: nobody signs a desired capacity, so that everything that could write it is looked for."""
+"""Who else sizes an Auto Scaling group. Its desired capacity has no field manager, so every possible writer is looked for."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ScalingPolicy
 from reconciler.values.whole_number import whole_number
 
 _FORECAST_ONLY = "ForecastOnly"
-# SOURCE: Amazon EC2 Auto Scaling, DescribeInstanceRefreshes: all other states are ends.
+# SOURCE: Amazon EC2 Auto Scaling, DescribeInstanceRefreshes: all other states are final.
 REFRESHING = ("Pending", "InProgress", "Cancelling", "RollbackInProgress", "Baking")
 _CALLS = {
     "InstanceRefresh": "instance-refreshes",
@@ -21,23 +21,23 @@ WRITABLE_STATES = ("ACTIVE", "DEGRADED", "")
 _TERRAFORM = re.compile(r"terraform|opentofu", re.IGNORECASE)
 _STACK_TAG = "aws:cloudformation:stack-name"
 WRITTEN = "reconciler.dev/desired"
-"""The tag that says what was written last: value and the service's time, `4.1800000000`."""
+"""The tag with our last write: value and the service's time, `4.1800000000`."""
 
 
 def unseen(view: AwsView) -> str:
-    """Which evidence of other writers was not captured; empty where all of it was."""
+    """Which evidence of other writers was not captured; empty if all of it was."""
     missing = [kind for kind in SIZERS if kind not in view.captured]
     if not missing:
         return ""
     calls = ", ".join(f"`describe-{_CALLS[kind]}`" for kind in missing)
     return (
-        f"{' and '.join(missing)} {'was' if len(missing) == 1 else 'were'} not captured, so nobody can tell whether AWS sizes it "
-        f"by itself: put the output of `aws autoscaling` {calls} into the snapshot"
+        f"{' and '.join(missing)} {'was' if len(missing) == 1 else 'were'} not captured, so it is unknown whether AWS sizes the "
+        f"group by itself: put the output of `aws autoscaling` {calls} into the snapshot"
     )
 
 
 def writers(item: AutoScalingGroup, view: AwsView) -> tuple[OtherWriter, ...]:
-    """All who decide its desired capacity, or make it no number of nodes."""
+    """Everyone who sets its desired capacity, and everything that makes it something else than a number of nodes."""
     return tuple(sorted(_writers(item, view)))
 
 
@@ -46,15 +46,15 @@ def _writers(item: AutoScalingGroup, view: AwsView) -> Iterator[OtherWriter]:
     if item.operator is not None and item.operator.principal:
         principal = item.operator.principal
         yield OtherWriter(
-            by=principal, evidence=f"Operator.Principal: {principal} keeps the group, and AWS refuses others' writes"
+            by=principal, evidence=f"Operator.Principal: {principal} manages the group, and AWS refuses writes by others"
         )
     if item.desired_capacity_type not in (None, "", "units"):
         kind = item.desired_capacity_type
-        yield OtherWriter(by="its unit", evidence=f"DesiredCapacityType {kind}: desired capacity is no number of nodes")
+        yield OtherWriter(by="its unit", evidence=f"DesiredCapacityType {kind}: desired capacity does not count nodes")
     weights = sorted(_weights(item))
     if weights:
         yield OtherWriter(
-            by="its weights", evidence=f"weighted capacity ({', '.join(weights)}): desired capacity is no number of nodes"
+            by="its weights", evidence=f"weighted capacity ({', '.join(weights)}): desired capacity does not count nodes"
         )
     for policy in view.policies.get(name, ()):
         if region_of(policy.policy_arn) in ("", region) and policy.enabled is not False and _scales(policy):
@@ -74,7 +74,7 @@ def _writers(item: AutoScalingGroup, view: AwsView) -> Iterator[OtherWriter]:
         yield OtherWriter(by=f"managed node group {managed.nodegroup_name}", evidence=said)
     pool = item.warm_pool_configuration
     if pool is not None and pool.instance_reuse_policy is not None and pool.instance_reuse_policy.reuse_on_scale_in:
-        said = "the warm pool has ReuseOnScaleIn: an instance that is removed goes on, outside the group"
+        said = "the warm pool has ReuseOnScaleIn: a removed instance keeps running, outside the group"
         yield OtherWriter(by="warm pool", evidence=said)
 
 
@@ -92,13 +92,13 @@ def _scales(policy: ScalingPolicy) -> bool:
 
 def _policy_text(policy: ScalingPolicy) -> str:
     tracking = policy.target_tracking_configuration
-    outward = ", outwards only" if tracking is not None and tracking.disable_scale_in else ""
+    outward = ", scale out only" if tracking is not None and tracking.disable_scale_in else ""
     kind = f" ({policy.policy_type}{outward})" if policy.policy_type else ""
     return f"scaling policy {policy.policy_name}{kind} sets the desired capacity"
 
 
 def cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) -> tuple[Caution, ...]:
-    """What AWS does to nodes of the group by itself, and who may write it though nothing holds it for that."""
+    """What AWS does to nodes of the group by itself, and who may write the group although that does not hold it."""
     return tuple(sorted(_cautions(item, tags, view)))
 
 
@@ -109,7 +109,7 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
         yield Caution(
             code="ZoneRebalance",
             message=f"it spans {len(zones)} zones and AZRebalance runs: AWS ends instances to even them out, and drains no node",
-            advice="suspend AZRebalance, or use one group a zone with balanceWith",
+            advice="suspend AZRebalance, or use one group per zone with balanceWith",
         )
     if item.capacity_rebalance:
         yield Caution(
@@ -120,7 +120,7 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
     if item.max_instance_lifetime:
         yield Caution(
             code="InstanceLifetime",
-            message=f"instances are replaced after {item.max_instance_lifetime // 86400} days, and nobody drains their nodes",
+            message=f"AWS replaces instances after {item.max_instance_lifetime // 86400} days, and nobody drains their nodes",
             advice="drain on the lifecycle hook, or turn MaxInstanceLifetime off",
         )
     for schedule in view.schedules.get(item.auto_scaling_group_name, ()):
@@ -134,14 +134,14 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
     if stack:
         yield Caution(
             code="KeptByStack",
-            message=f"CloudFormation stack {stack} keeps it: an update that names DesiredCapacity sets it back",
+            message=f"CloudFormation stack {stack} manages it: an update that names DesiredCapacity resets it",
             advice="leave DesiredCapacity out of the template",
         )
     marks = sorted(key for key, value in tags.items() if _TERRAFORM.search(key) or _TERRAFORM.search(value))
     if marks:
         yield Caution(
             code="KeptByTerraform",
-            message=f"Terraform seems to keep it (tag {marks[0]}): an apply sets desired_capacity back",
+            message=f"Terraform seems to manage it (tag {marks[0]}): an apply resets desired_capacity",
             advice="put desired_capacity under lifecycle.ignore_changes",
         )
     written = _written(tags.get(WRITTEN, ""))
@@ -149,15 +149,15 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
         yield Caution(
             code="RaisedByOthers",
             message=f"its desired capacity is {item.desired_capacity}, and the last write that we signed was {written}: "
-            "somebody else has raised it, unless we ended before we could sign",
-            advice="see who writes it (CloudTrail, SetDesiredCapacity and UpdateAutoScalingGroup); undone writes hold the group",
+            "somebody else has raised it, unless we stopped before we could sign",
+            advice="find the writer in CloudTrail (SetDesiredCapacity, UpdateAutoScalingGroup); undone writes hold the group",
         )
     yield from going(item, view.noticed, view.activities.get(item.auto_scaling_group_name, ()))
     yield from _managed_health(item, view)
 
 
 def _written(mark: str) -> int | None:
-    """The value of our last write. What we remove lowers it without a mark, so that only a higher one is foreign."""
+    """The value of our last write. Our removals lower it without a mark, so only a higher value comes from somebody else."""
     return whole_number(mark.partition(".")[0])
 
 
@@ -166,6 +166,6 @@ def _managed_health(item: AutoScalingGroup, view: AwsView) -> Iterator[Caution]:
     for issue in (managed.health.issues if managed and managed.health else None) or ():
         yield Caution(
             code="ManagedNodeGroupHealth",
-            message=f"EKS says of managed node group {managed.nodegroup_name if managed else ''}: {issue.code}: {issue.message}",
+            message=f"EKS reports for node group {managed.nodegroup_name if managed else ''}: {issue.code}: {issue.message}",
             advice="see `aws eks describe-nodegroup`",
         )

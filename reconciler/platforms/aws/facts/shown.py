@@ -1,7 +1,7 @@
-"""What stays of AWS's answers in a snapshot that leaves the house: what is read of them, without account numbers, and
-the user's own tags, labels and taints in the words that the rest of the snapshot has for them.
+"""What a redacted snapshot keeps of AWS's answers: the fields that are read, without account numbers.
 
-Names of groups, templates, policies and instances stay, as those of other targets and machines do; so does what AWS itself says.
+The user's own tags, labels and taints get the pseudonyms that the rest of the snapshot uses. Names of groups, templates, policies
+and instances stay, like those of other targets and machines. AWS's own texts stay as well.
 """
 
 import re
@@ -17,14 +17,14 @@ from reconciler.platforms.aws.facts.user_data import without_the_rest
 Object = dict[str, Any]
 _ACCOUNT = re.compile(r"\b[0-9]{12}\b")
 _NO_ACCOUNT = "0" * 12
-# Keys whose words this program compares, or says.
+# Keys whose words this program compares or shows.
 _KNOWN = ("k8s.io/cluster-autoscaler/", "kubernetes.io/cluster/", "eks:", "aws:cloudformation:", "reconciler.dev/")
 _OF_PEOPLE = ("Cause", "message")
 _USER_DATA = "UserData"
 
 
 def words_of_group(item: Mapping[str, Any]) -> Iterable[str]:
-    """What nodes name of a group: itself, its instances and its zones."""
+    """What nodes name of a group: the group, its instances and its zones."""
     yield str(item.get("AutoScalingGroupName", ""))
     yield from map(str, item.get("AvailabilityZones") or ())
     for one in item.get("Instances") or ():

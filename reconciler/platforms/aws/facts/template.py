@@ -1,4 +1,4 @@
-"""What one new node of an Auto Scaling group offers: its tags over the least of everything that it may be."""
+"""What one new node of an Auto Scaling group offers: the least of all its possible types, overridden by its tags."""
 
 from collections.abc import Iterable, Mapping
 
@@ -35,8 +35,8 @@ def template(
     """The template, and sentences about what could not be read.
 
     Amounts in tags win over the number of pods in user data, and both win over the instance types. Labels of EKS's node group win
-    over labels in tags. Taints of both are taken. Of several types the least of each amount counts, so that no pod buys a node
-    that is too small for it.
+    over labels in tags. Both contribute taints. Of several types, the least of each amount counts, so no pod adds a node that is
+    too small for it.
     """
     tagged, tag_taints, problems = _tagged(tags)
     amounts, limits = capacity.apart(tagged)
@@ -51,7 +51,7 @@ def template(
         return msgspec.structs.replace(marks, capacity=resources, pods_guessed=unknown_pods), (*problems, *incomplete)
     if len(architectures := {known.machine.architecture for known in found.types}) > 1:
         problems.append(
-            f"its instance types are of several architectures ({', '.join(sorted(architectures))}): no label says which"
+            f"its instance types have several architectures ({', '.join(sorted(architectures))}), so a new node's is unknown"
         )
     whole, usable, sizes = least
     whole, usable = _replaced(whole, stated), _replaced(usable, stated)
@@ -77,14 +77,14 @@ def _tagged(tags: Mapping[str, str]) -> tuple[dict[str, int], list[Taint], list[
         if key.startswith(RESOURCE):
             name = key.removeprefix(RESOURCE)
             if qualified_name_fault(name):
-                problems.append(f"tag {key}: {_called(name)} is no name of a resource")
+                problems.append(f'tag {key}: invalid resource name "{name}"')
                 continue
             try:
                 amounts[name] = capacity.amount(name, text)
             except UnreadableError as error:
                 problems.append(f"tag {key}: {error}")
         elif key.startswith(TAINT):
-            # EKS's documentation writes the effect alone; the Cluster Autoscaler takes `value:Effect` only, and drops the rest.
+            # EKS's documentation writes the effect alone. The Cluster Autoscaler accepts `value:Effect` only, and drops the rest.
             written = f":{text}" if text in _EFFECT_NAMES else f"={text}"
             found, taint_problems = capacity.taint_list(f"{key.removeprefix(TAINT)}{written}", f"tag {key}")
             taints.extend(taint for taint in found if _usable(taint.key, taint.value))
@@ -104,14 +104,10 @@ def _usable(name: str, value: str) -> bool:
 
 
 def _unusable(tag: str, name: str, value: str) -> str:
-    """Why no node can bear it, so that it is left out."""
+    """Why no node can have it; then the template leaves it out."""
     if qualified_name_fault(name):
-        return f"tag {tag}: {_called(name)} is no key of a label or taint, so that no node bears it"
-    return f'tag {tag}: "{value}" is no value of a label or taint, so that no node bears it'
-
-
-def _called(name: str) -> str:
-    return f'"{name}"' if name else "an empty name"
+        return f'tag {tag}: invalid key "{name}" of a label or taint, so no node can have it'
+    return f'tag {tag}: invalid value "{value}" of a label or taint, so no node can have it'
 
 
 def _managed_taints(managed: ManagedNodeGroup) -> tuple[Taint, ...]:
@@ -121,7 +117,7 @@ def _managed_taints(managed: ManagedNodeGroup) -> tuple[Taint, ...]:
 
 
 def _least(found: Choices) -> tuple[Resources, Resources, tuple[Resources, ...]] | None:
-    """Capacity, allocatable and all capacities; None where nothing declares them, or a type that nobody knows may be smaller."""
+    """Capacity, allocatable and all capacities. None if nothing declares them, or if an unknown type may be smaller."""
     if not found.types or found.problems or not found.declared:
         return None
     machines = [msgspec.structs.replace(known.machine, disk_gib=found.disk_gib or DEFAULT_DISK_GIB) for known in found.types]
@@ -140,7 +136,7 @@ def _replaced(resources: Resources, amounts: Mapping[str, int]) -> Resources:
 
 
 def _tagged_allocatable(whole: Resources, usable: Resources, amounts: Mapping[str, int]) -> Resources:
-    """What a tag says of an amount is the capacity; what the machine reserves of it stays reserved."""
+    """The amount in a tag is the capacity. What the machine reserves of it stays reserved."""
     kept = {name: max(0, amount - (whole.get(name) - usable.get(name))) for name, amount in amounts.items()}
     return _replaced(usable, kept)
 
@@ -157,7 +153,7 @@ def _marks(
     region = region_of(item.auto_scaling_group_arn)
     architectures = {known.machine.architecture for known in found.types}
     labels = {
-        # Several zones, types or architectures: nobody can say which one the next instance gets.
+        # With several zones, types or architectures, nobody can tell which one the next instance gets.
         **({ZONE_LABEL: zones[0]} if len(zones) == 1 else {}),
         **({_REGION_LABEL: region} if region else {}),
         **({_INSTANCE_TYPE_LABEL: found.types[0].name} if len(found.types) == 1 else {}),

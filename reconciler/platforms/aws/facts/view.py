@@ -1,4 +1,4 @@
-"""The objects around Auto Scaling groups: what the facts of one group are read against."""
+"""The objects around Auto Scaling groups. The facts of one group are judged with them."""
 
 from collections.abc import Mapping
 
@@ -18,14 +18,15 @@ from reconciler.platforms.aws.facts.wire import (
 )
 
 SIZERS = ("InstanceRefresh", "ScalingPolicy", "ScheduledAction")
-"""What AWS is asked for beside the groups, so that nobody who sizes them is overlooked."""
+"""The kinds that AWS is asked for in addition to the groups, so that no other writer is overlooked."""
 
 
 class AwsView(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known beside the groups. `policies`, `schedules`, `activities` and `refreshes` by the name of the group, with the
-    region in the ARN of each where it has one; `captured` says which kinds were read at all. `told` are instance types that
-    AWS was asked for, `managed` EKS's own node groups by the name of the group that they keep, `noticed` what was announced for
-    instances."""
+    """What is known in addition to the groups. `policies`, `schedules`, `activities` and `refreshes` are keyed by the name of the
+    group, with the region in the ARN of each if it has one. `captured` lists the kinds that were read at all.
+
+    `told` has the instance types that AWS described. `managed` has EKS's node groups by the name of their Auto Scaling group.
+    `noticed` has what was announced for instances."""
 
     templates: tuple[LaunchTemplateVersion, ...] = ()
     configurations: Mapping[str, LaunchConfiguration] = {}
@@ -39,11 +40,11 @@ class AwsView(msgspec.Struct, frozen=True, kw_only=True):
     captured: frozenset[str] = frozenset(SIZERS)
 
     def known(self, name: str) -> KnownType | None:
-        """One instance type, as AWS told it, else as the table has it."""
+        """One instance type, from AWS's answer, else from the table."""
         return self.told.get(name) or known_types().get(name)
 
     def template(self, wanted: LaunchTemplateSpecification) -> LaunchTemplateVersion | None:
-        """The version that new instances are made from now; None when it was not captured."""
+        """The version that new instances are made from now; None if it was not captured."""
         versions = [
             item
             for item in self.templates

@@ -2,11 +2,11 @@
 
 import msgspec
 
-# What stands beside an Auto Scaling group and may size it too, pruned: policies, schedules, activities, EKS's node groups.
+# What else may size an Auto Scaling group, pruned: policies, schedules, activities, EKS's node groups.
 
 
 class TargetTracking(msgspec.Struct, rename="pascal"):
-    """A metric that is kept at a value."""
+    """A policy that keeps a metric at a value."""
 
     disable_scale_in: bool | None = None
 
@@ -31,7 +31,7 @@ class ScalingPolicy(msgspec.Struct, rename="pascal"):
 
 
 class ScheduledAction(msgspec.Struct, rename="pascal"):
-    """What `aws autoscaling describe-scheduled-actions` prints: those that are not over yet."""
+    """What `aws autoscaling describe-scheduled-actions` prints: the actions that are not over yet."""
 
     auto_scaling_group_name: str
     scheduled_action_name: str
@@ -77,7 +77,7 @@ class ManagedTaint(msgspec.Struct, rename="camel"):
 
 
 class ManagedGroup(msgspec.Struct, rename="camel"):
-    """An Auto Scaling group that EKS keeps."""
+    """An Auto Scaling group that EKS manages."""
 
     name: str = ""
 
@@ -89,14 +89,14 @@ class ManagedResources(msgspec.Struct, rename="camel"):
 
 
 class HealthIssue(msgspec.Struct, rename="camel"):
-    """Something that EKS says is wrong."""
+    """One fault that EKS reports."""
 
     code: str = ""
     message: str = ""
 
 
 class ManagedHealth(msgspec.Struct, rename="camel"):
-    """All that EKS says is wrong."""
+    """All faults that EKS reports."""
 
     issues: list[HealthIssue] | None = None
 
@@ -138,7 +138,7 @@ class Span(msgspec.Struct, rename="pascal"):
 
 
 class InstanceRequirements(msgspec.Struct, rename="pascal"):
-    """Instance types by their attributes: the parts that the table of instance types can answer, and the names of the rest."""
+    """Instance types by their attributes: the parts that the instance table can answer, and the names of the rest."""
 
     v_cpu_count: Span | None = None
     memory_mi_b: Span | None = msgspec.field(default=None, name="MemoryMiB")
@@ -180,7 +180,7 @@ class MarketOptions(msgspec.Struct, rename="pascal"):
 
 
 class LaunchTemplateData(msgspec.Struct, rename="pascal"):
-    """What an instance is made with."""
+    """What an instance is made from."""
 
     instance_type: str | None = None
     instance_requirements: InstanceRequirements | None = None
@@ -190,7 +190,7 @@ class LaunchTemplateData(msgspec.Struct, rename="pascal"):
 
 
 class LaunchTemplateVersion(msgspec.Struct, rename="pascal"):
-    """What `aws ec2 describe-launch-template-versions` prints. `kind` only where a list of Kubernetes holds it."""
+    """What `aws ec2 describe-launch-template-versions` prints. `kind` is set only inside a Kubernetes list."""
 
     launch_template_id: str
     version_number: int
@@ -305,7 +305,7 @@ class InstancesDistribution(msgspec.Struct, rename="pascal"):
 
 
 class MixedLaunchTemplate(msgspec.Struct, rename="pascal"):
-    """The template of a mixed group, and what replaces parts of it: one override is one instance type or one set of them."""
+    """The template of a mixed group, and its overrides. One override is one instance type or one set of them."""
 
     launch_template_specification: LaunchTemplateSpecification | None = None
     overrides: list[LaunchTemplateOverride] | None = None
@@ -319,7 +319,7 @@ class MixedInstancesPolicy(msgspec.Struct, rename="pascal"):
 
 
 class Operator(msgspec.Struct, rename="pascal"):
-    """The service of AWS that keeps a group: mutating calls of everybody else are refused."""
+    """The AWS service that manages a group. AWS refuses mutating calls by everyone else."""
 
     principal: str = ""
 
@@ -331,21 +331,21 @@ class InstanceReusePolicy(msgspec.Struct, rename="pascal"):
 
 
 class WarmPoolConfiguration(msgspec.Struct, rename="pascal"):
-    """Instances that are kept ready beside the group."""
+    """Instances that are kept ready next to the group."""
 
     instance_reuse_policy: InstanceReusePolicy | None = None
     status: str | None = None
 
 
 class ZoneDistribution(msgspec.Struct, rename="pascal"):
-    """What becomes of a launch for which a zone has no capacity: `balanced-best-effort` tries another zone, `balanced-only`
-    does not."""
+    """What AWS does if a zone has no capacity for a launch: `balanced-best-effort` tries another zone, `balanced-only` does
+    not."""
 
     capacity_distribution_strategy: str = ""
 
 
 class AutoScalingGroup(msgspec.Struct, rename="pascal"):
-    """One Auto Scaling group. `read_seconds` is no field of AWS: when the read began, by our clock (0: a file does not say)."""
+    """One Auto Scaling group. `read_seconds` is ours, not AWS's: when the read began, by our clock (0: unknown, from a file)."""
 
     auto_scaling_group_name: str
     min_size: int

@@ -1,1 +1,1 @@
-"""What asks AWS and writes to it."""
+"""The calls that read AWS and write to it."""

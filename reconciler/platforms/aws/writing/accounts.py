@@ -9,7 +9,7 @@ from reconciler.platforms.aws.writing.client import BotoAws
 
 
 class Accounts:
-    """By region and role. `made` makes a client for both."""
+    """Clients by region and role. `made` makes a client for both."""
 
     def __init__(self, made: Callable[[str, str], Aws] = BotoAws) -> None:
         self._made = made
@@ -19,44 +19,44 @@ class Accounts:
         self._written: list[Callable[[str, str, bool], None]] = []
 
     def of(self, region: str, role: str = "") -> Metered:
-        """The one of that region as that role."""
+        """The client of that region with that role."""
         with self._lock:
             if (region, role) not in self._known:
                 self._known[region, role] = Metered(self._made(region, role))
             return self._known[region, role]
 
     def put(self, region: str, role: str, metered: Metered) -> None:
-        """Ask that region as that role by this one from now on."""
+        """Use this client for that region and role from now on."""
         with self._lock:
             self._known[region, role] = metered
 
     def all(self) -> dict[tuple[str, str], Metered]:
-        """All that were asked for so far."""
+        """All clients that were used so far."""
         with self._lock:
             return dict(self._known)
 
     def named(self, region: str, role: str, names: Iterable[str]) -> None:
-        """A policy has named these groups as that role."""
+        """Record that a policy has named these groups with that role."""
         with self._lock:
             self._named.update(((region, name), role) for name in names)
 
     def last_role(self, region: str, name: str) -> str:
-        """As which role a policy has named the group last; empty: as the process itself, or never."""
+        """The role with which a policy last named the group; empty for the process's own identity, or if none did."""
         with self._lock:
             return self._named.get((region, name), "")
 
     def on_write(self, told: Callable[[str, str, bool], None]) -> None:
-        """`told` hears of every group, by region and name, that this process has written or wanted to; the third argument is
-        true where the read before the write met somebody else who sizes it."""
+        """Call `told` for every group that this process has written or tried to write, with its region and name. The third
+        argument is true if the read before the write found somebody else who sizes it."""
         self._written.append(told)
 
     def wrote(self, region: str, name: str, *, others: bool = False) -> None:
-        """A group was written: what is known of it is old."""
+        """Record a write to a group: earlier reads of it are now old."""
         for told in self._written:
             told(region, name, others)
 
 
 @cache
 def accounts() -> Accounts:
-    """Those of this process."""
+    """The accounts of this process."""
     return Accounts()

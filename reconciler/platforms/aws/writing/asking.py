@@ -1,10 +1,12 @@
 """What is known of one account and region, and when each part of it is asked again.
 
-Most groups stand still most of the time: all of them are listed seldom, those that move (not all their instances are in
-service), those that were written and those that a tag holds as often as asked to. What stands around groups changes by hand, so
-that it is asked every half hour; before a write all of it is read anyway, and where that meets somebody who sizes the group it is
-asked again. SOURCE of the size of the budget: 10 s between turns would make 360 calls an hour for every kind of answer, and
-reports tell of thousands (kubernetes/autoscaler#252, #3877).
+Most groups rarely change, so the whole list is asked seldom. Some are asked as often as the caller asks: groups that move (not
+all instances in service), written groups, and groups with a hold tag. People change what surrounds groups, so that is asked every
+half hour. A write reads all of it first. If that read finds another writer, the surroundings are
+asked again.
+
+SOURCE of the budget: one call every 10 s makes 360 calls per hour for every kind of answer. Users report thousands
+(kubernetes/autoscaler#252, #3877).
 """
 
 import time
@@ -30,8 +32,8 @@ Tags = tuple[tuple[str, str], ...]
 
 
 class Wanted(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Of one region, asked as one role (empty: as the process itself): groups by name, and by tags (OR between sets of tags, AND
-    inside one; an empty value takes any)."""
+    """What to ask in one region with one role (empty: the process's own identity): groups by name, and groups by tags. Sets of
+    tags are OR-ed; tags inside one are AND-ed; an empty value takes any."""
 
     region: str
     role: str = ""
@@ -60,7 +62,7 @@ def wanted(policy: PolicySet | None) -> tuple[Wanted, ...]:
 
 
 def role_of(policy: PolicySet | None, region: str, name: str) -> str:
-    """As which role a group is asked; empty for one that a policy discovers."""
+    """The role for a group; empty if a policy discovers it."""
     groups = policy.groups if policy is not None else ()
     return next(
         (
@@ -83,12 +85,12 @@ _NAMED = {"$Default", "$Latest"}
 _NODE_GROUPS_AT_ONCE = 20
 _ACTIVITIES_OF = 10
 _TURN_SECONDS = 120.0
-"""A turn of the loop has ended by then, and says when it has written."""
+"""An iteration has ended by then, and reports when it has written."""
 
 
 class Region:
-    """The last whole answers of one account and region. `ask` brings them up to date; it raises `AwsError`, and what is known
-    stays as it was then."""
+    """The last complete answers of one account and region. `ask` updates them. If it raises `AwsError`, the last answers
+    stay."""
 
     def __init__(
         self,
@@ -99,9 +101,9 @@ class Region:
         wall_seconds: Callable[[], float] = time.time,
         written: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        """`left` are groups that the policy `owner` named before: they are asked for until they bear its mark no more.
-        `written` says when those among them were found written that were written lately: a read without the mark may be older
-        than the write. `wall_seconds` is the clock by which the loop says when it has written."""
+        """`left` are groups that the policy `owner` named before. They are asked for until they no longer have its mark.
+        `written` says when recent writes to them were found: a read without the mark may be older than the write.
+        `wall_seconds` is the clock by which the loop records its writes."""
         self._aws = aws
         self.wanted = wanted
         self._left = frozenset(left)
@@ -110,7 +112,7 @@ class Region:
         self._groups: dict[str, Parameters] = {}
         self._moving: set[str] = set()
         self._held: set[str] = set()
-        """Groups with the tag of a hold: somebody takes it off and waits for what follows."""
+        """Groups with a hold tag: somebody removes the tag and waits for the effect."""
         self._short: list[str] = []
         self._picks: set[tuple[str, str]] = set()
         self._beside: dict[str, list[Parameters]] = {}
@@ -120,24 +122,24 @@ class Region:
         self._machines = MachineTypes(aws)
         self._refreshes = Refreshes(aws)
         self._updating: set[str] = set()
-        """Groups whose managed node group may be changing: EKS is asked for it until it has come to rest."""
+        """Groups whose managed node group may be changing: EKS is asked about it until it is in a steady state."""
         self._asked: dict[str, float] = {}
         self._written: set[str] = set()
         self._wall_seconds = wall_seconds
         self._asked_at = 0.0
         self._unsettled: dict[str, float] = {}
-        """When groups were found written last: reads of them are news until they say what became of the write."""
+        """When each write was last found. Reads of those groups are news until they show the effect of the write."""
         self.read_seconds: dict[str, int] = {}
         """When the last read of each group began, by the wall clock."""
         self.heard: float | None = None
         """When all groups were last listed."""
         self.whole = False
-        """Whether everything that groups are judged by was read at least once; types of machines are known without."""
+        """Whether everything that groups are judged by was read at least once. Machine types are not required."""
         self.problems: tuple[str, ...] = ()
-        """What could not be read, though the groups could."""
+        """What could not be read, although the groups could."""
 
     def wrote(self, name: str, *, others: bool = False) -> None:
-        """What is known of this group is old; `others`: somebody who sizes it was met when it was to be written."""
+        """Record a write to this group; `others`: the read before the write found somebody else who sizes it."""
         self._written.add(name)
         self._marked_lately.pop(name, None)
         if others and name in self._groups and not self._knows_of_others(name):
@@ -152,7 +154,7 @@ class Region:
         return found or name in self._updating
 
     def ask(self, now: float) -> bool:
-        """Everything that is due. Whether something has changed."""
+        """Ask everything that is due. Returns whether something has changed."""
         before = (self._groups, dict(self._beside), dict(self._templates), dict(self._managed))
         self._asked_at = now
         self._unsettled = {name: at for name, at in self._unsettled.items() if now - at < READ_LAG_SECONDS + _TURN_SECONDS}
@@ -191,28 +193,28 @@ class Region:
         }
 
     def moving(self) -> bool:
-        """Whether some group is not what it is to be, or waits for a person, so that it is worth asking soon."""
+        """Whether some group differs from its target, or waits for a person, so that an early read pays off."""
         return bool(self._written or self._moving or self._held or self._marked_lately)
 
     def marked(self, owner: str) -> frozenset[str]:
-        """The groups that bear the mark of this policy, and those that were written lately: a read may not show theirs yet."""
+        """The groups with this policy's mark, and groups that were written lately: a read may not show their mark yet."""
         return frozenset(name for name, item in self._groups.items() if _mark(item) == owner) | self.written_lately.keys()
 
     @property
     def written_lately(self) -> Mapping[str, float]:
-        """When groups were found written last whose reads may be older than the write."""
+        """When writes were last found on groups whose reads may be older than the write."""
         return self._unsettled | dict.fromkeys(self._written, self._asked_at)
 
     @property
     def over(self) -> bool:
-        """Whether no policy asks for it, and nothing is left to be released."""
+        """Whether no policy asks for this region, and nothing is left to release."""
         return not (self.wanted.names or self.wanted.tags or self._left)
 
     def _due(self, what: str, now: float, seconds: float) -> bool:
         return what not in self._asked or now - self._asked[what] >= seconds
 
     def _settling(self, now: float) -> set[str]:
-        """Groups of which a read says by now what became of our write, and of which the last one was too early."""
+        """Groups whose read now shows the effect of our write, and whose last read was too early for that."""
         wall = self._wall_seconds()
         lately = {name for name, read in self.read_seconds.items() if wall - read < READ_LAG_SECONDS}
         return {name for name, at in self._unsettled.items() if now - at > READ_LAG_SECONDS and name in self._groups} - lately
@@ -231,7 +233,7 @@ class Region:
         return found.values()
 
     def _take(self, groups: dict[str, Parameters]) -> None:
-        """These are the groups from now on. What follows from all of them is worked out here, and not at every look."""
+        """Store the groups, and derive here what follows from them, so that reads stay cheap."""
         released = {name for name in self._left - self._marked_lately.keys() if _mark(groups.get(name, {})) != self._owner}
         self._left -= released
         self._groups = {name: item for name, item in groups.items() if name not in released}
@@ -253,7 +255,8 @@ class Region:
         return found
 
     def _ask_beside(self, now: float, problems: list[str]) -> None:
-        """Policies and schedules of all groups at once; who may not ask for them hears so, and writes nothing."""
+        """Policies and schedules of all groups at once. Without the right to ask, the problem is reported and nothing is
+        written."""
         for kind, action, key in (
             ("ScalingPolicy", "DescribePolicies", "ScalingPolicies"),
             ("ScheduledAction", "DescribeScheduledActions", "ScheduledUpdateGroupActions"),
@@ -272,7 +275,7 @@ class Region:
             self._asked[kind] = now
 
     def _ask_activities(self) -> None:
-        """Only of groups that miss instances: nobody else's have anything to say."""
+        """Activities, only for groups with missing instances: others have nothing to report."""
         short = self._short
         if not short:
             self._beside.pop("ScalingActivity", None)
@@ -293,11 +296,11 @@ class Region:
             known = known + self._newest_activities()
         self._refreshes.told_by(known, first=not self.whole)
         self._refreshes.ask(now, self._groups)
-        # Where nothing speaks for one the read before each write asks, so that none is overlooked.
+        # Where nothing hints at a refresh, the read before each write asks, so none is overlooked.
         self._beside["InstanceRefresh"] = self._refreshes.items()
 
     def _newest_activities(self) -> list[Parameters]:
-        """The newest 100 of the region, in one call: AWS lists refreshes by group only. Where the call is denied, the read before
+        """The newest 100 of the region, in one call: AWS lists refreshes by group only. If the call is denied, the read before
         each write finds a refresh."""
         if not self._groups:
             return []
@@ -328,8 +331,8 @@ class Region:
             self._asked["templates"] = now
 
     def _versions(self, needed: set[tuple[str, str]]) -> dict[tuple[str, str], Parameters]:
-        """A few by themselves; of many those that are the default or the latest one all at once, since AWS lists these of all
-        templates, and only the rest by themselves."""
+        """Versions of launch templates. A few are asked one by one. For many, one call lists the default and latest versions of
+        all templates, and only the rest are asked one by one."""
         found: dict[tuple[str, str], Parameters] = {}
         action, key = "DescribeLaunchTemplateVersions", "LaunchTemplateVersions"
         if len({template for template, _ in needed}) > _FEW_TEMPLATES:
@@ -360,8 +363,8 @@ class Region:
         return found
 
     def _ask_node_groups(self, now: float, problems: list[str]) -> None:
-        """EKS is asked for groups without instances alone, since nodes that are there say themselves what they are, and for those
-        that it may be changing."""
+        """Managed node groups of EKS: only for groups without instances, and for those that EKS may be changing. Nodes that are
+        there show themselves what they are."""
         asked = 0
         self._updating &= self._groups.keys()
         for name, item in self._groups.items():
@@ -393,12 +396,12 @@ class Region:
 
 
 def filters(tags: Tags) -> list[dict[str, Any]]:
-    """Tags as AWS takes them: all must hold."""
+    """Tags in the form that AWS accepts: all must match."""
     return [{"Name": f"tag:{key}", "Values": [value]} if value else {"Name": "tag-key", "Values": [key]} for key, value in tags]
 
 
 def picks(item: Parameters) -> set[tuple[str, str]]:
-    """The launch templates, by id and version, that a group makes instances of."""
+    """The launch templates, by id and version, that a group makes instances from."""
     mixed = (item.get("MixedInstancesPolicy") or {}).get("LaunchTemplate") or {}
     specifications = [
         item.get("LaunchTemplate"),
@@ -421,13 +424,13 @@ def _tag(item: Parameters, key: str) -> str:
 
 
 def misses(item: Parameters) -> bool:
-    """Whether fewer instances are there than are wanted."""
+    """Whether the group has fewer instances than its desired capacity."""
     there = sum(1 for one in item.get("Instances") or () if not one["LifecycleState"].startswith(NOT_COUNTED))
     return bool(item["DesiredCapacity"] > there)
 
 
 def moves(item: Parameters) -> bool:
-    """Whether instances are on their way in or out, or are missing."""
+    """Whether instances are starting, leaving or missing."""
     states = {one["LifecycleState"] for one in item.get("Instances") or ()}
     resting = {IN_SERVICE, "Standby", "Warmed:Stopped", "Warmed:Running", "Warmed:Hibernated", RETAINED}
     return misses(item) or bool(states - resting)

@@ -1,8 +1,8 @@
-"""Who else sizes groups, asked before a write: of one group by itself, and of many that are written at once for all together.
+"""Who else sizes groups, asked before each write: one call for a single group, or one for all groups of a burst of writes.
 
-AWS lists scaling policies and scheduled actions of one group or of all, and has no precondition for a write, so that they are
-asked each time. Of a dozen groups that is half of the calls of a burst, all of one bucket. What was listed for all counts for as
-long as a burst takes to write; the group itself and its instance refreshes are read anew before each write.
+AWS has no precondition for a write, so scaling policies and scheduled actions are asked for each time. AWS lists them for one
+group or for all. A dozen groups would take half the calls of a burst from one bucket. A list for all groups counts for as long as
+a burst takes to write. The group itself and its instance refreshes are read again before each write.
 """
 
 import time
@@ -13,17 +13,17 @@ import msgspec
 from reconciler.platforms.aws.facts.ownership import REFRESHING
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
 
-# Instance refreshes that are under way: asked for group by group, since AWS lists them so, and only where one is suspected.
+# Instance refreshes that are under way. AWS lists them by group, so they are asked for only where one is suspected.
 #
-# Two things raise the suspicion: the read before a write has met somebody who sizes the group, or an activity names a refresh
-# as its cause. One that is over is not asked for again.
+# Two things raise the suspicion: the read before a write finds somebody who sizes the group, or an activity names a refresh as
+# its cause. A refresh that is over is not asked for again.
 
 AGAIN_SECONDS = 60.0
 _CAUSE = "instance refresh"
 
 
 class Refreshes:
-    """Those of one account and region."""
+    """Refreshes of one account and region."""
 
     def __init__(self, aws: Aws) -> None:
         self._aws = aws
@@ -31,19 +31,19 @@ class Refreshes:
         self._found: dict[str, Parameters] = {}
 
     def suspect(self, name: str) -> None:
-        """There may be one on this group."""
+        """Record that this group may have a refresh."""
         self._due.setdefault(name, float("-inf"))
 
     def told_by(self, activities: Iterable[Parameters], *, first: bool = False) -> None:
-        """Activities as AWS words them. Those that have ended count in the `first` read only: a refresh that began before it may
-        be waiting between two instances."""
+        """Take activities in AWS's words. Finished activities count in the `first` read only: an older refresh may be waiting
+        between two instances."""
         for item in activities:
             ended = item.get("StatusCode") in ("Successful", "Failed", "Cancelled")
             if _CAUSE in item.get("Cause", "") and (first or not ended):
                 self.suspect(item["AutoScalingGroupName"])
 
     def ask(self, now: float, known: Iterable[str]) -> None:
-        """Every suspected one that is due; those of groups that are not `known` any more are forgotten. Raises `AwsError`."""
+        """Ask for every suspected refresh that is due. Groups that are no longer `known` are forgotten. Raises `AwsError`."""
         there = set(known)
         for name in self._due.keys() - there:
             self._forget(name)
@@ -53,7 +53,7 @@ class Refreshes:
             except AwsError as error:
                 if error.throttled or error.code == "Unreachable":
                     raise
-                # Not allowed, or gone: the read before the next write says so.
+                # Denied, or gone: the read before the next write reports it.
                 self._forget(name)
                 continue
             newest = next(iter(answer.body.get("InstanceRefreshes") or ()), None)
@@ -64,7 +64,7 @@ class Refreshes:
             self._due[name] = now + AGAIN_SECONDS
 
     def items(self) -> list[Parameters]:
-        """Those that are under way."""
+        """Refreshes that are under way."""
         return [item for _, item in sorted(self._found.items())]
 
     def _forget(self, name: str) -> None:
@@ -72,10 +72,10 @@ class Refreshes:
         self._found.pop(name, None)
 
 
-# What machines are, as AWS says it now: the types that groups name, and launch configurations, where they may be asked for.
+# Current facts about machines, from AWS: the types that groups name, and launch configurations, if the rights allow it.
 #
-# The table that comes with the program is of one day; a type that is newer, or was corrected since, is known from here. None of
-# the rights is needed: without them the table stands.
+# The built-in table dates from one day. Newer and corrected types come from here. No right is required: without them, the table
+# is used.
 
 TYPES_SECONDS = 86_400.0
 _TYPES_AT_ONCE = 100
@@ -94,8 +94,8 @@ class MachineTypes:
         self._without = set[str]()
 
     def ask(self, now: float, groups: Iterable[Parameters], templates: Iterable[Parameters]) -> bool:
-        """Everything that groups name and that was not asked for within a day; whether there is news. Raises `AwsError` for
-        anything but a refusal."""
+        """Ask for everything that groups name and that was not asked for within a day. Returns whether there is news. Raises
+        `AwsError` for anything but a refusal."""
         found = list(groups)
         before = len(self._configurations)
         wanted = {item["LaunchConfigurationName"] for item in found if item.get("LaunchConfigurationName")}
@@ -109,7 +109,7 @@ class MachineTypes:
         return len(self._configurations) != before or bool(due)
 
     def items(self) -> dict[str, list[Parameters]]:
-        """All that is known, by kind; a kind of which nothing was said is not there."""
+        """All that is known, by kind. A kind without an answer is missing."""
         found = {"InstanceType": self._types, "LaunchConfiguration": self._configurations}
         return {kind: [item for _, item in sorted(items.items())] for kind, items in found.items() if items}
 
@@ -125,7 +125,7 @@ class MachineTypes:
         self._without |= set(names) - self._configurations.keys()
 
     def _ask_types(self, names: list[str]) -> None:
-        """One name that AWS does not know refuses the whole call: it says which, and the others are asked for again."""
+        """One unknown name makes AWS refuse the whole call. AWS names it, and the others are asked for again."""
         left = names
         while left:
             try:
@@ -157,7 +157,7 @@ def _portions(names: list[str], size: int) -> list[list[str]]:
 
 TOGETHER_SECONDS = 5.0
 _ALONE_AT_MOST = 2
-"""Groups of a burst that are asked for one by one: an account may have many more than are written."""
+"""Up to this many groups of a burst are asked for one by one: an account may have many more than are written."""
 
 
 class Beside(msgspec.Struct, frozen=True):
@@ -192,7 +192,7 @@ class BesideGroups:
             self._alone.append(now)
             return _asked(aws, AutoScalingGroupName=name)
         found = _asked(aws)
-        # Dated by its beginning: what came while it was listed may be missing.
+        # Dated by its beginning: the list may miss what was added meanwhile.
         self._all = now, found
         return found.of(name)
 

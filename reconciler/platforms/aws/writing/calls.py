@@ -22,15 +22,15 @@ DENIED = frozenset({
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came back. `date_seconds` is the service's own clock; 0 where it did not say."""
+    """One answer. `date_seconds` is the service's own clock; 0 if it sent none."""
 
     body: Parameters
     date_seconds: int = 0
 
 
 class AwsError(Exception):
-    """A call that was refused, or never answered. `sent`: it may have been done all the same. `code` is AWS's own, or
-    `Unreachable` and `NoCredentials` where AWS was never asked."""
+    """A call that was refused or never answered. `sent`: AWS may have done it nevertheless. `code` is AWS's own, or `Unreachable`
+    and `NoCredentials` if AWS was never asked."""
 
     def __init__(self, code: str, message: str, *, status: int = 0, sent: bool = False) -> None:
         super().__init__(f"{code}: {message}")
@@ -41,24 +41,24 @@ class AwsError(Exception):
 
     @property
     def throttled(self) -> bool:
-        """Whether there were too many calls."""
+        """Whether AWS refused because of too many calls."""
         return self.code in THROTTLED
 
     @property
     def denied(self) -> bool:
-        """Whether the caller may not, or could not prove who it is."""
+        """Whether the caller lacks the right, or could not authenticate."""
         return self.code in DENIED
 
 
 class Aws(Protocol):
-    """One account in one region. Every call is one attempt: whoever asks again decides that itself."""
+    """One account in one region. Every call is one attempt; the caller decides about another."""
 
     def call(self, service: str, action: str, **parameters: Any) -> Answer:  # noqa: ANN401 - as the action has them
         """Raises `AwsError`."""
 
 
 def paged(aws: Aws, service: str, action: str, key: str, most: int, **parameters: Any) -> tuple[list[Parameters], int]:  # noqa: ANN401
-    """All items of every page (a page that is short is not the last one), and the date of the oldest. Raises `AwsError`."""
+    """All items of every page (a short page is not the last one), and the date of the oldest page. Raises `AwsError`."""
     limit = "MaxRecords" if service == AUTO_SCALING else "MaxResults"
     items: list[Parameters] = []
     oldest = 0
@@ -73,10 +73,10 @@ def paged(aws: Aws, service: str, action: str, key: str, most: int, **parameters
             return items, oldest
 
 
-# What an answer of AWS to one write means for whoever asked for it.
+# What AWS's answer to one write means for the caller.
 #
-# SOURCE: wording of Amazon EC2 Auto Scaling as documented and reported; one code stands for several causes, so that fragments
-# of the text decide, the most specific one first.
+# SOURCE: documented and reported texts of Amazon EC2 Auto Scaling. One code covers several causes, so fragments of the text
+# decide, the most specific one first.
 
 BELOW_MINIMUM = ("desiredSize equals minSize", "violate group's min size", "is below min value")
 ABOVE_MAXIMUM = ("is above max value", "exceed the max size")
@@ -100,7 +100,7 @@ def failed(error: AwsError, what: str) -> WriteResult:
     if error.code in ("Unreachable", "NoClient", "NoCredentials"):
         return WriteResult(code=WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE, message=message)
     if error.denied:
-        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` says what is missing)")
+        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` shows what is missing)")
     if says(error, NO_GROUP):
         return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     if says(error, BELOW_MINIMUM) or says(error, ABOVE_MAXIMUM):
@@ -109,13 +109,13 @@ def failed(error: AwsError, what: str) -> WriteResult:
 
 
 def unread(error: AwsError, what: str) -> WriteResult:
-    """The result of a write that was not tried, because what it is judged on could not be read."""
+    """The result of a write that was not tried, because the state to judge it by could not be read."""
     if error.denied or says(error, NO_GROUP):
         return failed(error, what)
     return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")
 
 
-# How fast one account and region is asked, so that AWS need not say it.
+# How fast one account and region is asked, so that AWS need not throttle it.
 #
 # SOURCE: Auto Scaling has one bucket for all its calls of an account and region and does not publish the sizes; EC2's, which
 # are published, hold 100 tokens for reads and 50 for writes, with 20 and 5 a second. Below both by far, since others ask as
@@ -126,8 +126,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0
 
 
 class Metered:
-    """An `Aws` that spends tokens for calls of Auto Scaling. After a throttled call none is sent for a while: what is known stays
-    known, with its date, and nothing is written on it."""
+    """An `Aws` that spends tokens for calls of Auto Scaling. After a throttled call it sends none for a while. The last answers
+    stay, with their date, and nothing is written on them."""
 
     def __init__(
         self, aws: Aws, *, monotonic: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
@@ -146,7 +146,7 @@ class Metered:
         self.throttled = 0
 
     def call(self, service: str, action: str, **parameters: Any) -> Answer:  # noqa: ANN401 - as the action has them
-        """As the one behind it; `Throttling` without asking while AWS has said so just now."""
+        """Forward the call. Raises `Throttling` without a call if AWS has throttled just now."""
         with self._lock:
             if service == AUTO_SCALING:
                 self._wait()
@@ -178,7 +178,7 @@ class Metered:
         self._tokens -= 1
 
     def _closed(self) -> AwsError:
-        """One sentence for the call that was refused and for those that are not sent after it."""
+        """One sentence for the refused call and for those that are not sent after it."""
         left, by = self._closed_until - self._monotonic(), self._refused_by
-        message = f"{by.message}: AWS throttles this account and region; asked again in {left:.0f} s"
+        message = f"{by.message}: AWS throttles this account and region; next attempt in {left:.0f} s"
         return AwsError(by.code, message, status=by.status)

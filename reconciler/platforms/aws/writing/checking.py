@@ -12,16 +12,16 @@ from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, EKS, Aws, 
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.live_platforms import Check, State
 
-# The reads that a process needs rights for, one by one: how each is tried, and what a process is without it.
+# The rights to read that a process needs, one by one: how each is tried, and what fails without it.
 
 _NOBODY = "reconciler-doctor-asks-for-a-right"
-"""A group that is not there: whether a call is allowed is decided before anybody looks for it."""
-_REFUSES = "every write is refused: nobody could tell who else sizes a group"
+"""The name of a group that does not exist: AWS decides whether a call is allowed before it looks for the group."""
+_REFUSES = "the loop refuses every write: it cannot tell who else sizes a group"
 
 
 class ReadAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """One right. `without` is what follows where it is missing; `stops_writes`: nothing is sized then. `of_group`: AWS answers
-    for one group alone, which is named; `of_node_group`: only groups of EKS have something to ask for."""
+    """One right. `without` states what follows if it is missing. `stops_writes`: nothing is sized then. `of_group`: AWS answers
+    for one named group alone. `of_node_group`: only managed node groups of EKS need it."""
 
     service: str
     action: str
@@ -33,11 +33,11 @@ class ReadAsked(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def right(self) -> str:
-        """As IAM calls it."""
+        """The name of the right in IAM."""
         return f"{self.service}:{self.action}"
 
     def parameters(self, groups: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, Any] | None:
-        """Of the smallest call; None where there is nothing to ask for."""
+        """Parameters of the smallest call; None if there is nothing to ask for."""
         if self.of_node_group:
             tags = ({tag["Key"]: tag.get("Value", "") for tag in item.get("Tags") or ()} for item in groups)
             found = next((one for one in tags if one.get("eks:cluster-name") and one.get("eks:nodegroup-name")), None)
@@ -53,37 +53,37 @@ class ReadAsked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 READS_ASKED = (
-    ReadAsked(service=AUTO_SCALING, action="DescribeAutoScalingGroups", without="no group is read, and nothing is sized"),
+    ReadAsked(service=AUTO_SCALING, action="DescribeAutoScalingGroups", without="the loop reads no group and sizes none"),
     ReadAsked(service=AUTO_SCALING, action="DescribeInstanceRefreshes", without=_REFUSES, of_group=True),
     ReadAsked(service=AUTO_SCALING, action="DescribePolicies", without=_REFUSES),
     ReadAsked(service=AUTO_SCALING, action="DescribeScheduledActions", without=_REFUSES),
     ReadAsked(
         service=AUTO_SCALING,
         action="DescribeScalingActivities",
-        without="groups that miss instances cannot be read, and nothing is sized meanwhile",
+        without="the loop cannot read groups with missing instances, and sizes nothing meanwhile",
     ),
     ReadAsked(
         service=AUTO_SCALING,
         action="DescribeLaunchConfigurations",
-        without="groups with a launch configuration do not say what a new node offers",
+        without="the capacity of a new node is unknown for groups with a launch configuration",
         stops_writes=False,
     ),
     ReadAsked(
         service=EC2,
         action="DescribeInstanceTypes",
-        without="machine types that the built-in table does not have are not known",
+        without="machine types that are not in the built-in table are unknown",
         stops_writes=False,
     ),
     ReadAsked(
         service=EC2,
         action="DescribeLaunchTemplateVersions",
-        without="groups without nodes do not say what a new one offers",
+        without="the capacity of a new node is unknown for groups without nodes",
         stops_writes=False,
     ),
     ReadAsked(
         service=EKS,
         action="DescribeNodegroup",
-        without="writes to managed node groups are refused: nobody could tell whether EKS changes them",
+        without="the loop refuses writes to managed node groups: it cannot tell whether EKS changes them",
         of_node_group=True,
         resource="arn:aws:eks:*:*:nodegroup/*/*/*",
     ),
@@ -91,14 +91,14 @@ READS_ASKED = (
 _CODE, _RIGHT = "AWS", "AWSRight"
 _ENABLED, _CLUSTER = "k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/"
 _REFUSED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
-"""AWS knows who asks, and does not let it. Whatever else it says of a call, it has let it through."""
+"""AWS knows the caller and denies the call. With any other answer, AWS has allowed it."""
 
 
 def checks(accounts: Accounts, policy: PolicySet | None) -> Iterator[Check]:
-    """One call of each kind that the loop reads with, then one round of its reads, for every account and region of the policy;
-    nothing is written.
+    """One call of each kind that the loop reads with, then one round of its reads, for every account and region of the policy.
+    Nothing is written.
 
-    AWS has no dry run for Auto Scaling: whether a write is allowed is told by the first one, or by the generated IAM policy.
+    AWS has no dry run for Auto Scaling. Only the first write, or the generated IAM policy, shows whether writes are allowed.
     """
     for one in wanted(policy):
         yield from _region(accounts, one)
@@ -115,7 +115,7 @@ def _region(accounts: Accounts, one: Wanted) -> Iterator[Check]:
         if error.code not in _REFUSED:
             yield Check(code=_CODE, state=State.FAIL, message=f"{where}: {error}", advice=_advice(error))
     if broken is not None and broken.code not in _REFUSED and not broken.throttled:
-        # Nobody answers, or not to us: every right would be told the same of.
+        # Without an answer or a login, every right would fail for the same reason.
         return
     groups = region.items()["AutoScalingGroup"]
     yield from _rights(aws, where, one, groups)
@@ -124,7 +124,7 @@ def _region(accounts: Accounts, one: Wanted) -> Iterator[Check]:
 
 
 def _rights(aws: Aws, where: str, one: Wanted, groups: list[dict[str, Any]]) -> Iterator[Check]:
-    """One line a right."""
+    """One check per right."""
     for read in READS_ASKED:
         parameters = read.parameters(groups, one.names)
         if parameters is None:
@@ -136,7 +136,9 @@ def _rights(aws: Aws, where: str, one: Wanted, groups: list[dict[str, Any]]) -> 
                 yield _missing(where, read, error)
                 continue
             if error.denied or error.throttled or error.code == "Unreachable":
-                yield Check(code=_RIGHT, state=State.WARN, message=f"{where}: {read.right} was not told: {error}")
+                yield Check(
+                    code=_RIGHT, state=State.WARN, message=f"{where}: cannot tell whether {read.right} is allowed: {error}"
+                )
                 continue
         yield Check(code=_RIGHT, state=State.PASS, message=f"{where}: {read.right} is allowed")
 
@@ -146,7 +148,7 @@ def _missing(where: str, read: ReadAsked, error: AwsError) -> Check:
     return Check(
         code=_RIGHT,
         state=State.FAIL if read.stops_writes else State.WARN,
-        message=f"{where}: {read.right} is denied, so that {read.without}: {error.message}",
+        message=f"{where}: {read.right} is denied, so {read.without}: {error.message}",
         advice=f"add to the Statement of its IAM policy: {statement} (examples/eks has all of it)",
     )
 
@@ -154,20 +156,20 @@ def _missing(where: str, read: ReadAsked, error: AwsError) -> Check:
 def _groups(region: Region, one: Wanted, where: str) -> Iterator[Check]:
     groups = region.items()["AutoScalingGroup"]
     if groups or one.names:
-        yield Check(code=_CODE, state=State.PASS, message=f"{where}: {len(groups)} Auto Scaling groups are read")
+        yield Check(code=_CODE, state=State.PASS, message=f"{where}: Auto Scaling groups read: {len(groups)}")
     else:
         yield Check(
             code=_CODE,
             state=State.WARN,
-            message=f"{where}: no Auto Scaling group has the tags of spec.discovery, so that nothing is sized there",
-            advice="see the region, the account that the credentials are of, and the tags (`aws autoscaling describe-tags`)",
+            message=f"{where}: no Auto Scaling group has the tags of spec.discovery, so nothing is sized there",
+            advice="check the region, the account of the credentials, and the tags (`aws autoscaling describe-tags`)",
         )
     for name in sorted(set(one.names) - {item["AutoScalingGroupName"] for item in groups}):
         yield Check(
             code=_CODE,
             state=State.FAIL,
-            message=f"{where}: there is no Auto Scaling group {name}",
-            advice="see spec.target.aws of its NodeGroup: name, region and account (roleARN)",
+            message=f"{where}: cannot find Auto Scaling group {name}",
+            advice="check spec.target.aws of its NodeGroup: name, region and account (roleARN)",
         )
     for item in groups:
         keys, name = {tag["Key"] for tag in item.get("Tags") or ()}, item["AutoScalingGroupName"]
@@ -175,8 +177,8 @@ def _groups(region: Region, one: Wanted, where: str) -> Iterator[Check]:
             yield Check(
                 code=_CODE,
                 state=State.WARN,
-                message=f"{where}: {name} carries one of the two discovery tags of the Cluster Autoscaler",
-                advice=f"{_ENABLED} and {_CLUSTER}<cluster name> belong together",
+                message=f"{where}: {name} has only one of the two discovery tags of the Cluster Autoscaler",
+                advice=f"set both {_ENABLED} and {_CLUSTER}<cluster name>",
             )
 
 
@@ -186,7 +188,7 @@ def _advice(error: AwsError) -> str:
     if error.code == "NoCredentials":
         return "give the process credentials: Pod Identity, IRSA, a profile or the environment"
     if error.throttled:
-        return "others of the account ask as well: see CloudTrail, and try again in a minute"
+        return "other callers in the account use the same quota: see CloudTrail, and try again in a minute"
     if error.denied:
-        return "renew the credentials, or see whose they are: `aws sts get-caller-identity`"
-    return "see the region, the network and the state of AWS"
+        return "renew the credentials, or check whose they are: `aws sts get-caller-identity`"
+    return "check the region, the network and the state of AWS"

@@ -1,7 +1,7 @@
-"""The client of AWS: the one file that knows boto3, which is imported when the first call is made.
+"""The client of AWS: the one file that knows boto3, which is imported at the first call.
 
-Credentials come by the SDK's own chain (environment, profile, web identity, Pod Identity, instance), endpoints by its own
-configuration (`AWS_ENDPOINT_URL`). Attempts and time limits are ours: the SDK would ask again by itself, unseen and uncounted.
+Credentials come from the SDK's own chain (environment, profile, web identity, Pod Identity, instance). Endpoints come from its
+own configuration (`AWS_ENDPOINT_URL`). Attempts and time limits are ours: the SDK's own retries would be unseen and uncounted.
 """
 
 from email.utils import parsedate_to_datetime
@@ -16,7 +16,7 @@ _EXTRA = "the AWS client is not installed: pip install 'nodegroup-reconciler[aws
 
 
 class BotoAws:
-    """One region, as the role (empty: as whoever the chain says). `endpoint` replaces the SDK's own for every service."""
+    """One region, as the role (empty: as the identity of the chain). `endpoint` replaces the SDK's own for every service."""
 
     def __init__(self, region: str, role: str = "", endpoint: str | None = None) -> None:
         self._region = region
@@ -37,14 +37,14 @@ class BotoAws:
         except exceptions.ClientError as error:
             told = error.response.get("Error", {})
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-            # A fault of the service may come after it had done what was asked.
+            # The service may report a fault after it has done the work.
             raise AwsError(told.get("Code", ""), told.get("Message", ""), status=status, sent=status >= 500) from None
         except (exceptions.NoCredentialsError, exceptions.CredentialRetrievalError, exceptions.PartialCredentialsError) as error:
             raise AwsError("NoCredentials", str(error)) from None
         except (exceptions.EndpointConnectionError, exceptions.ConnectTimeoutError) as error:
             raise AwsError("Unreachable", str(error)) from None
         except (exceptions.BotoCoreError, ResponseParserError) as error:
-            # Also what something in between has answered instead of AWS.
+            # A proxy may have answered instead of AWS.
             raise AwsError("Unreachable", str(error)[:_LONGEST], sent=True) from None
         headers = body.pop("ResponseMetadata", {}).get("HTTPHeaders", {})
         return Answer(body, _seconds(headers.get("date", "")))
@@ -64,7 +64,7 @@ class BotoAws:
         return self._clients[service]
 
     def _made(self) -> Any:  # noqa: ANN401 - a session of the SDK
-        from functools import partial  # noqa: PLC0415 - beside what needs it
+        from functools import partial  # noqa: PLC0415 - next to what needs it
 
         import boto3  # noqa: PLC0415 - as above
         from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials  # noqa: PLC0415
@@ -79,7 +79,7 @@ class BotoAws:
                 extra_args={"RoleSessionName": _SESSION_NAME},
             )
             assumed = get_session()
-            # The SDK offers no public way to give a session credentials that renew themselves.
+            # The SDK has no public way to give a session credentials that renew themselves.
             assumed._credentials = DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role")
             session = assumed
         return boto3.Session(botocore_session=session)

@@ -1,4 +1,4 @@
-"""One group as it is at this moment: what every write is judged on."""
+"""One group at this moment: every write is judged on it."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ _CLUSTER_TAG, _NODE_GROUP_TAG = "eks:cluster-name", "eks:nodegroup-name"
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A group with its facts, and the service's clock when it was read."""
+    """A group with its facts, and the service's clock at the read."""
 
     item: AutoScalingGroup
     facts: TargetFacts
@@ -30,18 +30,18 @@ class Reading(msgspec.Struct, frozen=True):
 
     @property
     def counted(self) -> tuple[Instance, ...]:
-        """The instances that its desired capacity speaks of, pending ones among them."""
+        """The instances that its desired capacity counts, including pending ones."""
         return tuple(one for one in self.item.instances or () if not one.lifecycle_state.startswith(NOT_COUNTED))
 
     def instance(self, name: str) -> Instance | None:
-        """One of its instances, wherever it is on its way; None when the group has it no more."""
+        """One of its instances in any state; None if the group no longer has it."""
         return next((one for one in self.item.instances or () if one.instance_id == name), None)
 
 
 def read(aws: Aws, target: TargetRef, around: BesideGroups | None = None) -> Reading | None:
-    """The group and everything that could hold it, asked just now; None when it is not there. `around` knows of groups that are
-    written at once. Raises `AwsError` (also where only a part could not be read: who else writes is part of what is judged) and
-    `msgspec.ValidationError`."""
+    """The group and everything that could hold it, read now; None if it does not exist. `around` knows groups that are written at
+    once. Raises `AwsError` and `msgspec.ValidationError`, also if only a part could not be read: the other writers are part of
+    the judgement."""
     answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[target.name])
     found = answer.body.get("AutoScalingGroups")
     if not found:
@@ -60,8 +60,8 @@ def read(aws: Aws, target: TargetRef, around: BesideGroups | None = None) -> Rea
 
 
 def seen_again(aws: Aws, before: Reading) -> Reading | None:
-    """The group alone, once more: where its instances are by now, judged by the facts of the reading before; None when it is
-    gone. Raises as `read`."""
+    """The group alone, read once more: its instances now, judged by the facts of the earlier reading. None if it is gone. Raises
+    as `read`."""
     name = before.facts.ref.name
     answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[name])
     found = answer.body.get("AutoScalingGroups")
@@ -76,7 +76,7 @@ def _managed(aws: Aws, item: AutoScalingGroup) -> dict[str, beside.ManagedNodeGr
 
 
 def node_group(aws: Aws, tags: dict[str, str]) -> dict[str, Any] | None:
-    """What EKS says of its own node group behind these tags; None where there is none. Raises `AwsError`."""
+    """EKS's description of its node group behind these tags; None if there is none. Raises `AwsError`."""
     cluster, name = tags.get(_CLUSTER_TAG), tags.get(_NODE_GROUP_TAG)
     if not cluster or not name:
         return None
@@ -93,5 +93,5 @@ def node_group(aws: Aws, tags: dict[str, str]) -> dict[str, Any] | None:
 
 
 def converted(body: dict[str, Any], kind: type[Any]) -> Any:  # noqa: ANN401 - one function for every kind of answer
-    """An answer of the client as the same type that a file of it becomes. Raises `msgspec.ValidationError`."""
+    """A client's answer as the type that a file of it becomes. Raises `msgspec.ValidationError`."""
     return msgspec.json.decode(msgspec.json.encode(body), type=kind)

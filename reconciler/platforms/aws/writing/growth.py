@@ -1,4 +1,4 @@
-"""Raising a desired capacity, and instances that are launched at once where a group allows it."""
+"""Raising a desired capacity, and launching instances synchronously if a group allows it."""
 
 import hashlib
 from collections import Counter
@@ -13,14 +13,14 @@ _MOST_AT_ONCE = 100
 
 
 def set_desired(aws: Aws, reading: Reading, desired: int) -> WriteResult:
-    """One absolute write of a value that was judged just now. Raises `AwsError`."""
+    """One absolute write of a value that was just judged. Raises `AwsError`."""
     name = reading.facts.ref.name
     aws.call(AUTO_SCALING, "SetDesiredCapacity", AutoScalingGroupName=name, DesiredCapacity=desired, HonorCooldown=False)
     return WriteResult()
 
 
 def launches_at_once(reading: Reading) -> bool:
-    """Whether the group asks for `LaunchInstances` by its tag, and AWS would take it.
+    """Whether the group asks for `LaunchInstances` by its tag, and AWS would accept it.
 
     SOURCE: Amazon EC2 Auto Scaling, synchronous provisioning: launch templates only, and mixed policies only where all instances
     are on demand or all are spot.
@@ -36,10 +36,10 @@ def launches_at_once(reading: Reading) -> bool:
 
 
 def launch(aws: Aws, reading: Reading, desired: int) -> WriteResult:
-    """Instances in the emptiest zone, then in the others, as many as come at once: nothing is owed afterwards.
+    """Launch instances in the emptiest zone, then in the others, as many as come at once. Nothing stays requested afterwards.
 
-    The token is made of what was judged, so that the same call after a lost answer launches nothing twice. Less than asked for is
-    no fault as long as some came; none says why in AWS's words. Raises `AwsError`.
+    The token is derived from what was judged, so a repeated call after a lost answer launches nothing twice. Fewer instances than
+    requested are a success; none is a failure, with AWS's reason. Raises `AwsError`.
     """
     target = reading.facts.ref
     wanted = min(desired - reading.item.desired_capacity, _MOST_AT_ONCE)
@@ -60,7 +60,7 @@ def launch(aws: Aws, reading: Reading, desired: int) -> WriteResult:
             ).body
         except AwsError as error:
             if came:
-                # What has come stands; the rest is the next decision's.
+                # What has come stays. The next decision asks for the rest.
                 break
             if error.code == "IdempotentCallInProgress":
                 return WriteResult(code=WriteCode.UNKNOWN, message=f"{target}: {error.message}")

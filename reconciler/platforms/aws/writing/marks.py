@@ -1,7 +1,7 @@
-"""What this program writes on groups: tags that say which policy writes, by which revision, and what was written last.
+"""What this program writes on groups: tags with the policy that writes, its revision, and the last write.
 
-Tags have no precondition: of two who write one at once the last wins, unseen. The mark of the last write carries value and
-time, so that a desired capacity which somebody else has set can be told from ours.
+Tags have no precondition: if two writers set one at once, the last one wins, unseen. The mark of the last write has the value and
+the time, so a desired capacity from somebody else can be told from ours.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from reconciler.providers.answer import CloudError
 SHIELD = "reconciler.dev/shield"
 OUR_TAGS = (*OUR_MARKS, WRITTEN, SHIELD)
 LONGEST = 256
-"""Characters of the value of a tag."""
+"""The longest value of a tag, in characters."""
 
 
 def set_tags(aws: Aws, name: str, tags: Mapping[str, str]) -> None:
@@ -39,7 +39,7 @@ def ours(tags: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def written(desired: int, date_seconds: int) -> str:
-    """The mark of a write: value and the service's time."""
+    """The mark of a write: the value and the service's time."""
     return f"{desired}.{date_seconds}"
 
 
@@ -48,20 +48,23 @@ def _tag(name: str, key: str, text: str) -> dict[str, object]:
     return {**place, "Key": key, "Value": text[:LONGEST], "PropagateAtLaunch": False}
 
 
-# Holds on Auto Scaling groups: a tag that is called like the annotation of Kubernetes objects and says the same.
+# Holds on Auto Scaling groups: a tag with the name and the format of the annotation on Kubernetes objects.
 
 
 def set_hold(aws: Aws, target: TargetRef, text: str) -> str:
-    """Write the tag (an empty `text`: take it off); the words that were there. Desired capacity stays as it is. Raises
-    `CloudError`, also for words that AWS would not take whole: the end of a hold stands at their end."""
+    """Write the tag (an empty `text` removes it). Returns the previous text. Desired capacity stays as it is.
+
+    Raises `CloudError`, also for a text that is too long for AWS: the end of a hold is at the end of the text."""
     if len(text) > LONGEST:
-        raise CloudError(f"{target}: a tag holds {LONGEST} characters, and these words with the end of the hold are {len(text)}")
+        raise CloudError(
+            f"{target}: a tag has at most {LONGEST} characters; this reason with the end of the hold has {len(text)}"
+        )
     action = "DescribeAutoScalingGroups"
     try:
         answer = aws.call(AUTO_SCALING, action, AutoScalingGroupNames=[target.name])
         found = answer.body.get("AutoScalingGroups")
         if not found:
-            raise CloudError(f"{target} is not there")
+            raise CloudError(f"{target} does not exist")
         before = next((str(tag.get("Value", "")) for tag in found[0].get("Tags") or () if tag["Key"] == HOLD), "")
         action = "CreateOrUpdateTags" if text else "DeleteTags"
         if text and before != text:
@@ -74,6 +77,4 @@ def set_hold(aws: Aws, target: TargetRef, text: str) -> str:
 
 
 def _way_out(action: str) -> str:
-    return (
-        f"; a hold is written with the rights of whoever calls: allow autoscaling:{action}, or hold it in the policy (spec.hold)"
-    )
+    return f"; a hold is written with your own rights: allow autoscaling:{action}, or hold it in the policy (spec.hold)"

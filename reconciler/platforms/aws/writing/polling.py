@@ -1,4 +1,4 @@
-"""Auto Scaling groups as a part of the live view: asked again and again, by what the policy in force names."""
+"""Auto Scaling groups as a part of the live view, polled for what the policy in force names."""
 
 import re
 import threading
@@ -19,23 +19,23 @@ from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError, 
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
 
-# Auto Scaling groups for one decision: asked once, by what policies name or by what belongs to the cluster.
+# Auto Scaling groups for one decision, asked once: those that policies name, or those that belong to the cluster.
 #
-# A group belongs to a cluster when one of its instances is a node there, or when it carries the tag of a cluster that such a
-# group carries: one that is empty now is found so, and the groups of other clusters of the account are not.
+# A group belongs to a cluster if one of its instances is a node there, or if it has the same cluster tag as such a group. So an
+# empty group is found as well, and the groups of the account's other clusters are not.
 
-# `aws:///eu-central-1a/i-0123` and, of a local zone, `aws:///us-west-2-lax-1a/i-0123`; the zone is missing in an older form.
+# `aws:///eu-central-1a/i-0123` and, of a local zone, `aws:///us-west-2-lax-1a/i-0123`; an older form has no zone.
 _PROVIDER_ID = re.compile(r"^aws:///(?:(?P<region>[a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z0-9-]*/)?(?P<instance>i-[0-9a-f]+)$")
 # SOURCE: tags by which the Cluster Autoscaler, the cloud's provider and EKS know the groups of a cluster.
 _CLUSTER_TAG = re.compile(r"^(?:k8s\.io/cluster-autoscaler|kubernetes\.io/cluster)/(?P<cluster>[^/]+)$")
 _EKS_CLUSTER_TAG = "eks:cluster-name"
 _NO_CLUSTER = "enabled"
-# Asked only of groups that miss instances; there only where a group names one.
+# Asked only for groups with missing instances, and only if a group names one.
 _SOMETIMES = ("ScalingActivity", "InstanceType", "LaunchConfiguration")
 
 
 def ask_once(accounts: Accounts, question: CloudQuestion, region: str) -> CloudAnswer:
-    """`region` is the process' own (empty: none but those of the nodes). Raises `CloudError` for what policies ask for."""
+    """`region` is the process's own (empty: only those of the nodes). Raises `CloudError` for what policies ask for."""
     known: list[Region] = []
     unread: list[str] = []
     for one in dict.fromkeys(one for policy in question.policies for one in wanted(policy)):
@@ -54,7 +54,7 @@ def ask_once(accounts: Accounts, question: CloudQuestion, region: str) -> CloudA
 
 
 def _own(aws: Aws, place: str, provider_ids: tuple[str, ...], known: list[Region]) -> list[Region]:
-    """Those of one region that belong to the cluster and are not known yet. Raises `AwsError`."""
+    """The groups of one region that belong to the cluster and are not known yet. Raises `AwsError`."""
     already = {item["AutoScalingGroupName"] for one in known if one.wanted.region == place for item in _groups(one)}
     names = tuple(name for name in belonging(aws, provider_ids) if name not in already)
     found = [Region(aws, Wanted(region=place, names=names))] if names else []
@@ -77,7 +77,7 @@ def belonging(aws: Aws, provider_ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _clusters(item: Parameters) -> set[str]:
-    """The clusters that a group is tagged with."""
+    """The clusters in the tags of a group."""
     tags = {tag["Key"]: tag.get("Value", "") for tag in item.get("Tags") or ()}
     named = {match["cluster"] for key in tags if (match := _CLUSTER_TAG.match(key))} - {_NO_CLUSTER}
     return named | ({tags[_EKS_CLUSTER_TAG]} if tags.get(_EKS_CLUSTER_TAG) else set())
@@ -93,7 +93,7 @@ def _groups(one: Region) -> list[Parameters]:
 
 
 def _documents(known: list[Region]) -> tuple[Document, ...]:
-    """One list a kind. A kind that one of the regions could not tell of is none that was read."""
+    """One list per kind. A kind that one region could not report counts as not read."""
     answers = [one.items() for one in known]
     kinds = [kind for kind in (answers[0] if answers else ()) if all(kind in answer for answer in answers)]
     kinds += [kind for kind in _SOMETIMES if kind not in kinds and any(kind in answer for answer in answers)]
@@ -111,12 +111,12 @@ _BEFORE = "Auto Scaling groups that were sized before"
 
 
 class AwsPoll:
-    """A `PolledSource`. Without a policy, or with one that names nothing of AWS, nothing is asked and nothing is waited for.
+    """A `PolledSource`. Without a policy, or with one that names nothing of AWS, it asks nothing and waits for nothing.
 
-    `remembered` are the targets of the last decision, also of an earlier process: a group of them that the policy names no more
-    is looked at by its name, as the process itself, and followed while it bears our mark. Both have to hold, since the mark is
-    the policy's name alone, which a policy of another cluster may have as well: what this loop has not sized is nothing that it
-    could let go. One of another account is not found so: which role it was sized as stands in the former policy alone.
+    `remembered` are the targets of the last decision, also of an earlier process. If the policy no longer
+    names one, the loop looks it up by name, as the process itself. It follows the group while that has our mark. Both conditions
+    must hold: the mark is only the policy's name, which a policy of another cluster may share. This loop must not release what it
+    has not sized. A group of another account is not found this way: only the former policy had its role.
     """
 
     def __init__(
@@ -132,9 +132,9 @@ class AwsPoll:
         self._policy = policy
         self._monotonic = monotonic
         self._remembered = remembered
-        """None: there is nothing to learn, or it was."""
+        """None: there is nothing to learn, or it is done."""
         self._known: tuple[str, ...] = ()
-        """What was learned, until there is a policy to hold it against."""
+        """What was learned, until there is a policy to compare it with."""
         self._unknown = ""
         self._lock = threading.Lock()
         self._asked: tuple[Wanted, ...] = ()
@@ -146,18 +146,18 @@ class AwsPoll:
         accounts.on_write(self._wrote)
 
     def start(self, changed: Callable[[], None]) -> None:
-        """Ask from now on; `changed` is called after every answer that says something new."""
+        """Start to ask; `changed` is called after every answer with news."""
         self._thread.start(changed)
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stop asking."""
         self._thread.stop()
 
     def ask(self) -> bool:
-        """One round over all regions; whether something has changed. What fails is told by `states`."""
+        """One round over all regions; returns whether something has changed. `states` reports what fails."""
         policy = self._policy()
         with self._lock:
-            # One that is read anew just now is none that names nothing.
+            # A policy that is just being read again is not a policy that names nothing.
             asked = wanted(policy) if policy is not None else self._asked
             if not self._recall():
                 return True
@@ -191,12 +191,12 @@ class AwsPoll:
         return changed
 
     def states(self) -> tuple[StreamState, ...]:
-        """One a region: synced while its groups were listed not long ago, also where AWS throttles; what is written is read
-        anew."""
+        """One state per region: synced while its groups were listed recently, even if AWS throttles. A write reads its group
+        again."""
         asked = wanted(self._policy())
         with self._lock:
             if asked != self._asked:
-                # Another policy: asked now, and not when it is time again.
+                # A new policy is asked for now, not when the next round is due.
                 self._thread.wake()
             if self._remembered is not None:
                 # A first decision without them would forget them.
@@ -204,18 +204,18 @@ class AwsPoll:
             return tuple(self._state(one, self._regions.get(one)) for one in asked)
 
     def documents(self) -> tuple[Document, ...]:
-        """The last whole answers."""
+        """The last complete answers."""
         with self._lock:
             return tuple(document for one in sorted(self._documents) for document in self._documents[one])
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be read, though the groups could, by region."""
+        """What could not be read, although the groups could, by region."""
         with self._lock:
             return tuple(f"{one.region}: {text}" for one, region in self._regions.items() for text in region.problems)
 
     def _recall(self) -> bool:
-        """Ask once what was sized before; whether that is known."""
+        """Ask once for what was sized before; returns whether that is known."""
         if self._remembered is not None:
             try:
                 self._known, self._remembered = tuple(self._remembered()), None
@@ -226,8 +226,8 @@ class AwsPoll:
     def _followed(
         self, asked: tuple[Wanted, ...], owner: str, former: Mapping[tuple[str, str], frozenset[str]]
     ) -> dict[Wanted, Region]:
-        """What is known of those that are asked for as before stays known. Groups of which the policy says nothing any more are
-        read until its mark is taken off them, since only what is seen is released; nothing waits for them."""
+        """Answers for regions that are still asked for stay. Groups that the policy no longer names are read until their mark is
+        removed: only what is seen is released. Nothing waits for them."""
         before = {(one.region, one.role): region for one, region in self._regions.items()}
         places = {(one.region, one.role) for one in asked}
         gone = [Wanted(region=region, role=role) for region, role in {**before, **former} if (region, role) not in places]
@@ -250,7 +250,7 @@ class AwsPoll:
 
     def _state(self, one: Wanted, region: Region | None) -> StreamState:
         name = f"Auto Scaling groups of {one.region}" + (f" as {one.role}" if one.role else "")
-        # Heard of the groups alone is not enough: what stands around them is asked next, and the view is whole or none.
+        # The groups alone are not enough: their surroundings are asked next, and the view is all or nothing.
         heard = region.heard if region is not None and one in self._documents else None
         age = None if heard is None else self._monotonic() - heard
         groups = region.items()[AUTO_SCALING_GROUP] if region is not None else ()
@@ -270,7 +270,7 @@ class AwsPoll:
 
 
 def _former(targets: Iterable[str], asked: tuple[Wanted, ...]) -> dict[tuple[str, str], frozenset[str]]:
-    """The groups among these targets that nobody names any more, by region, as the process itself."""
+    """The groups among these targets that nobody names any more, by region, asked as the process itself."""
     named = {(one.region, name) for one in asked for name in one.names}
     found: dict[tuple[str, str], set[str]] = {}
     for text in targets:
@@ -290,6 +290,6 @@ def _polling_documents(one: Wanted, region: Region) -> tuple[Document, ...]:
 
 
 def _timed(items: dict[str, list[Parameters]], read_seconds: Mapping[str, int]) -> dict[str, list[Parameters]]:
-    """With each group when its read began."""
+    """Each group with the time at which its read began."""
     groups = [{**one, "ReadSeconds": read_seconds.get(one["AutoScalingGroupName"], 0)} for one in items[AUTO_SCALING_GROUP]]
     return {**items, AUTO_SCALING_GROUP: groups}

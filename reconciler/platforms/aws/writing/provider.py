@@ -1,8 +1,8 @@
 """Auto Scaling groups as targets that are written.
 
-Nobody can be asked to refuse a write because a group has changed since it was read: AWS has no precondition. So every write
-follows a read of its own, in the same moment, and what cannot be undone (an instance that ends) names exactly what is meant.
-The window that is left is the time between the two calls.
+AWS has no precondition: it cannot refuse a write because a group has changed since it was read. So every write follows its own
+read, in the same moment. A call that cannot be undone (it ends an instance) names the exact instance. The window that is left is
+the time between the two calls.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,26 +26,26 @@ from reconciler.providers.ownership_guard import objection
 
 _READS = ("Describe", "Get")
 _AGAIN_SECONDS = 10
-"""Between two looks at what a cancellation has left."""
+"""The time between two looks at what a cancellation has left."""
 
 
 class _Guarded:
-    """An `Aws` that asks the guard before every call that is no read."""
+    """An `Aws` that asks the guard before every call that writes."""
 
     def __init__(self, aws: Aws, guard: Callable[[], None]) -> None:
         self._aws = aws
         self._guard = guard
 
     def call(self, service: str, action: str, **parameters: object) -> Answer:
-        """As the one behind it; raises what the guard raises."""
+        """Forward the call. Raises what the guard raises."""
         if not action.startswith(_READS):
             self._guard()
         return self._aws.call(service, action, **parameters)
 
 
 class AwsProvider:
-    """A `TargetProvider`. `role_of` says as which role a target is asked (empty: as the process itself), `guard` raises where
-    this process may not write (it does not lead)."""
+    """A `TargetProvider`. `role_of` returns the role for a target (empty: the process's own identity). `guard` raises if this
+    process may not write (it does not lead)."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class AwsProvider:
         self._around: dict[tuple[str, str], BesideGroups] = {}
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """Upwards only, after the read that was judged; what is to go is named instance by instance."""
+        """Upwards only, after the judged read. Removals name each instance."""
 
         def write(aws: Aws, reading: Reading) -> WriteResult:
             if (wrong := objection(reading.facts, bound)) is not None:
@@ -84,23 +84,23 @@ class AwsProvider:
         return self._judged(target, write)
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """Nothing on an Auto Scaling group says whose its desired capacity is, so that there is nothing to take over."""
+        """An Auto Scaling group does not record who owns its desired capacity, so there is nothing to take over."""
         try:
             there = read(self._aws(target), target) is not None
         except AwsError as error:
             return unread(error, str(target))
         if not there:
-            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is not there")
-        message = f"{target}: an Auto Scaling group has no owner that could be taken over from"
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
+        message = f"{target}: an Auto Scaling group has no owner to take it over from"
         return WriteResult(code=WriteCode.REFUSED, message=message)
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
-        """Our tags go; desired capacity stays."""
+        """Remove our tags; desired capacity stays."""
 
         def write(aws: Aws, reading: Reading) -> WriteResult:
             if shielded_since(reading.facts) is not None:
-                # Its tag alone tells that the protection of the instances is ours.
-                message = f"{target}: the scale-in protection of a cancellation is still to be taken off"
+                # Only its tag shows that the protection of the instances is ours.
+                message = f"{target}: the scale-in protection of a cancellation is not removed yet"
                 return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
             found = ours(dict(reading.facts.annotations))
             if found:
@@ -110,7 +110,7 @@ class AwsProvider:
         return self._judged(target, write)
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
-        """What never came is taken back, and no running instance ends for it."""
+        """Withdraw requests that never got an instance; no running instance ends for it."""
 
         def write(aws: Aws, reading: Reading) -> WriteResult:
             wrong = objection(reading.facts, bound)
@@ -122,12 +122,12 @@ class AwsProvider:
         return self._judged(target, write)
 
     def finish(self, facts: TargetFacts, now_seconds: int) -> None:
-        """The protection that a cancellation left is taken off once AWS has acted."""
+        """Remove the protection that a cancellation left, once AWS has acted."""
         target = facts.ref
         if not may_unshield(facts, now_seconds) or now_seconds - self._tried.get(target, 0) < _AGAIN_SECONDS:
             return
         self._tried[target] = now_seconds
-        # Another turn tries again; what stays protected meanwhile is safe.
+        # The next iteration tries again. What stays protected meanwhile is safe.
         with suppress(AwsError, msgspec.ValidationError):
             aws = self._aws(target)
             reading = read(aws, target)
@@ -140,17 +140,17 @@ class AwsProvider:
         return self._removals.may_begin(target, machine, bound)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
-        """Exactly these instances go, and desired capacity falls with each."""
+        """End exactly these instances; desired capacity falls with each."""
         found = self._removals.step(target, leaving, floor)
         self._accounts.wrote(target.region, target.name)
         return found
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        """Nothing is marked before an instance goes, so that there is nothing to take back."""
+        """Nothing is marked before an instance is removed, so there is nothing to undo."""
         return WriteResult()
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
-        """Nobody: instances bear no marks of ours."""
+        """Nobody: instances have no marks of ours."""
         return ""
 
     def _aws(self, target: TargetRef) -> Aws:
@@ -172,7 +172,7 @@ class AwsProvider:
         except msgspec.ValidationError as error:
             return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
         if reading is None:
-            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is not there")
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
         try:
             cancellations = Cancellations(aws, self._read)
             if may_unshield(reading.facts, reading.date_seconds):
@@ -185,9 +185,9 @@ class AwsProvider:
             self._accounts.wrote(target.region, target.name, others=bool(reading.facts.writers))
 
     def _sign(self, aws: Aws, reading: Reading, desired: int, annotations: Mapping[str, str]) -> bool:
-        """What is about to be written, by whose policy and why, before it is: a process that ends in between leaves a mark that
-        is too high, which accuses nobody. Whether it is signed: where the policy's mark is there already the write goes on
-        without. Raises `AwsError`."""
+        """Record what is about to be written, by whose policy and why, before the write. A process that ends in between leaves a
+        mark that is too high, which accuses nobody. Returns whether it is signed: if the policy's mark is already there, the
+        write goes on without. Raises `AwsError`."""
         tags = {key: text for key, text in annotations.items() if key in OUR_MARKS}
         try:
             set_tags(aws, reading.facts.ref.name, {**tags, WRITTEN: written(desired, reading.date_seconds)})
@@ -198,7 +198,7 @@ class AwsProvider:
         return True
 
     def _correct(self, aws: Aws, reading: Reading, came: int | None) -> None:
-        """The mark of a write that was refused is the one before it again; of one that came short (`came`), what came."""
+        """Restore the previous mark after a refused write. After a short one, the mark is what came (`came`)."""
         before = dict(reading.facts.annotations).get(WRITTEN, "")
         text = before if came is None else written(came, reading.date_seconds)
         with suppress(AwsError):

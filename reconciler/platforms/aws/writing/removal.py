@@ -1,15 +1,13 @@
-"""Removing the instances of nodes that are empty: exactly they, and desired capacity falls by as many in the same step of AWS.
+"""Removing the instances of empty nodes: exactly those, and AWS lowers desired capacity in the same step.
 
-| instance now                   | asked for by us | then                                                        |
-|--------------------------------|-----------------|-------------------------------------------------------------|
-| in service                     | no              | ended with decrement, then looked at again                  |
-| in service                     | yes             | waits: what was read is older than what was asked           |
-| terminating, gone              | either          | finished                                                    |
-| standby, detaching             | no              | a person has taken it out: given up, node reopened          |
-| in service, at the minimum     | no              | given up, node reopened: AWS refuses, and the instance runs |
+- In service, not asked yet: ended with decrement, then read again.
+- In service, already asked: waits, because the read is older than the request.
+- Terminating or gone: finished.
+- Standby or detaching, not asked by us: a person has taken it out. Given up, and the node reopens.
+- In service, and the group is at its minimum: AWS refuses, and the instance runs. Given up, and the node reopens.
 
-A call whose answer was lost is not repeated until the group was read again: the decrement belongs to the same step as the end, so
-that an instance which is terminating has been counted off.
+If an answer is lost, the call is not repeated until the group was read again. Decrement and termination are one step, so a
+terminating instance is already subtracted.
 """
 
 import time
@@ -29,29 +27,29 @@ from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRe
 from reconciler.providers.ownership_guard import not_ours, objection
 from reconciler.values.whole_number import whole_number
 
-# Taking back what never came, without ever ending an instance that runs.
+# Withdrawing requests that never got an instance, without ever ending an instance that runs.
 #
-# SOURCE: two ways in which others lost nodes so. An absolute write from a read that was old by then
-# (kubernetes/autoscaler#10147: the missing instance had come meanwhile), and a value below what ran (#9182: 32 busy nodes).
-# Where desired capacity is below the number of instances, the group's own policy chooses which go: so it is never set below a
-# number read for this write, and while it is set every instance in service bears scale-in protection. One that comes in between
-# has none, is the only one that may go, and runs nothing. AWS acts some seconds after the write (measured: 2 to 4), so that the
-# protection stays until a read which cannot be older shows no more instances than are wanted; a tag tells of it meanwhile, and
-# when it began.
+# SOURCE: two ways in which others lost nodes. One is an absolute write based on an old read (kubernetes/autoscaler#10147: the
+# missing instance had come meanwhile). The other is a value below the number of running instances (#9182: 32 busy nodes).
+# If desired capacity is below the number of instances, the group's own policy chooses which to end. So it is never set below a
+# number that was read for this write, and meanwhile every instance in service has scale-in protection. An instance that comes
+# in between has none: it is the only one that AWS may end, and it runs nothing. AWS acts some seconds after the write (measured:
+# 2 to 4). So the protection stays until a read that cannot be older shows no more instances than desired. A tag records the
+# protection and when it began.
 
 _PROTECTED_AT_ONCE = 50
 _ENDING = ("Terminating", "Terminated")
 
 
 class Cancellations:
-    """`read` gives the group as it is at this moment; both that and `aws` raise `AwsError`."""
+    """`read` returns the group at this moment. Both `read` and `aws` raise `AwsError`."""
 
     def __init__(self, aws: Aws, read: Callable[[TargetRef], Reading | None]) -> None:
         self._aws = aws
         self._read = read
 
     def cancel(self, reading: Reading, machines: tuple[str, ...], desired: int) -> WriteResult:
-        """First exactly the instances that never became nodes, then the requests for which there is none. Raises `AwsError`."""
+        """End exactly the instances that never became nodes, then withdraw the requests without one. Raises `AwsError`."""
         target = reading.facts.ref
         kept = desired == reading.item.desired_capacity
         for name in machines:
@@ -60,7 +58,7 @@ class Cancellations:
                 return result
         if kept:
             return WriteResult()
-        # Who else sizes it was read a moment ago; how many instances there are is asked once more.
+        # Other writers were read a moment ago. The number of instances is read once more.
         return self._lower(target, seen_again(self._aws, reading), desired)
 
     def _end(self, target: TargetRef, reading: Reading, name: str, *, decrement: bool) -> WriteResult:
@@ -89,19 +87,19 @@ class Cancellations:
         ours = SHIELD in dict(now.facts.annotations)
         if not ours and any(one.protected_from_scale_in for one in now.counted) and shielded:
             message = (
-                f"{target}: some of its instances bear a scale-in protection of somebody else, which could not be told from ours"
+                f"{target}: some of its instances have a scale-in protection by somebody else, which could not be told from ours"
             )
-            return WriteResult(code=WriteCode.REFUSED, message=f"{message}: the requests that never came stay")
+            return WriteResult(code=WriteCode.REFUSED, message=f"{message}: the unfulfilled requests stay")
         if not shielded and not ours:
             return set_desired(self._aws, now, desired)
-        # Written first: a process that ends here leaves word of the protection, which the next one takes back.
+        # Written first: a process that ends here leaves a record of the protection, which the next one removes.
         set_tags(self._aws, target.name, {SHIELD: str(now.date_seconds)})
         lowered = False
         try:
             self._protect(target, shielded, protected=True)
             last = self._read(target)
             if last is None or last.item.desired_capacity != now.item.desired_capacity:
-                return WriteResult(code=WriteCode.STALE, message=f"{target} was written by somebody else meanwhile")
+                return WriteResult(code=WriteCode.STALE, message=f"somebody else wrote {target} meanwhile")
             wrong = _too_many(last, desired)
             lowered = wrong is None
             return wrong or set_desired(self._aws, last, desired)
@@ -109,18 +107,18 @@ class Cancellations:
             lowered = lowered and error.sent
             raise
         finally:
-            # Of a write that may have been done the protection is taken off later (`recover`), and of one before as well.
+            # The write may have been done, so the protection is removed later (`recover`), like that of an earlier write.
             if not lowered and not ours:
                 self.unshield(target, shielded)
 
     def unshield(self, target: TargetRef, names: tuple[str, ...]) -> None:
-        """Take our protection off, then the word of it. Raises `AwsError`; the next read of the group then does it."""
+        """Remove our protection, then its record. Raises `AwsError`; the next read of the group then does it."""
         self._protect(target, names, protected=False)
         delete_tags(self._aws, target.name, (SHIELD,))
 
     def recover(self, reading: Reading) -> None:
-        """What a cancellation, or a process that ended in one, has left: only instances that bore no protection before were given
-        ours. Raises `AwsError`."""
+        """Remove what a cancellation, or a process that ended in one, has left. We protected only instances without protection.
+        Raises `AwsError`."""
         if may_unshield(reading.facts, reading.date_seconds) and len(reading.counted) <= reading.item.desired_capacity:
             left = tuple(
                 one.instance_id for one in reading.counted if one.protected_from_scale_in and one.lifecycle_state == IN_SERVICE
@@ -135,7 +133,7 @@ class Cancellations:
             except AwsError as error:
                 if protected or "is not in InService" not in error.message:
                     raise
-                # One has gone meanwhile, and the whole call was refused for it: one by one.
+                # One has left meanwhile, so AWS refused the whole call: one by one.
                 for name in some:
                     self._unprotect_one(target, name)
 
@@ -157,13 +155,13 @@ class Cancellations:
 
 
 def shielded_since(facts: TargetFacts) -> int | None:
-    """When our protection of the group's instances began, by the clock of AWS; None where there is none."""
+    """When our protection of the group's instances began, by the clock of AWS; None if there is none."""
     text = dict(facts.annotations).get(SHIELD)
     return None if text is None else whole_number(text) or 0
 
 
 def may_unshield(facts: TargetFacts, date_seconds: int) -> bool:
-    """Whether AWS has acted by now, and a read says so."""
+    """Whether AWS has acted by now, and a read shows it."""
     since = shielded_since(facts)
     return since is not None and date_seconds > since + READ_LAG_SECONDS
 
@@ -172,7 +170,7 @@ def _too_many(reading: Reading, desired: int) -> WriteResult | None:
     there = len(reading.counted)
     if there <= desired:
         return None
-    message = f"{reading.facts.ref} has {there} instances by now: at desired capacity {desired} a running one would go"
+    message = f"{reading.facts.ref} now has {there} instances: desired capacity {desired} would end a running one"
     return WriteResult(code=WriteCode.STALE, message=message)
 
 
@@ -182,7 +180,7 @@ _TRANSIENT = (WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
 
 class Removals:
-    """Of one policy. `read` gives the group as it is at this moment, raising `AwsError` and `msgspec.ValidationError`."""
+    """The removals of one policy. `read` returns the group at this moment. Raises `AwsError` and `msgspec.ValidationError`."""
 
     def __init__(
         self,
@@ -194,10 +192,10 @@ class Removals:
         self._read = read
         self._monotonic = monotonic
         self._asked: dict[str, float] = {}
-        """When an instance was asked to go, until it is seen going: a read may be older than that."""
+        """When each instance was asked to end, until a read shows it: a read may be older than the request."""
 
     def may_begin(self, target: TargetRef, machine: str, bound: Bound) -> WriteResult:
-        """Whether the instance may be removed, as far as can be told before its node is empty."""
+        """Whether the instance may be removed, as far as that is known before its node is empty."""
         try:
             reading = self._read(target)
         except AwsError as error:
@@ -213,7 +211,7 @@ class Removals:
         return wrong or WriteResult()
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
-        """Every instance that is not going yet is asked to, then all are looked at once more."""
+        """Ask every instance that is not ending yet to end, then read all of them once more."""
         try:
             reading = self._read(target)
         except AwsError as error:
@@ -234,7 +232,7 @@ class Removals:
                 desired -= 1
         after = reading
         if any(result.done or result.code == WriteCode.UNKNOWN for result in ended.values()):
-            # What was done stands where this fails; the next step looks.
+            # What was done stays if this fails. The next step reads again.
             with suppress(AwsError, msgspec.ValidationError):
                 after = seen_again(self._aws(target), reading) or reading
         return tuple(self._told(after, one.machine, ended.get(one.machine)) for one in leaving)
@@ -256,7 +254,7 @@ class Removals:
                 AUTO_SCALING, "TerminateInstanceInAutoScalingGroup", InstanceId=machine, ShouldDecrementDesiredCapacity=True
             )
         except AwsError as error:
-            # One code stands for an instance that is gone and for one that may not go: the latter still runs.
+            # One code covers an instance that is gone and one that may not end. The latter still runs.
             if not says(error, NO_INSTANCE):
                 return failed(error, f"{target}, instance {machine}")
         self._asked[machine] = self._monotonic()
@@ -267,7 +265,7 @@ class Removals:
             self._asked.pop(machine, None)
             return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.desired_capacity)
         if result is None or result.done:
-            message = f"instance {machine} was asked to go and is not seen going yet"
+            message = f"instance {machine} was asked to end, but no read shows it ending yet"
             return _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message=message))
         if result.code in _TRANSIENT:
             return _waiting(result, untouched=result.code == WriteCode.UNAVAILABLE)
@@ -280,7 +278,7 @@ def _going(reading: Reading, machine: str) -> bool:
 
 
 def _unfit(reading: Reading, machine: str) -> WriteResult | None:
-    """Why this is no instance to remove."""
+    """Why this instance cannot be removed."""
     found = reading.instance(machine)
     if found is None:
         return WriteResult(code=WriteCode.NOT_FOUND, message=f"{reading.facts.ref} has no instance {machine}")

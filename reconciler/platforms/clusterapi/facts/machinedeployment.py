@@ -21,9 +21,9 @@ def facts(item: wire.Scalable, view: ClusterApiView) -> TargetFacts:
 
 
 def _rolling_out(item: wire.Scalable, view: ClusterApiView) -> bool:
-    """Whether a MachineSet of an older revision still has, or is to have, machines.
+    """Whether a MachineSet of an older revision still has machines, or wants some.
 
-    The RollingOut condition says more than that: it stays true for machines that merely report another version.
+    The RollingOut condition covers more: it stays true for machines that merely report another version.
     """
     owned = [(_revision(machine_set), machine_set) for machine_set in view.sets_of(item)]
     newest = max((_revision(item), *(revision for revision, _ in owned)))

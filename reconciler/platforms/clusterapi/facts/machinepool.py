@@ -7,7 +7,7 @@ from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 
 
 def facts(item: wire.Scalable, view: ClusterApiView) -> TargetFacts:
-    """The facts of one MachinePool. Without Machines behind it nobody can say which node a smaller pool loses."""
+    """The facts of one MachinePool. Without Machines behind it, nobody can tell which node a smaller pool loses."""
     domains = item.spec.failure_domains or ()
     machine = item.spec.template.spec.failure_domain or ""
     return scalable.facts(

@@ -1,4 +1,4 @@
-"""Machines as the API gives them, and the instances of pools without Machines."""
+"""Machines from the API, and the instances of pools without Machines."""
 
 from collections.abc import Iterable
 
@@ -39,7 +39,7 @@ def machine(item: wire.Machine, view: ClusterApiView) -> Machine:
 
 
 def pool_instances(item: wire.Scalable, nodes: Iterable[Node]) -> list[Machine]:
-    """One row an instance of a MachinePool that has no Machines: its node references and, beyond them, provider ids."""
+    """One row per instance of a MachinePool without Machines: its node references and then the remaining provider ids."""
     meta = item.metadata
     target = TargetRef(kind=MACHINE_POOL, namespace=meta.namespace, name=meta.name)
     by_name = {node.name: node for node in nodes}
@@ -62,8 +62,8 @@ def pool_instances(item: wire.Scalable, nodes: Iterable[Node]) -> list[Machine]:
 def _error(status: wire.MachineStatus, *, has_node: bool) -> str:
     """What went wrong with the Machine, in its own words, or empty.
 
-    v1beta1 says so in `failureReason` and `failureMessage` (v1beta2 keeps them as deprecated). Newer providers say it in
-    a condition only: a step that is False with severity Error or a reason of failure, while there is no node.
+    v1beta1 reports it in `failureReason` and `failureMessage` (v1beta2 keeps them as deprecated). Newer providers report it
+    only in a condition. That step is False, with severity Error or a reason of failure, while the Machine has no node.
     """
     old = (status.deprecated.v1beta1 if status.deprecated else None) or wire.OldStatus()
     for source in (status, old):
@@ -77,7 +77,7 @@ def _error(status: wire.MachineStatus, *, has_node: bool) -> str:
     if has_node:
         return ""
     for item in conditions:
-        # InternalError is what Cluster API writes when it could not read the object: nothing has failed yet.
+        # Cluster API writes InternalError if it could not read the object: nothing has failed yet.
         failing = item.reason.endswith(("Failed", "Error")) and item.reason != "InternalError"
         broken = item.severity == "Error" or failing
         if item.type in _STEPS and item.status == "False" and broken:

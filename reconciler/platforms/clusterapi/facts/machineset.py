@@ -1,4 +1,4 @@
-"""MachineSets as targets. One that a MachineDeployment controls says so in its evidence and is nobody else's to size."""
+"""MachineSets as targets. If a MachineDeployment controls one, its evidence says so, and nobody else may size it."""
 
 from reconciler.cluster.target import TargetFacts
 from reconciler.platforms.clusterapi.facts import scalable, wire

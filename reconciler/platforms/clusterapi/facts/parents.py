@@ -1,4 +1,4 @@
-"""Who besides managers of fields sizes a target: objects of other projects that declare its size."""
+"""Who else sizes a target, apart from field managers: objects of other projects that declare its size."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ STRUCTS: Mapping[str, type[msgspec.Struct]] = {
     "hypershift.openshift.io": wire.NodePool,
     "infrastructure.cluster.x-k8s.io": wire.ManagedPool,
 }
-"""What is read of a parent, by its API group."""
+"""The fields that are read of a parent, by its API group."""
 
 _READER = Reader[Any](
     entry=lambda item, key: item.get(key) if isinstance(item, dict) else None,
@@ -27,14 +27,14 @@ _READER = Reader[Any](
 
 
 def sizes_declared(objects: Objects) -> Iterator[DeclaredSize[Any]]:
-    """Those of all parents that were captured."""
+    """The sizes that all captured parents declare."""
     for parent in PARENTS:
         for item in objects.of(parent.known_as).values():
             yield from declared_sizes(parent, msgspec.to_builtins(item), _READER)
 
 
 def writers(item: wire.Scalable, kind: str, view: ClusterApiView, cluster: str) -> tuple[OtherWriter, ...]:
-    """The projects that declare the size of one target, each with the path where it stands."""
+    """The projects that declare the size of one target, each with the path of the declaration."""
     meta = item.metadata
     marks = {**(meta.annotations or {}), **(meta.labels or {})}
     found = (size for size in view.declared if size.sizes(kind, meta.namespace, meta.name, marks, cluster))

@@ -31,7 +31,7 @@ def facts(
     rolling_out: bool = False,
     selectable: bool = True,
 ) -> TargetFacts:
-    """The facts of one Cluster API target. Never raises: what cannot be read becomes a problem sentence."""
+    """The facts of one Cluster API target. Never raises: what cannot be read becomes a sentence in `problems`."""
     meta = item.metadata
     annotations = meta.annotations or {}
     bounds = scaling_bounds(annotations, view.group)
@@ -39,7 +39,7 @@ def facts(
     template, template_problems = _template(item, view, zone, zones)
     owner = _evidence(item, kind, view)
     problems = [
-        *(("spec.replicas is missing: nobody can tell how many nodes were asked for",) if item.spec.replicas is None else ()),
+        *(("spec.replicas is missing: its desired replicas are unknown",) if item.spec.replicas is None else ()),
         *bounds.problems,
         *option_problems,
         *template_problems,
@@ -72,7 +72,7 @@ def facts(
 def _template(
     item: wire.Scalable, view: ClusterApiView, zone: str, zones: tuple[str, ...]
 ) -> tuple[TargetTemplate, tuple[str, ...]]:
-    """Capacity is the infrastructure template's, overlaid by annotations, as upstream."""
+    """The capacity of the infrastructure template, overridden by annotations, as upstream."""
     annotations = item.metadata.annotations or {}
     machine = item.spec.template
     reference = machine.spec.infrastructure_ref
@@ -113,7 +113,7 @@ def _managed(labels: dict[str, str] | None) -> Iterable[tuple[str, str]]:
 
 
 def _evidence(item: wire.Scalable, kind: str, view: ClusterApiView) -> OwnerEvidence:
-    """What any object says, and beside it the topology, a pool's own controller, and what pauses it."""
+    """The evidence of any object, plus the topology, a pool's own controller, and what pauses it."""
     found = owner_evidence.evidence(item.metadata, ("Cluster", view.group))
     annotations, labels = item.metadata.annotations or {}, item.metadata.labels or {}
     owned = OWNED_LABEL in labels
@@ -135,7 +135,7 @@ def _evidence(item: wire.Scalable, kind: str, view: ClusterApiView) -> OwnerEvid
 
 
 def _topology(item: wire.Scalable, kind: str, view: ClusterApiView, name: str) -> tuple[bool, int | None]:
-    """Whether the Cluster's entry for this target could be read, and the replicas that it declares."""
+    """Whether the Cluster's entry for this target could be read, and the replicas in it."""
     cluster = view.clusters.get((item.metadata.namespace, _cluster_name(item, view)))
     workers = cluster.spec.topology.workers if cluster and cluster.spec.topology else None
     if workers is None:
@@ -147,7 +147,7 @@ def _topology(item: wire.Scalable, kind: str, view: ClusterApiView, name: str) -
 
 def _paused(item: wire.Scalable, kind: str, view: ClusterApiView) -> str:
     key = f"{view.group}/paused"
-    # Cluster API looks for the annotation's key alone: "false" pauses as well.
+    # Cluster API looks only at the annotation's key: "false" pauses as well.
     if key in (item.metadata.annotations or {}):
         return f"annotation {key} on the {kind}"
     if item.spec.paused:
@@ -176,5 +176,5 @@ def _known_keys(group: str) -> tuple[str, ...]:
 
 
 def _without_options(annotations: dict[str, str], group: str) -> Iterable[str]:
-    """Keys but those that reading the options has judged already."""
+    """All keys except those that were already judged with the options."""
     return (key for key in annotations if not key.startswith(f"{group}/{_OPTION_PREFIX}"))

@@ -1,4 +1,4 @@
-"""The Cluster API objects around the targets: what the facts of one target are read against."""
+"""The Cluster API objects around the targets. The facts of one target are judged with them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,13 +14,13 @@ from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
 from reconciler.values.parent_sizes import DeclaredSize
 
-# What an infrastructure template says about one new node, by Cluster API's scale-from-zero contract.
+# What an infrastructure template declares about one new node, by Cluster API's scale-from-zero contract.
 
 ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """Amounts by resource name (cpu in milli), what the node is, and where it says so."""
+    """Amounts by resource name (cpu in milli), the node's properties, and their source."""
 
     amounts: Mapping[str, int] = {}
     labels: Mapping[str, str] = {}
@@ -30,7 +30,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def offered(template: wire.InfrastructureTemplate | None, reference: wire.ObjectReference) -> Offer:
-    """`status.capacity` and `status.nodeInfo` of the template; nothing where it was not captured or says nothing."""
+    """`status.capacity` and `status.nodeInfo` of the template; empty if it was not captured or has neither."""
     if template is None or template.status is None:
         return Offer()
     origin = f"{reference.kind} {reference.name}"
@@ -57,7 +57,7 @@ Key = tuple[str, str]
 
 
 class ClusterApiView(msgspec.Struct, frozen=True, kw_only=True):
-    """Clusters and MachineSets by (namespace, name); templates by (group, kind, namespace, name). `declared` are the sizes that
+    """Clusters and MachineSets by (namespace, name); templates by (group, kind, namespace, name). `declared` has the sizes that
     objects of other projects declare."""
 
     group: str = CAPI_GROUP
@@ -94,7 +94,7 @@ class ClusterApiView(msgspec.Struct, frozen=True, kw_only=True):
             above = controlling(machine_set.metadata.owner_references)
             deployment = above.name if above and above.kind == "MachineDeployment" else ""
         else:
-            # The set was not captured; its Machines carry the name of the deployment as a label.
+            # The set was not captured. Its Machines have the name of the deployment as a label.
             deployment = labels.get(f"{self.group}/deployment-name", "")
             deployment = deployment if (namespace, deployment) in self.deployments else ""
         if deployment:

@@ -1,4 +1,4 @@
-"""Cluster API objects, pruned; v1beta1 and v1beta2 differ in few of the fields that are read, and both are here."""
+"""Cluster API objects, pruned. v1beta1 and v1beta2 differ in few of the fields that are read; both forms are here."""
 
 import msgspec
 
@@ -6,20 +6,23 @@ from reconciler.cluster.wire.meta import Condition, ObjectMeta, TargetMeta, api_
 from reconciler.cluster.wire.node import NodeTaint
 from reconciler.cluster.wire.pod import Amounts
 
-# What Cluster API writes, as far as decisions compare it with anything: it stays in a snapshot that leaves the house.
+# Cluster API's own words that decisions compare with something. A redacted snapshot keeps them.
 
 _WORDS = """
 KubeadmControlPlane DockerMachineTemplate cluster.x-k8s.io/v1beta1 cluster.x-k8s.io/v1beta2
 infrastructure.cluster.x-k8s.io infrastructure.cluster.x-k8s.io/v1beta1 infrastructure.cluster.x-k8s.io/v1beta2
-controlplane.cluster.x-k8s.io/v1beta1 controlplane.cluster.x-k8s.io/v1beta2 InfrastructureReady BootstrapReady
-NodeHealthy NodeReady Deleting UpToDate HealthCheckSucceeded Provisioning Provisioned cluster-api/accelerator
-node.cluster.x-k8s.io/uninitialized cluster.x-k8s.io/cluster-name cluster.x-k8s.io/deployment-name
+controlplane.cluster.x-k8s.io/v1beta1 controlplane.cluster.x-k8s.io/v1beta2
+
+InfrastructureReady BootstrapReady NodeHealthy NodeReady Deleting UpToDate HealthCheckSucceeded Provisioning Provisioned
+
+cluster-api/accelerator node.cluster.x-k8s.io/uninitialized cluster.x-k8s.io/cluster-name cluster.x-k8s.io/deployment-name
 cluster.x-k8s.io/set-name cluster.x-k8s.io/pool-name topology.cluster.x-k8s.io/owned
 topology.cluster.x-k8s.io/deployment-name topology.cluster.x-k8s.io/pool-name cluster.x-k8s.io/control-plane
+
 capi-topology capi-machinedeployment capi-machineset capi-machinepool clusterctl
 """
 WORDS = tuple(_WORDS.split())
-"""Besides its kinds and its group."""
+"""In addition to its kinds and its group."""
 
 
 class ObjectReference(msgspec.Struct, rename="camel"):
@@ -33,7 +36,7 @@ class ObjectReference(msgspec.Struct, rename="camel"):
 
     @property
     def group(self) -> str:
-        """The API group, whichever way it is written."""
+        """The API group, from whichever field has it."""
         return self.api_group or api_group(self.api_version)
 
 
@@ -93,7 +96,7 @@ class MachineSpec(msgspec.Struct, rename="camel"):
 
 
 class OldStatus(msgspec.Struct, rename="camel"):
-    """Where v1beta2 keeps what v1beta1 called a failure."""
+    """The place where v1beta2 keeps what v1beta1 called a failure."""
 
     failure_reason: str | None = None
     failure_message: str | None = None
@@ -179,7 +182,7 @@ class RancherSpec(msgspec.Struct, rename="camel"):
 
 
 class RancherCluster(msgspec.Struct, rename="camel"):
-    """Rancher's Cluster, as far as it declares sizes."""
+    """Rancher's Cluster: the parts that declare sizes."""
 
     metadata: ObjectMeta
     spec: RancherSpec = msgspec.field(default_factory=RancherSpec)
@@ -202,7 +205,7 @@ class NodePoolSpec(msgspec.Struct, rename="camel"):
 
 
 class NodePool(msgspec.Struct, rename="camel"):
-    """HyperShift's NodePool, as far as it declares sizes."""
+    """HyperShift's NodePool: the parts that declare sizes."""
 
     metadata: ObjectMeta
     spec: NodePoolSpec = msgspec.field(default_factory=NodePoolSpec)
@@ -223,7 +226,7 @@ class ManagedPoolSpec(msgspec.Struct, rename="camel"):
 
 
 class ManagedPool(msgspec.Struct, rename="camel"):
-    """An AWSManagedMachinePool, as far as it declares sizes."""
+    """An AWSManagedMachinePool: the parts that declare sizes."""
 
     metadata: ObjectMeta
     spec: ManagedPoolSpec = msgspec.field(default_factory=ManagedPoolSpec)

@@ -1,1 +1,1 @@
-"""How its targets are written, and with what care."""
+"""How Cluster API's targets are written."""

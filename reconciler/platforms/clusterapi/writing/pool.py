@@ -1,4 +1,4 @@
-"""Removals from MachinePools without Machines: nobody can say which instance the platform takes when the pool shrinks."""
+"""Removals from MachinePools without Machines: nobody can tell which instance the platform removes when the pool shrinks."""
 
 from collections.abc import Callable
 
@@ -29,23 +29,23 @@ _pool = msgspec.json.Decoder(_Pool)
 
 
 class BlindRemovals:
-    """The drained node's pool is lowered by one and the platform chooses. Whether a policy allows that is asked of `allowed`
-    for each target.
+    """Lowers the drained node's pool by one; the platform chooses the instance. `allowed` tells for each target whether a policy
+    permits that.
 
-    There is no Machine that could carry a mark, so that nothing on the API objects tells a later process whether the pool was
-    lowered for a drained node. What this process did not begin it therefore gives up and opens again, and never lowers for.
+    Without a Machine, a mark has no place. So a later process cannot tell whether the pool was lowered for a drained
+    node. It gives up removals that it did not begin, uncordons their nodes, and never lowers for them.
     """
 
     def __init__(self, targets: MachineTargets, allowed: Callable[[TargetRef], bool]) -> None:
         self._targets = targets
         self._allowed = allowed
         self._begun: dict[str, int | None] = {}
-        """Node name -> the generation that the lowering made; None: not lowered yet."""
+        """Node name -> the generation after the pool was lowered; None: not lowered yet."""
 
     def may_begin(self, target: TargetRef, node: str, bound: Bound) -> WriteResult:
-        """Refused unless removals without choice are allowed."""
+        """Refused unless the policy allows removals without choice."""
         if not self._allowed(target):
-            message = f"{target} has no Machine for node {node}: which one goes could not be chosen (scaleDown.withoutMachines)"
+            message = f"{target} has no Machine for node {node}: nobody can choose which one goes (scaleDown.withoutMachines)"
             return WriteResult(code=WriteCode.REFUSED, message=message)
         try:
             facts = self._targets.read(target).facts
@@ -59,7 +59,7 @@ class BlindRemovals:
     def step(self, target: TargetRef, node: str, floor: int) -> TargetRemoval:
         """Lower once."""
         if node not in self._begun:
-            message = f"whether {target} was lowered for {node} before the restart cannot be told"
+            message = f"cannot tell whether {target} was lowered for {node} before the restart"
             return TargetRemoval(state=RemovalState.FAILED, code=WriteCode.UNKNOWN, message=message)
         lowered = self._begun[node]
         try:
@@ -84,12 +84,12 @@ class BlindRemovals:
             else:
                 self._begun[node] = applied.generation
                 return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas - 1, generation=applied.generation)
-        # An outcome that nobody knows ends here too: to try again might lower twice.
+        # An unknown outcome ends here too: another attempt might lower twice.
         del self._begun[node]
         return TargetRemoval(state=RemovalState.FAILED, code=wrong.code, message=wrong.message)
 
     def _lowered(self, reading: Reading, node: str, generation: int) -> TargetRemoval:
-        """Over, unless the pool has shrunk to what it was asked for and still has the node: then that is opened again."""
+        """Finished, unless the pool has shrunk to its desired size and still has the node: then the node is uncordoned."""
         target, status = reading.facts.ref, _pool.decode(reading.body).status
         left = {reference.name for reference in status.node_refs or ()}
         if node in left and len(left) == reading.facts.replicas and reading.followed:

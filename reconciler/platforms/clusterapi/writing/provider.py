@@ -18,7 +18,7 @@ from reconciler.providers.machines.marks import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading
 
-# Which version of Cluster API is spoken, and where its objects are.
+# Which version of Cluster API is used, and the paths of its objects.
 
 _PLURALS = {
     MACHINE_DEPLOYMENT: "machinedeployments",
@@ -45,11 +45,11 @@ class ClusterApiVersion(msgspec.Struct, frozen=True):
 
     @property
     def delete_machine(self) -> str:
-        """The annotation that makes a Machine the first to go when its set shrinks. Its key alone counts."""
+        """The annotation that makes a Machine the first to go when its set shrinks. Only its key counts."""
         return f"{self.group}/delete-machine"
 
     def path(self, kind: str, namespace: str, name: str = "") -> str:
-        """Where an object, or the collection of a namespace, is."""
+        """The path of an object, or of the collection of a namespace."""
         collection = f"/apis/{self.api_version}/namespaces/{namespace}/{_PLURALS[kind]}"
         return f"{collection}/{name}" if name else collection
 
@@ -57,7 +57,7 @@ class ClusterApiVersion(msgspec.Struct, frozen=True):
 def newest(versions: Iterable[str]) -> str:
     """The version that Kubernetes would prefer: v2 before v1, v1 before v1beta2, beta before alpha; empty without any.
 
-    SOURCE: version priority of CustomResourceDefinitions; names of another form come last, in alphabetical order.
+    SOURCE: version priority of CustomResourceDefinitions. Names of another form come last, in alphabetical order.
     """
     there = sorted(versions)
     known = [version for version in there if _VERSION.fullmatch(version)]
@@ -65,15 +65,15 @@ def newest(versions: Iterable[str]) -> str:
 
 
 def _rank(version: str) -> tuple[int, list[int]]:
-    """Of one whose form is that of Kubernetes: its stage, then its numbers."""
+    """The stage and the numbers of a version in Kubernetes form."""
     _, major, stage, minor = _VERSION.split(version)[:4]
     return _STAGES[stage], [int(number) for number in (major, minor) if number]
 
 
 def served_version(api: Api, environment: Mapping[str, str]) -> ClusterApiVersion | None:
-    """The group and version to speak with this server; None when it does not serve the group.
+    """The group and version to use with this server; None if it does not serve the group.
 
-    `CAPI_VERSION` in `environment` pins the version, else the newest one served; `CAPI_GROUP` names another group. Raises
+    `CAPI_VERSION` in `environment` pins the version, else the newest served one is used. `CAPI_GROUP` names another group. Raises
     `UnreachableError`, and `ApiError` for anything but an unknown group.
     """
     group = environment.get("CAPI_GROUP") or CAPI_GROUP
@@ -97,7 +97,7 @@ class _Group(msgspec.Struct):
     versions: list[_Served]
 
 
-# One target as it is at this moment, read with everything that its ownership is judged by.
+# One target at this moment, read with everything that its ownership is judged by.
 
 
 class _Sets(msgspec.Struct):
@@ -116,9 +116,11 @@ _machines = msgspec.json.Decoder(_Machines)
 
 
 def read_target(api: Api, version: ClusterApiVersion, ref: TargetRef, *, rollout: bool = False) -> Reading:
-    """The target and its Cluster, by the functions that read a snapshot; with `rollout` the MachineSets of a MachineDeployment
-    too, so that `rolling_out` is known. Raises `ApiError` and `UnreachableError`, also for a Cluster that may not be read; a
-    Cluster that is not there is left to the ownership rules. Raises `msgspec.ValidationError` for a malformed body."""
+    """The target and its Cluster, by the functions that read a snapshot. With `rollout`, also the MachineSets of a
+    MachineDeployment, so that `rolling_out` is known.
+
+    Raises `ApiError` and `UnreachableError`, also for a Cluster that this account may not read. A missing Cluster is left to the
+    ownership rules. Raises `msgspec.ValidationError` for a malformed body."""
     body = api.get(version.path(ref.kind, ref.namespace, ref.name))
     item = _scalable.decode(body)
     name = item.spec.cluster_name or (item.metadata.labels or {}).get(f"{version.group}/cluster-name", "")
@@ -148,7 +150,7 @@ def _sets_of(api: Api, version: ClusterApiVersion, ref: TargetRef) -> dict[tuple
 
 
 def read_machine(api: Api, version: ClusterApiVersion, namespace: str, name: str) -> MachineReading | None:
-    """The Machine, or None when it is gone. Raises as `read_target` does."""
+    """The Machine, or None if it is gone. Raises as `read_target` does."""
     try:
         body = api.get(version.path("Machine", namespace, name))
     except ApiError as error:
@@ -170,7 +172,7 @@ def _reading(item: wire.Machine, version: ClusterApiVersion) -> MachineReading:
 
 
 def machines_of(api: Api, version: ClusterApiVersion, facts: TargetFacts) -> dict[str, MachineReading]:
-    """The target's Machines by name, those that are being deleted too. Raises as `read_target` does."""
+    """The target's Machines by name, including those that are being deleted. Raises as `read_target` does."""
     return {item.metadata.name: _reading(item, version) for item in _listed(api, version, facts)}
 
 
@@ -184,7 +186,7 @@ def _listed(api: Api, version: ClusterApiVersion, facts: TargetFacts) -> list[wi
     if target.kind == MACHINE_DEPLOYMENT:
         label = f"{version.group}/deployment-name={target.name}"
     else:
-        # The name of a set or pool is hashed in its Machines' labels when it is long.
+        # If the name of a set or pool is long, its Machines' labels have a hash of it.
         label = f"{version.group}/cluster-name={facts.cluster_name}"
     found = []
     for item in _machines.decode(api.get(version.path("Machine", target.namespace), {"labelSelector": label})).items:
@@ -195,7 +197,7 @@ def _listed(api: Api, version: ClusterApiVersion, facts: TargetFacts) -> list[wi
     return found
 
 
-# Cluster API as a dialect of what all platforms with Machines have in common.
+# Cluster API as a dialect of what all platforms with Machines share.
 
 
 class ClusterApiDialect:
@@ -223,11 +225,11 @@ class ClusterApiDialect:
         return read_machine(api, self._version, namespace, name)
 
     def machines_of(self, api: Api, facts: TargetFacts) -> dict[str, MachineReading]:
-        """All of one target."""
+        """All Machines of one target."""
         return machines_of(api, self._version, facts)
 
     def living_machines(self, api: Api, facts: TargetFacts) -> frozenset[str]:
-        """Those that are not going."""
+        """The Machines that are not being deleted."""
         return living_machines(api, self._version, facts)
 
 
@@ -239,9 +241,9 @@ class ClusterApiTargets(MachineTargets):
 
 
 class ClusterApiProvider(MachineProvider):
-    """A `TargetProvider` over the API server that holds the Cluster API objects.
+    """A `TargetProvider` over the API server that has the Cluster API objects.
 
-    `platform_chooses` tells the targets without Machines that may shrink though the platform picks the instance that goes.
+    `platform_chooses` names targets without Machines that may shrink although the platform picks the instance that goes.
     """
 
     def __init__(
@@ -256,13 +258,13 @@ class ClusterApiProvider(MachineProvider):
         self._blind = BlindRemovals(self._targets, platform_chooses)
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
-        """Whether the machine of the node may be removed, as far as can be told before the node is empty."""
+        """Whether the machine of the node may be removed, as far as that is known before the node is empty."""
         if not machine:
             return self._blind.may_begin(target, node, bound)
         return super().may_begin(target, machine, node, bound)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
-        """Mark the machines, lower replicas once for all of them, or say how far each is."""
+        """Mark the machines, lower replicas once for all of them, and report how far each is."""
         if any(not one.machine for one in leaving):
             return tuple(self._blind.step(target, one.node, floor) for one in leaving)
         return super().step(target, leaving, floor)

@@ -1,1 +1,1 @@
-"""Node pools of Crusoe Managed Kubernetes and what stands around them, read from their JSON."""
+"""Node pools of Crusoe Managed Kubernetes and the objects around them, read from their JSON."""

@@ -1,4 +1,4 @@
-"""Why the machines that a pool is to get will not come, in the platform's own words."""
+"""Why the missing machines of a pool will not come, in the platform's own words."""
 
 import re
 
@@ -14,7 +14,7 @@ _QUOTA = re.compile(r"quota", re.IGNORECASE)
 
 
 def launch_failure(pool: wire.NodePool, view: CrusoeView) -> LaunchFailure | None:
-    """None while nothing is missing, or the platform has not said that it cannot."""
+    """None while nothing is missing, or while the platform has not reported a failure."""
     if not view.asked(pool):
         return None
     for issue in (pool.health.issues if pool.health is not None else None) or ():
@@ -29,7 +29,7 @@ def launch_failure(pool: wire.NodePool, view: CrusoeView) -> LaunchFailure | Non
 
 
 def _of_operation(pool: wire.NodePool, view: CrusoeView) -> LaunchFailure | None:
-    """By the newest operation that has ended: one that succeeded in part says what it could not do."""
+    """From the newest finished operation: one that succeeded in part reports what it could not do."""
     ended = [one for one in view.operations if one.completed_at and _pool_of(one) == pool.id]
     newest = max(ended, key=lambda one: (_seconds(one.completed_at), one.operation_id), default=None)
     if newest is None or newest.result is None or newest.result.details is None or not newest.result.details.error:
@@ -41,14 +41,14 @@ def _of_operation(pool: wire.NodePool, view: CrusoeView) -> LaunchFailure | None
 
 
 def failure_kind(message: str) -> str:
-    """The class of one failure; what nobody knows is taken for a configuration that a person must look at."""
+    """The class of one failure. An unknown failure counts as a configuration fault, because a person must look at it."""
     if _STOCK.search(message):
         return "Stock"
     return "Quota" if _QUOTA.search(message) else "Configuration"
 
 
 def plain(message: str) -> str:
-    """What the platform says without the frame of the call behind it (`rpc error: code = … desc = …`)."""
+    """The platform's message without the frame of the call behind it (`rpc error: code = … desc = …`)."""
     return message.rpartition(" desc = ")[2] if message.startswith("rpc error:") else message
 
 

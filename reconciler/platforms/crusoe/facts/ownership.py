@@ -1,4 +1,4 @@
-"""Who else sizes a node pool: nobody signs a count, so that everything that could write it is looked for."""
+"""Who else sizes a node pool. A count has no field manager, so this module looks for every possible writer."""
 
 from collections.abc import Iterator
 
@@ -17,29 +17,29 @@ _CHECKLIST = "see the checklist of examples/crusoe"
 
 
 def owner(pool: wire.NodePool) -> OwnerEvidence:
-    """A state that nobody may write in holds the pool; one that is not known here as well."""
+    """A state in which nobody may write holds the pool; so does an unknown state."""
     state = bare(pool.state)
     paused = (
         ""
         if state in (RUNNING, ROTATING, "DELETING")
-        else f"its state is {state or 'unknown'}, and only RUNNING pools are written"
+        else f"its state is {state or 'unknown'}, and the loop writes only RUNNING pools"
     )
     return OwnerEvidence(paused=paused, deleting=state == "DELETING")
 
 
 def unseen(view: CrusoeView) -> str:
-    """Which evidence of other writers was not captured; empty where all of it was."""
+    """Which evidence of other writers was not captured; empty if all of it was."""
     missing = [kind for kind in BESIDE if kind not in view.captured]
     if not missing:
         return ""
     return (
-        f"{' and '.join(missing)} {'was' if len(missing) == 1 else 'were'} not captured, so nobody can tell which machines run "
-        "and who replaces them: put them into the snapshot (examples/crusoe says how)"
+        f"{' and '.join(missing)} {'was' if len(missing) == 1 else 'were'} not captured, so it is unknown which machines run "
+        "and who replaces them: put them into the snapshot (examples/crusoe explains how)"
     )
 
 
 def writers(pool: wire.NodePool, view: CrusoeView) -> tuple[OtherWriter, ...]:
-    """All who decide its count, or its machines."""
+    """Everyone who sets its count, or replaces its machines."""
     return tuple(sorted(_writers(pool, view)))
 
 
@@ -58,8 +58,8 @@ def _writers(pool: wire.NodePool, view: CrusoeView) -> Iterator[OtherWriter]:
 
 
 def _remediated(pool: wire.NodePool, view: CrusoeView) -> Iterator[OtherWriter]:
-    """Nodes that Crusoe's remediation has closed, empties or resets. SOURCE: the taints and phases of its CronJob; `monitored` is
-    that of a node which nothing is done to."""
+    """Nodes that Crusoe's remediation has cordoned, drains or resets. SOURCE: the taints and phases of its CronJob. `monitored`
+    is the phase of a node to which nothing is done."""
     for name in pool.instance_ids or ():
         node = view.nodes.get(name)
         if node is None:
@@ -69,12 +69,12 @@ def _remediated(pool: wire.NodePool, view: CrusoeView) -> Iterator[OtherWriter]:
         signs = [f"taint {taint.key}" for taint in shape.taints if taint.key.startswith(REMEDIATION_KEYS)]
         signs += [f"label {REMEDIATION_PHASE}={phase}"] if phase not in ("", _WATCHED) else []
         if signs:
-            said = f"node {node.name} has {' and '.join(signs)}: Crusoe's remediation empties it and resets its machine by itself"
+            said = f"node {node.name} has {' and '.join(signs)}: Crusoe's remediation drains it and resets its machine by itself"
             yield OtherWriter(by="node remediation", evidence=said)
 
 
 def _concerns(operation: wire.ClusterOperation, pool: wire.NodePool, view: CrusoeView) -> bool:
-    """Whether it names the pool or one of its machines. One that names nothing of any pool may concern all."""
+    """Whether it names the pool or one of its machines. An operation that names nothing of any pool may concern all."""
     text = bytes(operation.metadata).decode(errors="replace")
 
     def named(one: wire.NodePool) -> bool:
@@ -84,19 +84,19 @@ def _concerns(operation: wire.ClusterOperation, pool: wire.NodePool, view: Cruso
 
 
 def keeps_nodes(pool: wire.NodePool, view: CrusoeView) -> str:
-    """Why no node of the pool may be removed now; empty when one may."""
+    """Why no node of the pool may be removed now; empty if one may."""
     passed = view.behaviour.passed_over.get(pool.id, "")
     if passed:
-        return f"lowering its count took a machine that nobody had drained: {passed}"
+        return f"when its count was lowered, the platform took a machine that nobody had drained: {passed}"
     if view.behaviour.lowering == KEEPS:
         return ""
     if view.behaviour.lowering == TRIMS:
-        return "lowering a count deletes a machine of the platform's choice here, so that none can be chosen"
-    return f"nobody has said whether lowering a count deletes a machine ({_CHECKLIST}, CRUSOE_LOWERING)"
+        return "if its count is lowered here, the platform deletes a machine of its own choice"
+    return f"it is not known whether the platform deletes a machine when a count is lowered ({_CHECKLIST}, CRUSOE_LOWERING)"
 
 
 def cautions(pool: wire.NodePool, view: CrusoeView) -> tuple[Caution, ...]:
-    """What its people should know though nothing holds it for that."""
+    """What the pool's owners should know, although it does not hold the pool."""
     return tuple(sorted(_cautions(pool, view)))
 
 
@@ -111,7 +111,7 @@ def _cautions(pool: wire.NodePool, view: CrusoeView) -> Iterator[Caution]:
         )
     yield Caution(
         code="Experimental",
-        message="node pools of Crusoe are written by calls that were tried on a server of our own only",
+        message="the calls that write node pools of Crusoe were tried only on a server of our own",
         advice=f"{_CHECKLIST} before mode Enforce",
     )
 
@@ -119,8 +119,8 @@ def _cautions(pool: wire.NodePool, view: CrusoeView) -> Iterator[Caution]:
 def stops(pool: wire.NodePool, view: CrusoeView) -> tuple[str, ...]:
     """Sentences about machines that are stopped, or about to be: the count asks for others in their place.
 
-    SOURCE: the story that this platform's part began with: one of two reserved machines was stopped for repair, its replacement
-    took its place in the reservation, and the start of the stopped one met an empty stock.
+    SOURCE: the incident that this platform's part began with. One of two reserved machines was stopped for repair, and its
+    replacement took its place in the reservation. Then the stopped one could not start, because the stock was empty.
     """
     found = []
     for name in sorted(pool.instance_ids or ()):
@@ -131,7 +131,7 @@ def stops(pool: wire.NodePool, view: CrusoeView) -> tuple[str, ...]:
             brings = (
                 "asks for its replacement" if others < pool.count else f"keeps {others} other{'' if others == 1 else 's'} running"
             )
-            found.append(f"{called} is {state} and takes no place: count {pool.count} {brings}{_room(pool, view)}")
+            found.append(f"{called} is {state}, so count {pool.count} {brings}{_room(pool, view)}")
         elif node is not None and not node.ready and not node.deleting:
             found.append(
                 f"node {node.name} is not ready; if its machine is stopped, count {pool.count} asks for the replacement"
@@ -141,7 +141,7 @@ def stops(pool: wire.NodePool, view: CrusoeView) -> tuple[str, ...]:
 
 
 def _room(pool: wire.NodePool, view: CrusoeView) -> str:
-    """Whether a stopped machine could be started again."""
+    """Whether a stopped machine can be started again."""
     reservation = view.reservations.get(pool.reservation_id or "")
     if reservation is None:
         return ""
@@ -150,7 +150,7 @@ def _room(pool: wire.NodePool, view: CrusoeView) -> str:
 
 
 def _unknown(view: CrusoeView) -> str:
-    return "" if view.behaviour.lowering == KEEPS else f", where that deletes no machine ({_CHECKLIST}, CRUSOE_LOWERING)"
+    return "" if view.behaviour.lowering == KEEPS else f", if that deletes no machine ({_CHECKLIST}, CRUSOE_LOWERING)"
 
 
 def _taken(pool: wire.NodePool, view: CrusoeView) -> str:

@@ -22,9 +22,9 @@ def reference(pool: wire.NodePool, view: CrusoeView) -> TargetRef:
 
 
 def facts(pool: wire.NodePool, view: CrusoeView) -> TargetFacts:
-    """The facts of one pool. The labels of its nodes stand in `labels`, since discovery selects by them."""
+    """The facts of one pool. The labels of its nodes are in `labels`, because discovery selects by them."""
     place = reference(pool, view)
-    nowhere = () if place.region else ("where it is cannot be told: no machine of it and no cluster was captured",)
+    nowhere = () if place.region else ("its location is unknown: none of its machines and no cluster was captured",)
     return TargetFacts(
         ref=place,
         uid=pool.id,
@@ -38,7 +38,7 @@ def facts(pool: wire.NodePool, view: CrusoeView) -> TargetFacts:
         launch_failure=launch_failure(pool, view),
         cautions=cautions(pool, view),
         rooms=rooms(pool, view),
-        unrecorded_owner="a node pool of Crusoe records nobody as the owner of its count",
+        unrecorded_owner="a node pool of Crusoe does not record who owns its count",
         keeps_nodes=keeps_nodes(pool, view),
         clusters=(pool.cluster_id,) if pool.cluster_id else (),
         problems=(*nowhere, *stops(pool, view)),
@@ -46,8 +46,8 @@ def facts(pool: wire.NodePool, view: CrusoeView) -> TargetFacts:
 
 
 def machines(pool: wire.NodePool, view: CrusoeView) -> list[Machine]:
-    """One row a machine. One that is stopped is none that the count speaks of, as one that is being deleted is not, nor one that
-    the count was lowered for."""
+    """One row per machine. The pool's count does not include stopped machines, machines that are being deleted, and those that it
+    was lowered for."""
     target = reference(pool, view)
     return [_machine(name, view, target, lowered=view.lowered_for(pool, name)) for name in pool.instance_ids or ()]
 

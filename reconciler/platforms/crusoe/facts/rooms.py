@@ -1,7 +1,7 @@
-"""How many more machines a pool can get: of its reservation, which several pools may share, or of what a location has left.
+"""How many more machines a pool can get: from its reservation, which several pools may share, or from a location's stock.
 
-SOURCE: Crusoe's documentation of reservations: only running machines take room in one; a stopped one frees it, and comes back to
-the same reservation if there is room then.
+SOURCE: Crusoe's documentation of reservations. Only running machines take room in one. A stopped machine frees its room, and
+returns to the same reservation if there is room then.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from reconciler.platforms.crusoe.facts.view import CrusoeView
 
 
 def rooms(pool: wire.NodePool, view: CrusoeView) -> tuple[SharedRoom, ...]:
-    """What bounds its growth; empty where nothing is known of it."""
+    """What bounds its growth; empty if nothing is known."""
     if pool.reservation_id:
         reservation = view.reservations.get(pool.reservation_id)
         return (reserved(reservation, view),) if reservation is not None else ()
@@ -27,7 +27,7 @@ def rooms(pool: wire.NodePool, view: CrusoeView) -> tuple[SharedRoom, ...]:
 
 
 def reserved(reservation: wire.Reservation, view: CrusoeView) -> SharedRoom:
-    """The room of a reservation. What other projects run in it is in its own number of those used."""
+    """The room of a reservation. Its own number of used machines includes those of other projects."""
     mine = [pool for pool in view.pools if pool.reservation_id == reservation.id]
     running = sum(len(view.counted(pool)) for pool in mine)
     used, owed = max(reservation.used_quantity, running), _asked(mine, view)
@@ -39,7 +39,7 @@ def reserved(reservation: wire.Reservation, view: CrusoeView) -> SharedRoom:
 
 
 def _owed(number: int) -> str:
-    return f", {number} more {'is' if number == 1 else 'are'} asked for" if number else ""
+    return f", {number} more {'is' if number == 1 else 'are'} requested" if number else ""
 
 
 def _asked(pools: Iterable[wire.NodePool], view: CrusoeView) -> int:

@@ -1,4 +1,4 @@
-"""What one new node of a pool offers, as far as the pool, nodes like it, and the type of its machines say it."""
+"""What one new node of a pool offers, from the pool, from nodes like it, and from its machine type."""
 
 from collections.abc import Iterator
 
@@ -22,10 +22,12 @@ DRIVER_LABELS = (f"{_SSD_DRIVER}/location", f"{_FS_DRIVER}/location", _SHARED_DI
 
 
 def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
-    """Labels and taints of the pool, and amounts: none here where a node of the pool is ready, since that says more and is asked
-    by whoever knows its nodes; else those of a ready node of another pool with the same machine type; else those of the type.
+    """Labels and taints of the pool, and amounts.
 
-    The API does not say which unit `memory_gb` has: the smaller one is taken, so that no pod buys a node that is too small.
+    If a node of the pool is ready, amounts are left out: the caller asks its nodes, which tell more. Else the amounts are from a
+    ready node of another pool with the same machine type. Else they are those of the type.
+
+    The API does not define the unit of `memory_gb`. The smaller one is assumed, so no pod adds a node that is too small.
     """
     labels = {_TYPE_LABEL: pool.type, POOL_LABEL: pool.id, **(pool.node_labels or {})}
     found = TargetTemplate(
@@ -64,8 +66,8 @@ def _driver_labels(pool: wire.NodePool, view: CrusoeView) -> Iterator[tuple[str,
 
 
 def _alike(pool: wire.NodePool, view: CrusoeView) -> tuple[Node, str] | None:
-    """A ready node of another pool whose machines are of the same type, with what it is called: of several, one whose devices are
-    there, and of those the least."""
+    """A ready node of another pool with the same machine type, and its description. Nodes that show their devices come first,
+    then the smallest one."""
     beside = (one for one in view.pools if one.id != pool.id and pool.type and one.type == pool.type)
     found = [
         (node, f"node {node.name} of node pool {one.name}, also {pool.type}")
@@ -91,6 +93,6 @@ def _amounts(known: wire.MachineType) -> Resources:
 
 
 def gpu_resource(gpu_type: str) -> str:
-    """The name under which the vendor's device plugin offers it."""
+    """The resource name under which the vendor's device plugin offers it."""
     name = gpu_type.lower()
     return "amd.com/gpu" if name.startswith("mi") or "amd" in name else "nvidia.com/gpu"

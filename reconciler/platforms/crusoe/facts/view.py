@@ -1,4 +1,4 @@
-"""What is known beside the pools: what the facts of one pool are read against."""
+"""What is known in addition to the pools. The facts of one pool are judged with it."""
 
 from collections.abc import Mapping
 
@@ -12,13 +12,13 @@ KEEPS, TRIMS = "Keeps", "Trims"
 
 
 BESIDE = ("CrusoeInstance", "CrusoeClusterOperation")
-"""What is read beside the pools, so that nobody who sizes them is overlooked."""
+"""The kinds that are read in addition to the pools, so that no other writer is overlooked."""
 
 
 class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
-    """`pools` are all that were read, `instances`, `clusters`, `reservations` and `types` by their ids, `stock` by type and
-    location, `operations` and `remediations` as listed. `captured` says which kinds were read at all, `nodes` are those of the
-    cluster by the id of their machine, which index `shapes`."""
+    """`pools` are all that were read. `instances`, `clusters`, `reservations` and `types` are keyed by their ids, `stock` by type
+    and location. `operations` and `remediations` are as listed. `captured` names the kinds that were read at all. `nodes` are the
+    cluster's nodes by the id of their machine; they index `shapes`."""
 
     pools: tuple[wire.NodePool, ...] = ()
     instances: Mapping[str, wire.Instance] = {}
@@ -34,7 +34,7 @@ class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
     shapes: tuple[NodeShape, ...] = ()
 
     def location(self, pool: wire.NodePool) -> str:
-        """Where a pool is: its cluster says it, else its machines, else those of another pool of its cluster."""
+        """The location of a pool: from its cluster, else from its machines, else from another pool of its cluster."""
         cluster = self.clusters.get(pool.cluster_id)
         if cluster is not None and cluster.location:
             return cluster.location
@@ -45,18 +45,18 @@ class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
         return next((place for place in places if place), "")
 
     def state(self, machine: str) -> str:
-        """The state of a machine; empty where it was not read."""
+        """The state of a machine; empty if it was not read."""
         found = self.instances.get(machine)
         return found.state if found is not None else ""
 
     def lowered_for(self, pool: wire.NodePool, machine: str) -> bool:
-        """Whether the count was lowered already for a machine that is to go and still runs."""
+        """Whether the count was already lowered for a machine that is to be removed and still runs."""
         return pool.count < self.behaviour.leaving.get(machine, 0)
 
     def counted(self, pool: wire.NodePool) -> tuple[str, ...]:
-        """The machines that the count of a pool speaks of."""
+        """The machines that the count of a pool includes."""
         return tuple(name for name in pool.instance_ids or () if counts(self.state(name)))
 
     def asked(self, pool: wire.NodePool) -> int:
-        """How many machines the pool is yet to get."""
+        """How many machines the pool still waits for."""
         return max(0, pool.count - len(self.counted(pool)))

@@ -1,4 +1,4 @@
-"""What Crusoe's API answers, pruned. Fields of later releases are let pass.
+"""What Crusoe's API answers, pruned. Fields of later releases are ignored.
 
 SOURCE: the published models of Crusoe Cloud API Gateway v1 (crusoecloud/client-go): names, optional fields, states and codes.
 """
@@ -22,7 +22,7 @@ class NodeTaint(msgspec.Struct):
 
 
 class HealthIssue(msgspec.Struct):
-    """What the platform says is wrong. `INSUFFICIENT_CAPACITY` stays until no node is missing; `since` is RFC 3339."""
+    """A fault that the platform reports. `INSUFFICIENT_CAPACITY` stays until no node is missing; `since` is RFC 3339."""
 
     code: str
     message: str = ""
@@ -44,8 +44,8 @@ class AutoscalingConfig(msgspec.Struct):
 
 
 class NodePool(msgspec.Struct):
-    """One pool. `count` is how many nodes it is to have; `instance_ids` are all its machines, stopped ones among them.
-    `read_seconds` is no field of Crusoe: when the read began, by our clock (0: a file does not say)."""
+    """One pool. `count` is its desired number of nodes. `instance_ids` has all its machines, including stopped ones.
+    `read_seconds` is ours, not Crusoe's: when the read began, by our clock (0: unknown, from a file)."""
 
     id: str
     name: str
@@ -77,7 +77,7 @@ class Instance(msgspec.Struct):
 
 
 class Cluster(msgspec.Struct):
-    """The cluster that pools belong to; `location` is theirs too."""
+    """The cluster that pools belong to; its `location` is also theirs."""
 
     id: str
     name: str = ""
@@ -117,7 +117,7 @@ class MachineType(msgspec.Struct):
 
 
 class OperationDetails(msgspec.Struct):
-    """How far an operation came: `error` where it is not all that was asked for."""
+    """How far an operation came: `error` if it did not do everything."""
 
     error: str = ""
 
@@ -129,14 +129,14 @@ class OperationPool(msgspec.Struct):
 
 
 class OperationResult(msgspec.Struct):
-    """What became of it."""
+    """The outcome of an operation."""
 
     node_pool: OperationPool | None = None
     details: OperationDetails | None = None
 
 
 class PoolOperation(msgspec.Struct):
-    """One operation on a pool. SUCCEEDED with `result.details.error` has done a part."""
+    """One operation on a pool. SUCCEEDED with `result.details.error` has done only a part."""
 
     operation_id: str
     state: str = ""
@@ -146,7 +146,7 @@ class PoolOperation(msgspec.Struct):
 
 
 class ClusterOperation(msgspec.Struct):
-    """One operation of AutoClusters, which replaces faulty machines by itself. What `metadata` holds is not published."""
+    """One operation of AutoClusters, which replaces faulty machines by itself. The content of `metadata` is not published."""
 
     operation_id: str
     state: str = ""
@@ -155,10 +155,10 @@ class ClusterOperation(msgspec.Struct):
 
 
 class Behaviour(msgspec.Struct, frozen=True):
-    """What is known of the platform that its API does not say. `lowering`: `Keeps` where lowering a count deletes no machine,
-    `Trims` where it does, empty where nobody has said. `passed_over`: by id of a pool, how that proved wrong. `leaving`: by id of
-    a machine that we remove, the count of its pool before that is lowered for it. `cancelled`: ids of machines that never
-    became nodes and were to be taken back when the process that did so ended, or was refused."""
+    """What is known of the platform that its API does not tell. `lowering`: `Keeps` if lowering a count deletes no machine,
+    `Trims` if it does, empty if unknown. `passed_over`: by pool id, how that proved wrong. `leaving`: by id of a machine that we
+    remove, its pool's count before it is lowered for the machine. `cancelled`: ids of machines that never became nodes, whose
+    cancellation was cut short by the end of the process, or refused."""
 
     lowering: str = ""
     passed_over: dict[str, str] = {}
@@ -167,11 +167,11 @@ class Behaviour(msgspec.Struct, frozen=True):
     kind: str = ""
 
 
-# What stays of Crusoe's answers in a snapshot that leaves the house: what is read of them, with the user's own labels and
-# taints in the words that the rest of the snapshot has for them.
+# What a redacted snapshot keeps of Crusoe's answers: the fields that are read. The user's own labels and taints get the
+# pseudonyms that the rest of the snapshot uses.
 #
-# Names of pools, ids of machines and reservations, types and locations stay, as those of other targets and machines do; so does
-# what the platform itself says.
+# Names of pools, ids of machines and reservations, types and locations stay, like those of other targets and machines. The
+# platform's own texts stay as well.
 
 Object = dict[str, Any]
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -200,6 +200,6 @@ def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Pseudonyms
     if "add_ons" in found:
         found["name"] = words.word(found["name"])
     if "metadata" in found:
-        # Whatever else stands there, only the pools and machines that it names are looked for.
+        # Only names of pools and machines are looked for, whatever else is there.
         found["metadata"] = {"ids": sorted(set(_ID.findall(str(found["metadata"]))))}
     return {key: value for key, value in found.items() if key != "kind" and value is not None}

@@ -1,1 +1,1 @@
-"""What asks Crusoe and writes to it (experimental: tried on a server of our own only)."""
+"""The calls that read Crusoe and write to it (experimental: tried only on a server of our own)."""

@@ -11,7 +11,7 @@ IN_PROGRESS = "IN_PROGRESS"
 
 
 class Account:
-    """All methods raise `CrusoeError`. `credentials` says which project, cluster and organization."""
+    """All methods raise `CrusoeError`. `credentials` name the project, the cluster and the organization."""
 
     def __init__(self, crusoe: Crusoe, credentials: Callable[[], Credentials]) -> None:
         self._crusoe = crusoe
@@ -20,15 +20,15 @@ class Account:
 
     @property
     def lowering(self) -> str:
-        """What somebody has found out about lowering a count; empty where nobody has said."""
+        """What somebody has found out about lowering a count; empty if unknown."""
         return self._credentials().lowering
 
     def on_write(self, told: Callable[[], None]) -> None:
-        """`told` hears that this process has written: what is known is old."""
+        """Call `told` after every write of this process: what is known is then old."""
         self._written.append(told)
 
     def wrote(self) -> None:
-        """Something was written."""
+        """Record a write."""
         for told in self._written:
             told()
 
@@ -37,25 +37,25 @@ class Account:
         return listed(self._crusoe, self._pools(), {"cluster_id": self._credentials().cluster})
 
     def machines(self, pool: str) -> list[Object]:
-        """All machines of a pool, in whatever state."""
+        """All machines of a pool, in any state."""
         return paged(self._crusoe, f"{self._pools()}/{quote(pool, safe='')}/vms")
 
     def set_count(self, pool: str, count: int) -> str:
-        """Nothing but the count is sent: what else a request names is replaced. The id of the operation that follows."""
+        """Send only the count: the API replaces everything else that a request names. Returns the id of the operation."""
         answer = self._crusoe.call("PATCH", f"{self._pools()}/{quote(pool, safe='')}", None, {"count": count})
         return str((answer.get("operation") or {}).get("operation_id") or "")
 
     def delete_machine(self, machine: str) -> None:
-        """Exactly this one."""
+        """Delete exactly this machine."""
         self._crusoe.call("DELETE", f"{self._project()}/compute/vms/instances/{quote(machine, safe='')}")
 
     def operations(self) -> list[Object]:
-        """Those on pools that this user has started."""
+        """Operations on pools that this user has started."""
         return listed(self._crusoe, f"{self._pools()}/operations")
 
     def operation(self, operation: str) -> Object | None:
-        """One operation; None where it is not known (any more): one that has expired, or that another user has started, is
-        answered with the code of a missing right."""
+        """One operation; None if it is unknown. For an expired operation, and for another user's, the answer has the code of a
+        missing right."""
         try:
             return self._crusoe.call("GET", f"{self._pools()}/operations/{quote(operation, safe='')}")
         except CrusoeError as error:
@@ -77,18 +77,18 @@ class Account:
         return listed(self._crusoe, "/capacities", {"product_name": ",".join(sorted(types))})
 
     def machine_types(self) -> list[Object]:
-        """What machines of each type have."""
+        """The capacity of each machine type."""
         return listed(self._crusoe, f"{self._project()}/compute/vms/types")
 
     def reservations(self) -> list[Object] | None:
-        """Those of the organization; None where nobody has said which one that is."""
+        """The organization's reservations; None if no organization is configured."""
         organization = self._credentials().organization
         if not organization:
             return None
         return listed(self._crusoe, f"/organizations/{quote(organization, safe='')}/reservations")
 
     def quotas(self) -> list[Object]:
-        """How much of what the project may have."""
+        """The quotas of the project."""
         return listed(self._crusoe, f"{self._project()}/quotas")
 
     def _project(self) -> str:
@@ -100,6 +100,6 @@ class Account:
 
 @cache
 def account() -> Account:
-    """That of this process."""
+    """The account of this process."""
     client = HttpCrusoe()
     return Account(client, client.credentials)

@@ -1,7 +1,8 @@
 """What is known of one cluster's pools, and when each part of it is asked again.
 
-Rates of the API are not published, so that little is asked: pools, their machines and what replaces those often, what is left in
-stock and reservations every minute, what hardly changes every half hour. What a user may not read is told, and the rest goes on.
+The API's rate limits are not published, so little is asked. Pools, their machines and what replaces those are asked often. Stock
+and reservations are asked every minute, and what hardly changes every half hour. If the user lacks a right to read, that is
+reported, and the rest goes on.
 """
 
 import time
@@ -30,17 +31,19 @@ from reconciler.platforms.crusoe.writing.notes import Notes
 
 STOCK_SECONDS, SETTLED_SECONDS = 60.0, 1800.0
 _LASTING = frozenset({CLUSTER, MACHINE_TYPE})
-"""Kinds that do not change under us: what was read of them holds while another read fails."""
+"""Kinds that do not change under us: their last read counts while another read fails."""
 _TURN_SECONDS = 120.0
-"""A turn of the loop has ended by then, and says when it has written."""
+"""An iteration has ended by then, and reports when it has written."""
 
 
 class Known:
-    """The last whole answers. `ask` brings them up to date; it raises `CrusoeError` where pools, their machines or what replaces
-    those cannot be read, and `UnnotedError`; what is known stays as it was then."""
+    """The last complete answers. `ask` updates them.
+
+    `ask` raises `CrusoeError` if it cannot read pools, their machines or what replaces those; it also raises `UnnotedError`. The
+    last answers then stay."""
 
     def __init__(self, account: Account, notes: Notes, wall_seconds: Callable[[], float] = time.time) -> None:
-        """`wall_seconds` is the clock by which the loop says when it has written."""
+        """`wall_seconds` is the clock by which the loop records its writes."""
         self._wall_seconds = wall_seconds
         self._read_seconds = 0
         self._unsettled_until = 0.0
@@ -57,18 +60,18 @@ class Known:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be read when it was last asked for, though the pools could."""
+        """What the last attempt could not read, although it could read the pools."""
         return tuple(self._problems.values())
 
     def wrote(self) -> None:
-        """What is known of stock and of what proved wrong is old; reads are news until they say what became of the write."""
+        """Record a write: stock and `passed_over` are now old. Reads are news until they show the effect of the write."""
         self._written = True
         self._behaviour = None
         for kind in (CAPACITY, RESERVATION):
             self._asked.pop(kind, None)
 
     def ask(self, now: float) -> bool:
-        """Everything that is due. Whether something has changed."""
+        """Ask everything that is due. Returns whether something has changed."""
         before = dict(self._items)
         if self._written:
             self._written, self._unsettled_until = False, now + READ_LAG_SECONDS + _TURN_SECONDS
@@ -87,12 +90,12 @@ class Known:
         self._beside(RESERVATION, now, STOCK_SECONDS, self._account.reservations)
         self._beside(CLUSTER, now, SETTLED_SECONDS, lambda: [self._account.cluster()])
         self._beside(MACHINE_TYPE, now, SETTLED_SECONDS, self._account.machine_types)
-        # Only a pool that misses machines has an operation that says anything.
+        # Only a pool with missing machines has an operation with news.
         self._beside(OPERATION, now, 0.0 if self.moving() else SETTLED_SECONDS, self._account.operations)
         return now < self._unsettled_until or before != self._items
 
     def _told(self, now: float) -> Object:
-        """What is noted, read anew now and then: another process may have led since."""
+        """What is noted. It is read again now and then: another process may have led since."""
         if self._behaviour is None or now - self._noted_at >= STOCK_SECONDS:
             noted = self._notes.read()
             cancelled = sorted(machine for machine, intent in noted.intents.items() if intent.cancelled)
@@ -110,7 +113,7 @@ class Known:
         return dict(self._items)
 
     def documents(self) -> tuple[Document, ...]:
-        """The same, one list a kind."""
+        """The same, one list per kind."""
         return tuple(
             Document(
                 file="crusoe", api_version="", kind=kind, items=[Raw(msgspec.json.encode(item)) for item in items], is_list=True
@@ -119,11 +122,11 @@ class Known:
         )
 
     def _timed(self) -> list[Object]:
-        """The pools, each with the time when the read of it began."""
+        """The pools, each with the time at which its read began."""
         return [{**pool, "read_seconds": self._read_seconds} for pool in self._items.get(NODE_POOL, ())]
 
     def moving(self) -> bool:
-        """Whether some pool is not what it is to be, so that it is worth asking soon."""
+        """Whether some pool differs from its target, so that an early read pays off."""
         states = {one["id"]: str(one.get("state", "")) for one in self._items.get(INSTANCE, ())}
         return any(_moves(pool, states) for pool in self._items.get(NODE_POOL, ()))
 
@@ -133,11 +136,11 @@ class Known:
         try:
             found = ask()
         except CrusoeError as error:
-            # Stock that nobody can tell bounds nothing: the platform refuses by itself then.
+            # Unknown stock bounds nothing: the platform itself then refuses.
             self._problems[kind] = f"{kind}: {error}"
             if kind not in _LASTING:
                 self._items.pop(kind, None)
-            # Without the cluster nobody knows where its pools are: one answer that is lost must not count for half an hour.
+            # Without the cluster, the location of its pools is unknown. One lost answer must not count for half an hour.
             self._asked[kind] = now - max(0.0, seconds - STOCK_SECONDS)
         else:
             self._problems.pop(kind, None)

@@ -11,8 +11,8 @@ _PAGE = "100"
 
 
 class CrusoeError(Exception):
-    """A call that was refused, or never answered. `sent`: it may have been done all the same. `status` is that of HTTP (0: there
-    was no answer); `code` the platform's own word, or `Unreachable` and `NoCredentials`."""
+    """A call that was refused or never answered. `sent`: Crusoe may have done it nevertheless. `status` is the HTTP status (0: no
+    answer). `code` is the platform's own, or `Unreachable` and `NoCredentials`."""
 
     def __init__(self, code: str, message: str, *, status: int = 0, sent: bool = False, retry_after_seconds: float = 0) -> None:
         super().__init__(f"{code}: {message}")
@@ -24,17 +24,17 @@ class CrusoeError(Exception):
 
     @property
     def throttled(self) -> bool:
-        """Whether there were too many calls."""
+        """Whether Crusoe refused because of too many calls."""
         return self.status == 429
 
     @property
     def denied(self) -> bool:
-        """Whether the caller may not, or could not prove who it is."""
+        """Whether the caller lacks the right, or could not authenticate."""
         return self.status in (401, 403) or self.code == "NoCredentials"
 
 
 class Crusoe(Protocol):
-    """The API as one user. Every call is one attempt: whoever asks again decides that itself."""
+    """The API as one user. Every call is one attempt; the caller decides about another."""
 
     def call(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Object | None = None) -> Object:
         """Raises `CrusoeError`. `path` is below the endpoint."""
@@ -43,7 +43,7 @@ class Crusoe(Protocol):
 def paged(crusoe: Crusoe, path: str, query: Mapping[str, str] | None = None) -> list[Object]:
     """All items of every page. Raises `CrusoeError`.
 
-    SOURCE: the machines of a pool take and give `next_token`; lists that are not paged give none.
+    SOURCE: lists of a pool's machines use `next_token`; other lists have no pages.
     """
     items: list[Object] = []
     token = ""
@@ -56,11 +56,11 @@ def paged(crusoe: Crusoe, path: str, query: Mapping[str, str] | None = None) -> 
 
 
 def listed(crusoe: Crusoe, path: str, query: Mapping[str, str] | None = None) -> list[Object]:
-    """The items of a list that is not paged. Raises `CrusoeError`."""
+    """The items of a list without pages. Raises `CrusoeError`."""
     return crusoe.call("GET", path, query).get("items") or []
 
 
-# What an answer of Crusoe to one write means for whoever asked for it.
+# What Crusoe's answer to one write means for the caller.
 
 
 def failed(error: CrusoeError, what: str) -> WriteResult:
@@ -71,19 +71,19 @@ def failed(error: CrusoeError, what: str) -> WriteResult:
     if error.throttled or error.code in ("Unreachable", "NoCredentials") or error.status == 401:
         return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
     if error.status == 403:
-        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` says what is missing)")
+        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` shows what is missing)")
     if error.status == 404:
         return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     kind = failure_kind(error.message)
     if kind == "Configuration":
         return WriteResult(code=WriteCode.REFUSED, message=message)
-    # A quota is a bound of the platform, where stock is what it happens to have.
+    # A quota is a bound that the platform sets. Stock is what it happens to have.
     code = WriteCode.REFUSED if kind == "Quota" else WriteCode.FAILED
     return WriteResult(code=code, message=f"{what}: {kind}: {error.message}")
 
 
 def unread(error: CrusoeError, what: str) -> WriteResult:
-    """The result of a write that was not tried, because what it is judged on could not be read."""
+    """The result of a write that was not tried, because the state to judge it by could not be read."""
     if error.status in (403, 404):
         return failed(error, what)
     return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")

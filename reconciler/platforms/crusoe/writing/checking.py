@@ -1,4 +1,4 @@
-"""What `doctor` finds about Crusoe: the credentials, the pools, the rights to read, what nobody has tried yet."""
+"""What `doctor` finds about Crusoe: the credentials, the pools, the rights to read, and what nobody has tried yet."""
 
 from collections.abc import Callable, Iterator
 
@@ -15,7 +15,7 @@ _CODE = "Crusoe"
 
 
 def checks(account: Account, policy: PolicySet | None) -> Iterator[Check]:
-    """One round of the reads that the loop makes; nothing is written, so that whether a write is allowed is told by the first."""
+    """One round of the loop's reads. Nothing is written, so only the first write shows whether writes are allowed."""
     if policy is None or not named(policy):
         return
     try:
@@ -24,14 +24,14 @@ def checks(account: Account, policy: PolicySet | None) -> Iterator[Check]:
     except CrusoeError as error:
         yield Check(code=_CODE, state=State.FAIL, message=f"node pools: {error}", advice=_advice(error))
         return
-    yield Check(code=_CODE, state=State.PASS, message=f"{len(pools)} {NODE_POOL}s are read")
+    yield Check(code=_CODE, state=State.PASS, message=f"{NODE_POOL}s read: {len(pools)}")
     there = {str(pool.get("name")) for pool in pools}
     for name in sorted({group.target.name for group in policy.groups if group.target.provider == "crusoe"} - there):
         yield Check(
             code=_CODE,
             state=State.FAIL,
-            message=f"there is no node pool {name}",
-            advice="see spec.target.crusoe of its NodeGroup",
+            message=f"cannot find node pool {name}",
+            advice="check spec.target.crusoe of its NodeGroup",
         )
     types = sorted({str(pool.get("type")) for pool in pools if pool.get("type")})
     for what, ask in (
@@ -47,7 +47,7 @@ def checks(account: Account, policy: PolicySet | None) -> Iterator[Check]:
     yield Check(
         code=_CODE,
         state=State.WARN,
-        message="experimental: node pools of Crusoe are sized by calls that were tried on a server of our own only",
+        message="experimental: the calls that size node pools of Crusoe were tried only on a server of our own",
         advice="go through the checklist of examples/crusoe before mode Enforce",
     )
 
@@ -69,7 +69,7 @@ def _reservations(account: Account) -> Iterator[Check]:
         yield Check(
             code=_CODE,
             state=State.WARN,
-            message=f"{ORGANIZATION} is not set: what reservations have left is not known, and no ceiling is kept for them",
+            message=f"{ORGANIZATION} is not set: the room in reservations is unknown, so the loop has no ceiling for them",
             advice="set it, or write a limit with max nodes over the groups of a reservation",
         )
 
@@ -78,14 +78,14 @@ def _lowering(lowering: str) -> Iterator[Check]:
     if lowering == KEEPS:
         return
     message = (
-        "lowering a count deletes machines here, so that no node is removed"
+        "lowering a count deletes machines here, so the loop removes no node"
         if lowering == TRIMS
-        else f"{LOWERING} says neither {KEEPS} nor {TRIMS}: no node is removed"
+        else f"{LOWERING} is neither {KEEPS} nor {TRIMS}, so the loop removes no node"
     )
-    yield Check(code=_CODE, state=State.WARN, message=message, advice="first line of the checklist of examples/crusoe")
+    yield Check(code=_CODE, state=State.WARN, message=message, advice="see the first line of the checklist of examples/crusoe")
 
 
 def _advice(error: CrusoeError) -> str:
     if error.code == "NoCredentials":
         return "set the variables, or mount them as files"
-    return "allow this user to read it" if error.denied else "see the network and the state of Crusoe"
+    return "allow this user to read it" if error.denied else "check the network and the state of Crusoe"

@@ -1,4 +1,4 @@
-"""Requests to Crusoe's API over the connection pool of urllib3, signed, one attempt each."""
+"""Requests to Crusoe's API over urllib3's connection pool, signed, one attempt each."""
 
 import base64
 import binascii
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse, PoolManager
 
 
-# Who asks: an access key with its secret, for one project and one cluster, from the environment or from mounted files.
+# The identity of the caller: an access key with its secret, for one project and one cluster, from environment or mounted files.
 
 ENDPOINT = "https://api.cloud.crusoe.ai/v1"
 DIRECTORY = "CRUSOE_CREDENTIALS_DIRECTORY"
@@ -35,12 +35,12 @@ _HERE = ("127.0.0.1", "localhost", "::1")
 
 
 class CredentialsError(Exception):
-    """What is missing or wrong; never a secret."""
+    """What is missing or wrong. The message never has a secret."""
 
 
 class Credentials:
-    """`organization` is empty where reservations cannot be asked for; `lowering` is what somebody has found out about the
-    platform (`Keeps`, `Trims`, empty). The secret is in no text that is made of this."""
+    """`organization` is empty if reservations cannot be asked for. `lowering` is what somebody has found out about the platform
+    (`Keeps`, `Trims`, empty). No text of this object has the secret."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         """Raises `CredentialsError`."""
@@ -59,7 +59,7 @@ class Credentials:
                 values[SECRET_KEY].rstrip("=") + "=" * (-len(values[SECRET_KEY].rstrip("=")) % 4)
             )
         except (binascii.Error, ValueError):
-            raise CredentialsError(f"{SECRET_KEY} is no base64url text") from None
+            raise CredentialsError(f"{SECRET_KEY} is not valid base64url") from None
 
     @property
     def base_path(self) -> str:
@@ -67,7 +67,7 @@ class Credentials:
         return urlsplit(self.endpoint).path
 
     def key(self) -> bytes:
-        """What requests are signed with."""
+        """The key that signs requests."""
         return self._secret
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Credentials:
 
 
 def read_credentials(environment: Mapping[str, str] = os.environ) -> Credentials:
-    """A file wins over a variable of its name: a mounted Secret is renewed in place. Raises `CredentialsError`."""
+    """A file wins over a variable of the same name: a mounted Secret is renewed in place. Raises `CredentialsError`."""
     values = {name: environment.get(name, "") for name in (*_NEEDED, ORGANIZATION, API_ENDPOINT, LOWERING)}
     folder = environment.get(DIRECTORY, "")
     if folder:
@@ -90,26 +90,26 @@ def read_credentials(environment: Mapping[str, str] = os.environ) -> Credentials
 
 
 def configured(environment: Mapping[str, str]) -> bool:
-    """Whether this process asks Crusoe at all."""
+    """Whether this process uses Crusoe at all."""
     return bool(environment.get(DIRECTORY) or environment.get(ACCESS_KEY))
 
 
 # How requests are signed.
 #
-# SOURCE: version 1.0 of the signature, as the published client makes it: HMAC-SHA256 over path, query in order, method and
-# time, a line each; the body is no part of it, so that only TLS protects that.
+# SOURCE: version 1.0 of the signature, as in the published client: HMAC-SHA256 over path, ordered query, method and time, with
+# one line for each. The body is not signed, so only TLS protects it.
 
 TIMESTAMP = "X-Crusoe-Timestamp"
 _VERSION = "1.0"
 
 
 def canonical(query: Mapping[str, str]) -> str:
-    """Keys in order, as in a form; what is sent is what is signed."""
+    """Keys in order, form-encoded. The request sends exactly what is signed."""
     return "&".join(f"{quote_plus(key, safe='')}={quote_plus(text, safe='')}" for key, text in sorted(query.items()))
 
 
 def signed(method: str, path: str, query: Mapping[str, str], seconds: float, access_key: str, key: bytes) -> dict[str, str]:
-    """The heads of a request made at `seconds` (Unix time)."""
+    """The headers of a request made at `seconds` (Unix time)."""
     stamp = instant_text(int(seconds))
     message = f"{path}\n{canonical(query)}\n{method}\n{stamp}\n".encode()
     digest = hmac.new(key, message, hashlib.sha256).digest()
@@ -125,7 +125,7 @@ _SKEW_SECONDS = 60
 
 
 class HttpCrusoe:
-    """A `Crusoe`. After a throttled call none is sent for a while. Credentials are read anew when they are not taken."""
+    """A `Crusoe`. After a throttled call it sends none for a while. If Crusoe rejects the credentials, they are read again."""
 
     def __init__(
         self,
@@ -141,10 +141,10 @@ class HttpCrusoe:
         self._pools: PoolManager | None = None
         self._closed_until, self._pause = 0.0, _FIRST_PAUSE
         self.calls = 0
-        """How many were sent."""
+        """The number of calls that were sent."""
 
     def credentials(self) -> Credentials:
-        """Those in use. Raises `CrusoeError`."""
+        """The credentials in use. Raises `CrusoeError`."""
         with self._lock:
             if self._credentials is None:
                 try:
@@ -157,10 +157,10 @@ class HttpCrusoe:
         """As `Crusoe.call`."""
         left = self._closed_until - self._monotonic()
         if left > 0:
-            raise CrusoeError("too_many_requests", f"Crusoe throttles this user; asked again in {left:.0f} s", status=429)
+            raise CrusoeError("too_many_requests", f"Crusoe throttles this user; next attempt in {left:.0f} s", status=429)
         answer = self._sent(method, path, query or {}, body)
         if answer.status == 401:
-            # It was not let in, so that nothing was done: a Secret that was renewed meanwhile may be.
+            # Crusoe rejected the login, so nothing was done. The Secret may have been renewed meanwhile.
             with self._lock:
                 self._credentials = None
             answer = self._sent(method, path, query or {}, body)
@@ -225,12 +225,12 @@ def _decoded(content: bytes) -> Object:
     try:
         found = json.loads(content)
     except ValueError:
-        raise CrusoeError("Unreachable", "something else than Crusoe has answered", sent=True) from None
+        raise CrusoeError("Unreachable", "the answer does not come from Crusoe (a proxy?)", sent=True) from None
     return found if isinstance(found, dict) else {"items": found}
 
 
 def _error(answer: "BaseHTTPResponse", content: bytes, now_seconds: float) -> CrusoeError:
-    """SOURCE: `{code, message}` as published; a fault of the service may come after it had done what was asked."""
+    """SOURCE: `{code, message}` as published. The service may report a fault after it has done the work."""
     try:
         told = json.loads(content)
     except ValueError:
@@ -238,7 +238,7 @@ def _error(answer: "BaseHTTPResponse", content: bytes, now_seconds: float) -> Cr
     told = told if isinstance(told, dict) else {}
     message = plain(str(told.get("message") or f"status {answer.status}"))[:_LONGEST]
     if answer.status == 401 and (apart := _apart(answer.headers.get("Date", ""), now_seconds)):
-        message = f"{message} (our clock and Crusoe's are {apart} s apart, and requests are signed with the time)"
+        message = f"{message} (our clock and Crusoe's differ by {apart} s, and the signature contains the time)"
     return CrusoeError(
         str(told.get("code") or f"status_{answer.status}"),
         message,

@@ -1,4 +1,4 @@
-"""One pool as it is at this moment: what every write is judged on."""
+"""One pool at this moment: every write is judged on it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from reconciler.platforms.crusoe.writing.notes import Noted
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A pool with its facts, what it was read against, and the notes of then."""
+    """A pool with its facts, the view that they were judged with, and the notes of that time."""
 
     item: wire.NodePool
     facts: TargetFacts
@@ -22,23 +22,23 @@ class Reading(msgspec.Struct, frozen=True):
 
     @property
     def counted(self) -> frozenset[str]:
-        """The machines that the count speaks of."""
+        """The machines that the count includes."""
         return frozenset(self.view.counted(self.item))
 
     @property
     def there(self) -> frozenset[str]:
-        """All machines that are not on their way out, stopped ones among them."""
+        """All machines that are not being deleted, including stopped ones."""
         return frozenset(name for name in self.item.instance_ids or () if bare(self.view.state(name)) not in GOING)
 
     @property
     def changing(self) -> bool:
-        """Whether the platform is at work on the pool, so that its state is for a moment only."""
+        """Whether the platform is changing the pool, so that its state will not last."""
         return bare(self.item.state) in CHANGING
 
 
 def read(account: Account, target: TargetRef, noted: Noted) -> Reading | None:
-    """The pool and everything that could hold it, asked just now; None when it is not there. Raises `CrusoeError` (also where
-    only a part could not be read: who else replaces machines is part of what is judged) and `msgspec.ValidationError`."""
+    """The pool and everything that could hold it, read now; None if it does not exist. Raises `CrusoeError` and
+    `msgspec.ValidationError`, also if only a part could not be read: who else replaces machines is part of the judgement."""
     listed = [converted(one, wire.NodePool) for one in account.pools()]
     item = next((one for one in listed if one.name == target.name and bare(one.state) != "DELETED"), None)
     if item is None:
@@ -55,5 +55,5 @@ def read(account: Account, target: TargetRef, noted: Noted) -> Reading | None:
 
 
 def converted(body: dict[str, Any], kind: type[Any]) -> Any:  # noqa: ANN401 - one function for every kind of answer
-    """An answer as the same type that a file of it becomes. Raises `msgspec.ValidationError`."""
+    """An answer as the type that a file of it becomes. Raises `msgspec.ValidationError`."""
     return msgspec.json.decode(msgspec.json.encode(body), type=kind)

@@ -1,7 +1,7 @@
-"""What removals must remember, beside the taint on the node: neither pools nor machines can bear a mark of ours.
+"""What removals must remember in addition to the taint on the node: neither pools nor machines can have a mark of ours.
 
-Written before the act that it protects, so that a process which ends between any two calls leaves the next one the proof of what
-was meant: the count before it was lowered, and which machines were there beside the one that is to go.
+A note is written before the step that it protects. So a process that ends between two calls leaves the next one proof of its
+intent. The note has the count before it was lowered, and the machines that ran next to the one to remove.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,18 +16,18 @@ PART = "crusoe"
 
 
 class Keeper(Protocol):
-    """Where notes lie."""
+    """The place where notes are kept."""
 
     def load(self, part: str) -> bytes | None:
-        """What was saved last; None when nothing was. Raises where it cannot be read."""
+        """What was saved last; None if nothing was. Raises if it cannot be read."""
 
     def save(self, part: str, content: bytes) -> bool:
-        """Replace it. Raises where it cannot be written."""
+        """Replace it. Raises if it cannot be written."""
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine of `pool` is to go: `count` is what the pool asked for before, `beside` its other machines then. `operation` is
-    that of the write which lowered it (empty: not known). `cancelled`: it never became a node, so that no taint tells of it."""
+    """A machine of `pool` is to be removed. `count` is the pool's count before, `beside` its other machines then. `operation` is
+    that of the write which lowered it (empty: unknown). `cancelled`: it never became a node, so no taint shows it."""
 
     pool: str
     count: int
@@ -37,22 +37,22 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Noted(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it. `passed_over`: by id of a pool, how the platform took a machine that nobody had chosen."""
+    """All notes. `passed_over`: by pool id, how the platform took a machine that nobody had chosen."""
 
     intents: dict[str, Intent] = {}
     passed_over: dict[str, str] = {}
 
 
 class UnnotedError(Exception):
-    """Notes cannot be read or written now, so that nothing may be done that needs them."""
+    """Notes cannot be read or written now, so nothing that needs them may be done."""
 
     def result(self) -> WriteResult:
-        """What it is for whoever asked for a write."""
-        return WriteResult(code=WriteCode.UNAVAILABLE, message=f"what must be remembered cannot be kept: {self}")
+        """The result for the caller of a write."""
+        return WriteResult(code=WriteCode.UNAVAILABLE, message=f"the note that must come first cannot be saved: {self}")
 
 
 class InMemoryKeeper:
-    """For a process that only reads."""
+    """The keeper of a process that only reads."""
 
     def __init__(self) -> None:
         self.parts: dict[str, bytes] = {}
@@ -68,13 +68,14 @@ class InMemoryKeeper:
 
 
 class Notes:
-    """The notes of one policy, read anew for every step: another process may have led since. All methods raise `UnnotedError`."""
+    """The notes of one policy. They are read again for every step: another process may have led since. All methods raise
+    `UnnotedError`."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
 
     def read(self) -> Noted:
-        """As they are now."""
+        """The notes as they are now."""
         try:
             content = self._keeper.load(PART)
             return msgspec.json.decode(content, type=Noted) if content else Noted()
@@ -84,11 +85,11 @@ class Notes:
             raise UnnotedError(str(error)) from error
 
     def put(self, machine: str, intent: Intent) -> None:
-        """Before anything is done for it."""
+        """Save the note before anything is done for the machine."""
         self.put_all({machine: intent})
 
     def put_all(self, intents: Mapping[str, Intent], there: Collection[str] | None = None) -> None:
-        """Several in one. What is noted of the pools' machines that are not `there` any more is over (None: not known)."""
+        """Save several at once. Notes about the pools' machines that are no longer `there` are dropped (None: unknown)."""
         noted = self.read()
         pools = {intent.pool for intent in intents.values()}
         kept = {
@@ -97,14 +98,14 @@ class Notes:
         self._save(msgspec.structs.replace(noted, intents={**kept, **intents}))
 
     def drop(self, *machines: str) -> None:
-        """What was meant is done, or given up."""
+        """Drop the notes: their intent is done, or given up."""
         noted = self.read()
         left = {name: intent for name, intent in noted.intents.items() if name not in machines}
         if left != noted.intents:
             self._save(msgspec.structs.replace(noted, intents=left))
 
     def restored(self, machine: str) -> None:
-        """The count is one higher again, since the machine stays: what was lowered for others afterwards was so from one more."""
+        """Raise the count by one again, since the machine stays. Later notes then started from one more."""
         noted = self.read()
         mine = noted.intents.get(machine)
         if mine is None:
@@ -116,7 +117,7 @@ class Notes:
         )
 
     def pass_over(self, pool: str, sentence: str, *machines: str) -> None:
-        """The platform chose another than one of these: nothing is removed from the pool until a person has looked."""
+        """The platform chose another machine than one of these. Nothing is removed from the pool until a person has looked."""
         noted = self.read()
         left = {name: intent for name, intent in noted.intents.items() if name not in machines}
         self._save(Noted(intents=left, passed_over={**noted.passed_over, pool: sentence}))

@@ -1,4 +1,4 @@
-"""Node pools as a part of the live view: asked again and again while the policy in force names any."""
+"""Node pools as a part of the live view, polled while the policy in force names any."""
 
 import threading
 import time
@@ -34,7 +34,7 @@ def named(policy: PolicySet | None) -> bool:
 
 
 class CrusoePoll:
-    """A `PolledSource`. Without a policy, or with one that names nothing of Crusoe, nothing is asked, nor waited for."""
+    """A `PolledSource`. Without a policy, or with one that names nothing of Crusoe, it asks nothing and waits for nothing."""
 
     def __init__(
         self,
@@ -55,15 +55,15 @@ class CrusoePoll:
         account.on_write(self._wrote)
 
     def start(self, changed: Callable[[], None]) -> None:
-        """Ask from now on; `changed` is called after every answer that says something new."""
+        """Start to ask; `changed` is called after every answer with news."""
         self._thread.start(changed)
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stop asking."""
         self._thread.stop()
 
     def ask(self) -> bool:
-        """One round; whether something has changed. What fails is told by `states`."""
+        """One round; returns whether something has changed. `states` reports what fails."""
         if not named(self._policy()):
             with self._lock:
                 changed, self._documents, self._failure = bool(self._documents), (), ""
@@ -81,7 +81,7 @@ class CrusoePoll:
         return changed
 
     def states(self) -> tuple[StreamState, ...]:
-        """Synced while the pools were listed not long ago, also where the platform throttles; what is written is read anew."""
+        """Synced while the pools were listed recently, even if the platform throttles. A write reads its pool again."""
         if not named(self._policy()):
             return ()
         with self._lock:
@@ -91,13 +91,13 @@ class CrusoePoll:
         return (polled_state(_COLLECTION, age, objects=count, asks=self._asks, failure=failure),)
 
     def documents(self) -> tuple[Document, ...]:
-        """The last whole answers."""
+        """The last complete answers."""
         with self._lock:
             return self._documents
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be read, though the pools could."""
+        """What could not be read, although the pools could."""
         return self._known.problems
 
     def _wrote(self) -> None:
@@ -108,16 +108,16 @@ class CrusoePoll:
         return MOVING_SECONDS if self._known.heard is None or self._known.moving() else RESTING_SECONDS
 
 
-# Node pools for one decision: asked once, where policies name any or where they belong to the cluster.
+# Node pools for one decision, asked once: if policies name any, or if they belong to the cluster.
 #
-# The process' credentials name one Crusoe cluster. Without a policy that asks for its pools they count only where one of their
-# machines is a node here: whoever has two clusters may look at one with the credentials of the other.
+# The process's credentials name one Crusoe cluster. Without a policy that asks for its pools, they count only if one of their
+# machines is a node here: a person with two clusters may look at one with the credentials of the other.
 
 _WHOSE = "node pools of Crusoe (those of this cluster's nodes)"
 
 
 def ask_once(account: Account, question: CloudQuestion) -> CloudAnswer:
-    """What no policy asks for is left out where it cannot be read, and told. Raises `CloudError` for what one asks for."""
+    """Pools that no policy asks for are left out and reported if they cannot be read. Raises `CloudError` for the others."""
     asked = any(named(policy) for policy in question.policies)
     if not asked and not question.own:
         return CloudAnswer()
@@ -130,7 +130,7 @@ def ask_once(account: Account, question: CloudQuestion) -> CloudAnswer:
         return CloudAnswer(unread=(f"{_WHOSE}: {error}",))
     pools = known.items()[NODE_POOL]
     if not asked and not _here(pools, question.provider_ids):
-        told = f"{_WHOSE}: no machine of the {len(pools)} that these credentials show is a node here, so that they are left out"
+        told = f"{_WHOSE}: left out, because no machine of the {len(pools)} that these credentials show is a node here"
         return CloudAnswer(unread=(told,) if pools else ())
     return CloudAnswer(documents=known.documents(), unread=known.problems)
 

@@ -1,8 +1,8 @@
 """Node pools of Crusoe as targets that are written.
 
-A pool has no version, no marks and no owner: nobody can be asked to refuse a write because it has changed since it was read. So
-every write follows a read of its own, in the same moment, compares the count, and sends the count alone. The window that is left
-is the time between the two calls.
+A pool has no version, no marks and no owner. So Crusoe cannot refuse a write because the pool has changed since it was read.
+Every write follows its own read, in the same moment, compares the count, and sends only the count. The window that is left is the
+time between the two calls.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from reconciler.providers.ownership_guard import objection
 
 
 class CrusoeProvider:
-    """A `TargetProvider`. `keeper` is where removals leave word, `guard` raises where this process may not write."""
+    """A `TargetProvider`. `keeper` keeps the notes of removals. `guard` raises if this process may not write."""
 
     def __init__(self, account: Account, keeper: Keeper, guard: Callable[[], None] = lambda: None) -> None:
         self._account = account
@@ -31,13 +31,13 @@ class CrusoeProvider:
         self._removals = Removals(account, self._notes, self._read, guard)
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """Upwards only; what is to go is named machine by machine. Nothing on a pool can explain the write."""
+        """Upwards only. Removals name each machine. Nothing on a pool can explain the write."""
 
         def write(reading: Reading) -> WriteResult:
             if (wrong := objection(reading.facts, bound)) is not None:
                 return wrong
             if replicas < reading.item.count:
-                message = f"{target}: nobody knows which machines would go at count {replicas}"
+                message = f"{target}: nobody can tell which machines Crusoe would remove at count {replicas}"
                 return WriteResult(code=WriteCode.REFUSED, message=message)
             if replicas == reading.item.count:
                 return WriteResult()
@@ -47,16 +47,16 @@ class CrusoeProvider:
         return self._judged(target, write)
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """Nothing on a pool says whose its count is, so that there is nothing to take over."""
-        message = f"{target}: a node pool has no owner that could be taken over from"
+        """A pool does not record who owns its count, so there is nothing to take over."""
+        message = f"{target}: a node pool has no owner to take it over from"
         return self._judged(target, lambda _: WriteResult(code=WriteCode.REFUSED, message=message))
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
-        """A pool bears no marks of ours; its count stays."""
+        """A pool has no marks of ours; its count stays."""
         return self._judged(target, lambda _: WriteResult())
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
-        """What never came is taken back, and no running machine ends for it."""
+        """Withdraw requests that never got a machine; no running machine ends for it."""
 
         def write(reading: Reading) -> WriteResult:
             cancellations = Cancellations(self._account, self._notes, self._read, self._guard)
@@ -69,14 +69,14 @@ class CrusoeProvider:
         return self._removals.may_begin(target, machine, bound)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
-        """Exactly these machines go, one after the other, and the count falls with each."""
+        """Delete exactly these machines, one after the other; the count falls with each."""
         try:
             return self._removals.step(target, leaving, floor)
         finally:
             self._account.wrote()
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        """A count that was lowered for a machine which stays is raised again."""
+        """Raise a count again that was lowered for a machine which stays."""
         try:
             return self._removals.abandon(target, machine)
         except CrusoeError as error:
@@ -85,7 +85,7 @@ class CrusoeProvider:
             return error.result()
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
-        """Nobody: machines bear no marks of ours."""
+        """Nobody: machines have no marks of ours."""
         return ""
 
     def _read(self, target: TargetRef) -> Reading | None:
@@ -101,7 +101,7 @@ class CrusoeProvider:
         except msgspec.ValidationError as error:
             return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
         if reading is None:
-            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is not there")
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
         try:
             return write(reading)
         except CrusoeError as error:
@@ -112,8 +112,8 @@ class CrusoeProvider:
             self._account.wrote()
 
     def _outcome(self, target: TargetRef, operation: str) -> WriteResult:
-        """The write stands; what the platform says of it at once is told. Machines are followed by reading the pool: an operation
-        that succeeded may have done a part, and may not be readable at all."""
+        """Success, unless the platform reports a failure at once. The pool is read to follow its machines: a succeeded operation
+        may have done only a part, and may not be readable at all."""
         try:
             found = (self._account.operation(operation) if operation else None) or {}
         except CrusoeError:
@@ -124,4 +124,4 @@ class CrusoeProvider:
             return WriteResult()
         if found.get("state") == "FAILED":
             return WriteResult(code=WriteCode.FAILED, message=f"{target}: {failure_kind(message)}: {message}")
-        return WriteResult(message=f"not all of it came: {message}")
+        return WriteResult(message=f"only a part was done: {message}")

@@ -1,20 +1,20 @@
-"""Removing the machines of nodes that are empty: exactly they, though the platform has no call that does it in one step.
+"""Removing the machines of empty nodes: exactly those, although the platform has no call that does it in one step.
 
-The count is lowered first, since a machine that is deleted while the count still asks for it is replaced at once. Between the two
-steps nothing may go wrong unseen, so that each looks before it acts:
+The count is lowered first, since the platform replaces a deleted machine at once while the count still includes it. Between the
+two steps nothing may go wrong unseen, so each step reads before it writes:
 
-| machine | noted | count and machines                  | then                                                                |
-|---------|-------|-------------------------------------|---------------------------------------------------------------------|
-| runs    | no    | none is too many                    | noted; count lowered by one; looked at again                        |
-| runs    | yes   | count as noted                      | the process ended before the write: lowered now                     |
-| runs    | any   | lowered, one is too many            | operation over: exactly this machine is deleted; looked at again    |
-| runs    | yes   | lowered, none too many, others left | the platform took another one: stopped, told, the pool keeps nodes  |
-| runs    | yes   | lowered, none too many, all there   | another one was stopped: given up, node reopened                    |
-| stopped | any   |                                     | a person has stopped it: given up, left to them                     |
-| going   | any   |                                     | finished                                                            |
+- The machine runs, without a note, and none is too many. It is noted, the count is lowered by one, and the pool is read again.
+- It runs, and the count is as noted: the process ended before its write, so the count is lowered now.
+- It runs, the count is lowered, and one is too many: once the operation is over, exactly this machine is deleted. The pool is
+  read again.
+- It runs, the count is lowered, none is too many, and others left: the platform took another one. Removals from this pool stop
+  and that is reported.
+- It runs, the count is lowered, none is too many, and all are there: another one was stopped. Given up, and the node reopens.
+- It is stopped: a person has stopped it. Given up and left to them.
+- It is being deleted: finished.
 
-`One is too many`: more machines run than the count says, beside those that other removals have lowered it for. That is a legal
-state of a pool whose platform deletes nothing when its count is lowered.
+"One is too many" means: more machines run than the count includes, apart from those that other removals have lowered it for. That
+is a legal state of a pool whose platform deletes nothing when its count is lowered.
 """
 
 from collections.abc import Callable
@@ -31,16 +31,16 @@ from reconciler.platforms.crusoe.writing.notes import Intent, Notes, UnnotedErro
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
 
-# Taking back what never came, without ever ending a machine that runs.
+# Withdrawing requests that never got a machine, without ever ending a machine that runs.
 #
-# Requests for which there is no machine go by one write of the count, which is never set below the number of machines read for
-# it. Where a machine is there that never became a node, the count is lowered first and then exactly it is deleted, as in a
-# removal. Which machines are meant is noted before that: where the deletion never happens, nothing else would tell of the
-# machine that is too many, and the count is raised again for it (`Removals.abandon`). The next decision judges it anew.
+# Requests without a machine are withdrawn by one write of the count. It is never set below the number of machines that were read
+# for it. For a machine that never became a node, the count is lowered first, and then exactly that machine is deleted, as in a
+# removal. The chosen machines are noted before that: if the deletion never happens, nothing else shows the surplus machine. Then
+# the count is raised again for it (`Removals.abandon`), and the next decision judges it again.
 
 
 class Cancellations:
-    """`read` gives the pool as it is at this moment; all raise `CrusoeError`."""
+    """`read` returns the pool at this moment. All methods raise `CrusoeError`."""
 
     def __init__(
         self, account: Account, notes: Notes, read: Callable[[TargetRef], Reading | None], guard: Callable[[], None]
@@ -57,7 +57,9 @@ class Cancellations:
             return self._delete(target, living)
         beside = reading.counted.difference(machines)
         if len(beside) > replicas:
-            message = f"{target} has {len(beside)} machines by now beside those that failed: at {replicas} a running one could go"
+            message = (
+                f"{target} now has {len(beside)} machines apart from those that failed: count {replicas} could end a running one"
+            )
             return WriteResult(code=WriteCode.STALE, message=message)
         if living and reading.facts.keeps_nodes:
             return WriteResult(code=WriteCode.REFUSED, message=f"{target}: {reading.facts.keeps_nodes}")
@@ -90,7 +92,7 @@ class Cancellations:
 
 
 def _intents(reading: Reading, living: list[str], beside: frozenset[str], replicas: int) -> dict[str, Intent]:
-    """One a machine, each as if the count fell by one for it, after it had fallen for the requests without a machine."""
+    """One intent per machine. Each assumes that the count first falls for the requests without a machine, then by one for it."""
     pool, others = reading.item.id, tuple(sorted(beside))
     return {
         name: Intent(pool=pool, count=replicas + len(living) - number, beside=others, cancelled=True)
@@ -102,8 +104,8 @@ _TRANSIENT = (WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
 
 class Removals:
-    """Of one policy. `read` gives the pool as it is at this moment, raising `CrusoeError`, `UnnotedError` and
-    `msgspec.ValidationError`; `guard` raises where this process may not write."""
+    """The removals of one policy. `read` returns the pool at this moment. It raises `CrusoeError`, `UnnotedError` and
+    `msgspec.ValidationError`. `guard` raises if this process may not write."""
 
     def __init__(
         self, account: Account, notes: Notes, read: Callable[[TargetRef], Reading | None], guard: Callable[[], None]
@@ -114,7 +116,7 @@ class Removals:
         self._guard = guard
 
     def may_begin(self, target: TargetRef, machine: str, bound: Bound) -> WriteResult:
-        """Whether the machine may be removed, as far as can be told before its node is empty."""
+        """Whether the machine may be removed, as far as that is known before its node is empty."""
         reading = self._reading(target)
         if isinstance(reading, WriteResult):
             return reading
@@ -122,17 +124,17 @@ class Removals:
         if wrong is None and reading.facts.keeps_nodes:
             wrong = _refused(f"{target}: {reading.facts.keeps_nodes}")
         if wrong is None and machine not in reading.counted:
-            message = f"{target} has no machine {machine} that runs"
+            message = f"{target} has no running machine {machine}"
             wrong = WriteResult(code=WriteCode.NOT_FOUND, message=message)
         return wrong or WriteResult()
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
-        """One after the other, each on a reading of its own; what is not certain lets those behind it wait."""
+        """One after the other, each with its own read. An uncertain step makes the later ones wait."""
         found: list[TargetRemoval] = []
         for one in leaving:
             if found and found[-1].state is RemovalState.DRAINING:
                 found.append(
-                    _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message="waits for the one before it"), untouched=True)
+                    _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message="waits for the previous removal"), untouched=True)
                 )
                 continue
             reading = self._reading(target)
@@ -148,7 +150,7 @@ class Removals:
         return tuple(found)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        """A count that was lowered for a machine which stays is raised again. Raises `CrusoeError` and `UnnotedError`."""
+        """Raise a count again that was lowered for a machine which stays. Raises `CrusoeError` and `UnnotedError`."""
         reading = self._reading(target)
         if isinstance(reading, WriteResult):
             return reading
@@ -172,24 +174,24 @@ class Removals:
             return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.count)
         if bare(reading.view.state(machine)) in STOPPED:
             self._notes.drop(machine)
-            return _failed(_refused(f"machine {machine} is stopped: it is left to whoever did that"))
+            return _failed(_refused(f"machine {machine} is stopped: it is left to the person who stopped it"))
         lowered = intent is not None and reading.item.count < intent.count
         if reading.item.count - (0 if lowered else 1) < floor:
             told = self._restored(reading, machine)
-            message = f"{reading.facts.ref} asks for {reading.item.count} and must keep {floor}{told and '; '}{told}"
+            message = f"{reading.facts.ref} has count {reading.item.count} and must keep {floor}{told and '; '}{told}"
             return _failed(_refused(message))
         if (wrong := not_ours(reading.facts)) is not None:
-            # A pool is no longer RUNNING for a moment after its own count was written.
+            # A pool is not RUNNING for a moment after its count was written.
             return _waiting(wrong, untouched=intent is None) if reading.changing else _failed(wrong)
         if reading.facts.keeps_nodes:
             return _failed(_refused(f"{reading.facts.ref}: {reading.facts.keeps_nodes}"))
         if lowered or _free_surplus(reading, machine) > 0:
-            # Of a count that is low already, without a word of ours, this machine is the one too many.
+            # If the count is already low without a note of ours, this machine is the surplus one.
             beside = frozenset(intent.beside) if intent is not None else reading.counted - {machine}
             return self._delete(reading, machine, beside, intent.operation if intent is not None else "")
         if intent is not None and reading.item.count > intent.count:
             self._notes.drop(machine)
-            message = f"{reading.facts.ref} was raised to {reading.item.count} by somebody else meanwhile"
+            message = f"somebody else raised {reading.facts.ref} to {reading.item.count} meanwhile"
             return _failed(WriteResult(code=WriteCode.STALE, message=message))
         return self._lower(reading, machine)
 
@@ -215,13 +217,13 @@ class Removals:
         return self._delete(after, machine, frozenset(intent.beside), operation)
 
     def _delete(self, reading: Reading, machine: str, beside: frozenset[str], operation: str) -> TargetRemoval:
-        """`beside` are the machines that were there with it, `operation` that of the write which lowered the count (empty: not
-        known)."""
+        """`beside` are the machines that ran next to it. `operation` is that of the write which lowered the count (empty:
+        unknown)."""
         target = reading.facts.ref
         if _free_surplus(reading, machine) < 1:
             return self._not_too_many(reading, machine, beside)
         if self._under_way(operation):
-            return _waiting(_unseen(f"the operation that lowered {target} is under way"))
+            return _waiting(_unseen(f"the operation that lowered {target} is still running"))
         self._guard()
         try:
             self._account.delete_machine(machine)
@@ -231,36 +233,36 @@ class Removals:
                 return _waiting(result)
             if result.code != WriteCode.NOT_FOUND:
                 return _failed(msgspec.structs.replace(result, message=f"{result.message}; {self._restored(reading, machine)}"))
-        # What was done stands where this fails; the next step looks.
+        # What was done stays if this fails. The next step reads again.
         after = self._reading(target)
         if isinstance(after, WriteResult) or machine in after.there:
-            return _waiting(_unseen(f"machine {machine} was deleted and is not seen going yet"))
+            return _waiting(_unseen(f"machine {machine} was deleted, but no read shows it leaving yet"))
         lost = sorted(beside - after.there - after.noted.intents.keys())
         if lost and len(after.counted) < after.item.count:
             self._notes.pass_over(after.item.id, f"{', '.join(lost)} left as well when machine {machine} was deleted", machine)
         self._notes.drop(machine)
-        # `after` may show a count from before it was lowered; the reading that the machine was chosen by does not.
+        # `after` may show a count from before the write. The reading by which the machine was chosen does not.
         return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.count)
 
     def _not_too_many(self, reading: Reading, machine: str, beside: frozenset[str]) -> TargetRemoval:
-        """The count was lowered, and yet no machine is one too many: nothing may be deleted."""
+        """The count was lowered, and yet no machine is surplus: nothing may be deleted."""
         lost = sorted(beside - reading.there)
         if lost:
             sentence = f"{', '.join(lost)} left when the count was lowered for {machine}"
             self._notes.pass_over(reading.item.id, sentence, machine)
             return _failed(WriteResult(code=WriteCode.PASSED_OVER, message=f"{reading.facts.ref}: {sentence}"))
         told = self._restored(reading, machine)
-        message = f"another machine of {reading.facts.ref} has stopped, so that none is too many{told and '; '}{told}"
+        message = f"another machine of {reading.facts.ref} has stopped, so none is too many{told and '; '}{told}"
         return _failed(WriteResult(code=WriteCode.STALE, message=message))
 
     def _under_way(self, operation: str) -> bool:
-        """Whether the platform may yet act on the lower count. One that cannot be read any more is over."""
+        """Whether the platform may still act on the lower count. An operation that cannot be read any more is over."""
         found = self._account.operation(operation) if operation else None
         return found is not None and found.get("state") == IN_PROGRESS
 
     def _restored(self, reading: Reading, machine: str) -> str:
-        """Ask for as many again as before, where the count was lowered for a machine that stays and nobody wrote since; what was
-        done, or empty. Raises `CrusoeError` and `UnnotedError`."""
+        """Raise the count again if it was lowered for a machine that stays and nobody wrote since. Returns what was done, or
+        empty. Raises `CrusoeError` and `UnnotedError`."""
         intent = reading.noted.intents.get(machine)
         if intent is None:
             return ""
@@ -277,7 +279,7 @@ class Removals:
 
 
 def _others_lowered(reading: Reading, mine: Intent) -> int:
-    """How many other machines that still run the count was lowered for after it was for this one."""
+    """For how many other machines that still run the count was lowered after this one."""
     counts = (
         intent.count
         for name, intent in reading.noted.intents.items()
@@ -287,7 +289,7 @@ def _others_lowered(reading: Reading, mine: Intent) -> int:
 
 
 def _free_surplus(reading: Reading, machine: str) -> int:
-    """How many machines are too many, beside those that the count was lowered for in other removals."""
+    """How many machines are too many, apart from those that other removals have lowered the count for."""
     others = sum(
         1
         for name, intent in reading.noted.intents.items()

@@ -21,26 +21,26 @@ from reconciler.platforms.openshift.facts.other_writers import writers
 from reconciler.platforms.openshift.facts.shape import OLD_KEYS, template
 from reconciler.platforms.openshift.kinds import GROUP, MACHINE_SET
 
-# Why no node of a set may be removed at the moment, whatever runs on it.
+# Why no node of a set may be removed now, whatever runs on it.
 
 _CONFIG = "machineconfiguration.openshift.io/"
 
 
 def failed_beside(names: Iterable[str]) -> str:
-    """SOURCE: measured on the controller of MachineSets: a Failed Machine ties with one that is marked for deletion, and of the
-    two the one with the earlier name goes (12 of 12 runs), which may be either."""
+    """A Failed Machine ties with one that is marked for deletion. SOURCE: measured on the controller of MachineSets: it
+    deletes the one with the earlier name (12 of 12 runs). That may be either."""
     found = sorted(names)
     if not found:
         return ""
     named = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
-    return f"Machine {named} failed and would go, or not, instead of the one that is chosen: it has to be cancelled first"
+    return f"Machine {named} failed and could go instead of the chosen one; cancel what failed first"
 
 
 def updated_beside(nodes: Iterable[Node]) -> str:
-    """The machine config operator cordons, drains and restarts nodes one after the other: no second one goes beside it.
+    """The machine config operator cordons, drains and restarts one node after the other. No second one is removed meanwhile.
 
-    SOURCE: the annotations of the operator's daemon; a node is at rest when its current config is the desired one, the drain that
-    was asked for last was done, and its state says Done.
+    SOURCE: the annotations of the operator's daemon. A node is done if its current config is the desired one, the
+    last requested drain was done, and its state is Done.
     """
     for node in nodes:
         annotations = dict(node.annotations)
@@ -48,7 +48,7 @@ def updated_beside(nodes: Iterable[Node]) -> str:
         config = [annotations.get(f"{_CONFIG}{name}", "") for name in ("currentConfig", "desiredConfig")]
         drain = [annotations.get(f"{_CONFIG}{name}", "") for name in ("lastAppliedDrain", "desiredDrain")]
         if config[0] != config[1] or drain[0] != drain[1] or state not in ("", "Done"):
-            return f"the machine config operator is at work on node {node.name} of the same role (state {state or 'unset'})"
+            return f"the machine config operator is updating node {node.name} of the same role (state {state or 'unset'})"
     return ""
 
 
@@ -69,15 +69,15 @@ def facts(
     *,
     unseen: str = "",
 ) -> TargetFacts:
-    """The facts of one MachineSet; `autoscaler` is the MachineAutoscaler that names it, `keeps_nodes` why none of its nodes may
-    be removed now, except `but`; `unseen` is as in the facts. Never raises: what cannot be read becomes a problem sentence."""
+    """The facts of one MachineSet. `autoscaler` is the MachineAutoscaler that names it. `keeps_nodes` states why no node may be
+    removed now, except `but`. `unseen` is as in the facts. Never raises: what cannot be read becomes a sentence in `problems`."""
     meta = item.metadata
     annotations, labels = meta.annotations or {}, meta.labels or {}
     bounds = _bounds(annotations, autoscaler)
     options, option_problems = read_options(annotations.items(), _OPTION_PREFIX)
     offer, offer_problems = template(item)
     owner = owner_evidence.evidence(meta)
-    missing = "spec.replicas is missing: nobody can tell how many nodes were asked for"
+    missing = "spec.replicas is missing: its desired replicas are unknown"
     return TargetFacts(
         ref=reference(meta.namespace, meta.name),
         uid=meta.uid,
@@ -128,13 +128,13 @@ _KNOWN_KEYS = (
 
 
 def _without_options(annotations: Mapping[str, str]) -> Iterable[str]:
-    """Keys but those that reading the options has judged already."""
+    """All keys except those that were already judged with the options."""
     return (key for key in annotations if not key.startswith(_OPTION_PREFIX))
 
 
 # Machines of OpenShift's Machine API.
 
-# Both are read by its controllers, the older one too; the Cluster Autoscaler writes both.
+# Its controllers read both spellings; the Cluster Autoscaler writes both.
 DELETE_MARKS = (f"{GROUP}/delete-machine", f"{GROUP}/cluster-api-delete-machine")
 _ZONE = f"{GROUP}/zone"
 _BEING_MADE = ("Provisioning", "Provisioned")
@@ -161,7 +161,7 @@ def machine(item: wire.Machine) -> Machine:
 
 
 def target_of(item: wire.Machine) -> TargetRef | None:
-    """The set that sizes it; None for a Machine of the control plane, which none does."""
+    """The set that sizes it; None for a Machine of the control plane, which no set sizes."""
     owner = next((one for one in item.metadata.owner_references or () if one.controller), None)
     if owner is None or owner.kind != "MachineSet" or not owner.api_version.startswith(f"{GROUP}/"):
         return None
@@ -169,10 +169,10 @@ def target_of(item: wire.Machine) -> TargetRef | None:
 
 
 def failure(item: wire.Machine) -> str:
-    """Why it never becomes a node, or no longer is one; Failed is for ever: its controller does not look at it again.
+    """Why it never becomes a node, or no longer is one. Failed is final: its controller does not look at it again.
 
-    SOURCE: machine-api-operator: a Machine that is still being made keeps the last error of its provider and is tried again (bare
-    metal: no host is free yet), until its phase is Failed.
+    SOURCE: machine-api-operator. A Machine that is still being made keeps the last error of its provider. The provider tries
+    again until the phase is Failed (bare metal: no host is free yet).
     """
     status = item.status or wire.MachineStatus()
     if status.phase in _BEING_MADE:
@@ -185,7 +185,7 @@ def _error(status: wire.MachineStatus) -> str:
 
 
 def _phase(item: wire.Machine) -> str:
-    """With what keeps a Machine that is going, which may be for days."""
+    """The phase, with what keeps a Machine that is being deleted, maybe for days."""
     phase = (item.status.phase if item.status else None) or ""
     if item.metadata.deletion_timestamp is None or item.spec.lifecycle_hooks is None:
         return phase

@@ -1,4 +1,4 @@
-"""Who besides managers of fields sizes a MachineSet: autoscalers, a hub, another API."""
+"""Who else sizes a MachineSet, apart from field managers: autoscalers, a hub, another API."""
 
 from collections.abc import Collection, Mapping
 
@@ -14,17 +14,17 @@ _OURS, _MIGRATION = "MachineAPI", "a migration between two APIs"
 
 
 def unseen(captured: Collection[str]) -> str:
-    """Which evidence of other writers was not captured; empty where all of it was. What else sizes a set is written on it."""
+    """Which evidence of other writers was not captured; empty if all of it was. Other evidence is on the set itself."""
     if MACHINE_AUTOSCALER in captured:
         return ""
     return (
-        "MachineAutoscaler was not captured, so nobody can tell whether OpenShift's autoscaler sizes it: put the output of "
+        "MachineAutoscaler was not captured, so it is unknown whether OpenShift's autoscaler sizes it: put the output of "
         f"`oc get machineautoscalers.{AUTOSCALING_GROUP} -A -o json` into the snapshot"
     )
 
 
 def writers(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None) -> tuple[OtherWriter, ...]:
-    """All of them; none: nobody but, perhaps, a manager of its fields."""
+    """All other writers. If there are none, only a manager of its fields may size it."""
     found = (_other_api(item), _autoscaled(item, autoscaler), _hub(item), _control_plane(item))
     return tuple(one for one in found if one is not None)
 
@@ -33,7 +33,7 @@ def _autoscaled(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None
     if autoscaler is not None:
         meta, spec = autoscaler.metadata, autoscaler.spec
         name = f"MachineAutoscaler {meta.namespace}/{meta.name}"
-        return OtherWriter(by=name, evidence=f"{name} has it resized between {spec.min_replicas} and {spec.max_replicas}")
+        return OtherWriter(by=name, evidence=f"{name} sizes it between {spec.min_replicas} and {spec.max_replicas}")
     marked = (item.metadata.annotations or {}).get(AUTOSCALER_MARK, "")
     if marked:
         return OtherWriter(by=f"MachineAutoscaler {marked}", evidence=f"annotation {AUTOSCALER_MARK}: {marked}")
@@ -43,7 +43,7 @@ def _autoscaled(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None
 def _hub(item: wire.MachineSet) -> OtherWriter | None:
     labels: Mapping[str, str] = item.metadata.labels or {}
     found = next((f"label {key}: {labels[key]}" for key in HIVE_LABELS if key in labels), "")
-    return OtherWriter(by="Hive", evidence=f"{found}: its hub sets replicas back") if found else None
+    return OtherWriter(by="Hive", evidence=f"{found}: its hub resets replicas") if found else None
 
 
 def _control_plane(item: wire.MachineSet) -> OtherWriter | None:
@@ -55,8 +55,8 @@ def _control_plane(item: wire.MachineSet) -> OtherWriter | None:
 
 
 def _other_api(item: wire.MachineSet) -> OtherWriter | None:
-    """SOURCE: openshift/cluster-capi-operator: two APIs may hold one machine, and `status.authoritativeAPI` says which decides.
-    Without the field there is one API. While it is not settled nobody writes."""
+    """SOURCE: openshift/cluster-capi-operator. Two APIs may hold one machine, and `status.authoritativeAPI` names the one that
+    decides. Without the field there is one API. During a migration nobody writes."""
     status = item.status or wire.MachineSetStatus()
     wanted, there = item.spec.authoritative_api, status.authoritative_api
     if not wanted and not there:

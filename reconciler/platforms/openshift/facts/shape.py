@@ -1,5 +1,5 @@
-"""What a MachineSet says about one new node: annotations in both spellings, then the size in its providerSpec, then its type of
-instance where AWS's table has it."""
+"""What a MachineSet tells about one new node. The sources in order: annotations in both spellings, the size in its providerSpec,
+and its instance type if AWS's table has it."""
 
 from collections.abc import Mapping
 
@@ -66,13 +66,13 @@ def template(item: wire.MachineSet) -> tuple[TargetTemplate, tuple[str, ...]]:
 
 
 def instance_type(value: wire.ProviderValue) -> str:
-    """What its cloud calls the size of the instance; empty where it has no name."""
+    """The cloud's name for the size of the instance; empty if it has none."""
     found = (value.instance_type, value.vm_size, value.machine_type, value.flavor)
     return next((name for name in found if isinstance(name, str) and name), "")
 
 
 def _one_spelling(annotations: Mapping[str, str]) -> dict[str, str]:
-    """All of them, each upstream key filled from the older one where it is missing or zero."""
+    """All annotations, each upstream key filled from the older one if it is missing or zero."""
     found = {key: text for key, text in annotations.items() if not _zero(text)}
     for old, key in OLD_KEYS.items():
         text = annotations.get(old, "")
@@ -90,7 +90,7 @@ def _zero(text: str) -> bool:
 
 
 def _sized(value: wire.ProviderValue) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Amounts where the providerSpec says them itself: vSphere and Nutanix. Cpu in milli, memory in bytes."""
+    """Amounts if the providerSpec has them: vSphere and Nutanix. Cpu in milli, memory in bytes."""
     if isinstance(value.num_cpus, int) and isinstance(value.memory_mib, int):
         return {CPU: value.num_cpus * 1000, MEMORY: value.memory_mib * _MIB}, ()
     if isinstance(value.vcpu_sockets, int) and isinstance(value.vcpus_per_socket, int):
@@ -103,7 +103,7 @@ def _sized(value: wire.ProviderValue) -> tuple[dict[str, int], tuple[str, ...]]:
 
 
 def _listed(value: wire.ProviderValue) -> KnownType | None:
-    """The type in AWS's table, whose annotations its own controller would write: all of its memory, as that has it."""
+    """The type in AWS's table, from which its own controller would write the annotations, with the table's full memory."""
     return known_types().get(value.instance_type) if isinstance(value.instance_type, str) else None
 
 

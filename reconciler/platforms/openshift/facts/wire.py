@@ -1,7 +1,7 @@
 """The objects of OpenShift's Machine API v1beta1, pruned.
 
-SOURCE: openshift/api machine/v1beta1, its CRDs of 2026-07. `authoritativeAPI` and `synchronizedGeneration` are in those of the
-preview feature sets only.
+SOURCE: openshift/api machine/v1beta1, its CRDs of 2026-07. Only the CRDs of the preview feature sets have `authoritativeAPI` and
+`synchronizedGeneration`.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from reconciler.cluster.wire.node import NodeTaint
 
 
 class Labels(msgspec.Struct, rename="camel"):
-    """Metadata of which labels count."""
+    """Metadata, of which only labels count."""
 
     labels: dict[str, str] | None = None
 
 
 class ProviderValue(msgspec.Struct, rename="camel"):
-    """What a providerSpec says about the size of an instance, of whatever cloud: it is nobody's schema, so that any JSON may
-    stand in each key."""
+    """What a providerSpec of any cloud tells about the size of an instance. It has no common schema, so each key may have any
+    JSON."""
 
     instance_type: Any = None  # AWS
     vm_size: Any = None  # Azure
@@ -45,7 +45,7 @@ class ProviderSpec(msgspec.Struct):
 
 
 class Hook(msgspec.Struct):
-    """One lifecycle hook: as long as it is there, a deleted Machine waits."""
+    """One lifecycle hook: while it is there, a deleted Machine waits."""
 
     name: str = ""
     owner: str = ""
@@ -143,7 +143,7 @@ class MachineAutoscalerSpec(msgspec.Struct, rename="camel"):
 
 
 class MachineAutoscaler(msgspec.Struct):
-    """A MachineAutoscaler: with a ClusterAutoscaler it has its MachineSet resized."""
+    """A MachineAutoscaler: with a ClusterAutoscaler, it makes the autoscaler size its MachineSet."""
 
     metadata: ObjectMeta
     spec: MachineAutoscalerSpec

@@ -1,1 +1,1 @@
-"""How MachineSets are written, and with what care."""
+"""How MachineSets are written."""

@@ -1,4 +1,4 @@
-"""OpenShift's Machine API as a dialect of what all platforms with Machines have in common."""
+"""OpenShift's Machine API as a dialect of what all platforms with Machines share."""
 
 import msgspec
 
@@ -29,8 +29,8 @@ _autoscalers = msgspec.json.Decoder(_Autoscalers)
 
 
 class MachineApiDialect:
-    """A `MachineDialect`. Both spellings of the mark are written, as OpenShift's own Cluster Autoscaler does: its controllers
-    read either."""
+    """A `MachineDialect`. It writes both spellings of the mark, like OpenShift's own Cluster Autoscaler: its controllers read
+    either."""
 
     delete_marks = DELETE_MARKS
 
@@ -40,17 +40,17 @@ class MachineApiDialect:
         self._autoscaling = by_group.get(AUTOSCALING_GROUP)
 
     def manifest_kind(self, _: TargetRef) -> str:
-        """Without the group that tells it from Cluster API's."""
+        """The kind without the group, which only tells it from Cluster API's."""
         return "MachineSet"
 
     def path(self, kind: str, namespace: str, name: str = "") -> str:
-        """A set, or a Machine."""
+        """The path of a set, or of a Machine."""
         plural = "machines" if kind == "Machine" else "machinesets"
         collection = f"/apis/{self.api_version}/namespaces/{namespace}/{plural}"
         return f"{collection}/{name}" if name else collection
 
     def read_target(self, api: Api, ref: TargetRef, *, rollout: bool = False) -> Reading:
-        """The set and the MachineAutoscaler that names it; with `rollout` those of its Machines that failed or bear a mark."""
+        """The set and the MachineAutoscaler that names it; with `rollout`, its Machines that failed or have a mark."""
         body = api.get(self.path(ref.kind, ref.namespace, ref.name))
         item = _set.decode(body)
         autoscaler = self._autoscaler(api, ref)
@@ -64,7 +64,7 @@ class MachineApiDialect:
         return Reading(facts(item, autoscaler, failed_beside(failed)), body, failed, marked, on_nodes)
 
     def read_machine(self, api: Api, namespace: str, name: str) -> MachineReading | None:
-        """One Machine; of two marks that differ somebody else's counts."""
+        """One Machine. If two marks differ, somebody else's counts."""
         try:
             item = _machine.decode(api.get(self.path("Machine", namespace, name)))
         except ApiError as error:
@@ -74,11 +74,11 @@ class MachineApiDialect:
         return _reading(api, item)
 
     def machines_of(self, api: Api, facts: TargetFacts) -> dict[str, MachineReading]:
-        """All of one set."""
+        """All Machines of one set."""
         return {item.metadata.name: _reading(api, item) for item in self._all(api, facts.ref)}
 
     def living_machines(self, api: Api, facts: TargetFacts) -> frozenset[str]:
-        """Those that are not going: one that goes no longer counts, whatever keeps it."""
+        """The Machines that are not being deleted."""
         return frozenset(item.metadata.name for item in self._living(api, facts.ref))
 
     def _living(self, api: Api, ref: TargetRef) -> list[wire.Machine]:
@@ -106,7 +106,7 @@ def _reading(api: Api, item: wire.Machine) -> MachineReading:
 
 
 def _node(api: Api, item: wire.Machine) -> str:
-    """The name of its node; none for one that failed and whose node has gone with its instance."""
+    """The name of its node; empty for a failed Machine whose node has gone with its instance."""
     name = item.status.node_ref.name if item.status and item.status.node_ref else ""
     if not name or not failure(item):
         return name
