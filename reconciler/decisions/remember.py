@@ -139,8 +139,8 @@ def _wrote(memory: Memory, outcome: Outcome) -> Memory:
 
 
 def _failed(memory: Memory, outcome: Outcome) -> Memory:
-    """A failed write backs the group off by the built-in rule: its own one is not at hand here. So does growth that was refused,
-    which is no failure of the cluster: removals of others do not wait for it."""
+    """A failed write backs the group off by the built-in rule, because its own rule is not available here. Refused growth does
+    the same. It is not a failure of the cluster, so removals of other groups do not wait for it."""
     refused = outcome.code == "Refused" and outcome.kind in _GROWTH
     if outcome.code != "Failed" and not refused:
         return memory

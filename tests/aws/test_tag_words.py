@@ -17,7 +17,7 @@ from tests.aws.documents import TEMPLATE, facts, group
         ("label/team", "x" * 64, "is no value of a label or taint"),
         ("taint/team", "a b:NoSchedule", '"a b" is no value of a label or taint'),
         ("taint/te am", "a:NoSchedule", '"te am" is no key of a label or taint'),
-        ("taint/", "a:NoSchedule", "is no taint key=value:Effect"),
+        ("taint/", "a:NoSchedule", "is not a taint key=value:Effect"),
         ("resources/", "4", "an empty name is no name of a resource"),
         ("resources/my gpu", "4", '"my gpu" is no name of a resource'),
     ],

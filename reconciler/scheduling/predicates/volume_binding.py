@@ -220,9 +220,9 @@ class VolumeBinding:
         return ""
 
     def _provision_objection(self, claim: PersistentVolumeClaim, node: int) -> str:
-        """Source: `checkVolumeProvisions` and `hasEnoughCapacity`. The class must have a provisioner and allow the node's topology.
-        If the driver reports capacity, a capacity that the node can reach must be large enough for the claim. For a new node,
-        its driver will report what the node itself has."""
+        """Source: `checkVolumeProvisions` and `hasEnoughCapacity`. The class must have a provisioner and allow the node's
+        topology. If the driver reports capacity, a capacity that the node can reach must be large enough for the claim.
+        For a new node, its driver will report what the node itself has."""
         found: StorageClass | None = self._book.storage_class(claim)
         if found is None:
             return f"claim {claim.name} has no storage class"
