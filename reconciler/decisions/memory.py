@@ -96,8 +96,8 @@ class Refuted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Claim(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
-    """A target that this policy means to write, for other policies to see. Of two claims the greater one holds: `number` is
-    higher than those of dead policies that it was taken over from, `written` says that something was written under it."""
+    """A target that this policy means to write, for other policies to see. Of two claims, the greater one holds. `number` is
+    higher than those of dead policies that it was taken over from. `written`: something was written under it."""
 
     number: int
     written: bool = False
@@ -117,8 +117,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     plan in which it saved enough, without interruption. `replacements`: those in progress. `denials`: "growth" or "removal" and
     the target -> what the platform denies; it is not tried again before its end. `departures`: what left within a day, kept while
     the policy requires approvals. `intended`: target -> nodes whose removal is about to be written; entries remain only if the
-    process ended there. `known_targets`: target -> its machines. `claims`: targets that this policy means to write, except those that another
-    policy has. `refuted`: target and kind of pod -> the node that did not help.
+    process ended there. `known_targets`: target -> its machines. `claims`: targets that this policy means to write,
+    except those that another policy has. `refuted`: target and kind of pod -> the node that did not help.
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
     """
 

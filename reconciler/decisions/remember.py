@@ -50,7 +50,7 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
 
 
 def _claims(draft: Draft, memory: Memory) -> dict[str, Claim]:
-    """Targets that this policy means to write. One that bears the mark of another policy is that one's: a claim on it would only
+    """Targets that this policy means to write. One that has the mark of another policy is that one's: a claim on it would only
     keep its owner away."""
     if draft.policy.mode is not Mode.ENFORCE:
         return {}

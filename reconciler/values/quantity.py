@@ -90,8 +90,8 @@ class Rounding(Enum):
 def amount_text(resource: str, amount: int, rounding: Rounding = Rounding.NEAREST) -> str:
     """An amount (cpu in milli) as short text for people: `7800` cpu -> `7.8`, `6442450944` memory -> `6Gi`.
 
-    Bytes have at most one decimal. Rounded down or up they have two: what is needed goes up and what is free goes down, so that
-    both never look alike where the first is larger.
+    Bytes have at most one decimal. Rounded down or up they have two. What is needed goes up and what is free goes down, so they
+    never look equal if the first is larger.
     """
     if amount < 0:
         return f"-{amount_text(resource, -amount, Rounding(-rounding.value))}"
