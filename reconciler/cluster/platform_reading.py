@@ -11,12 +11,12 @@ from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.target import Machine, TargetFacts
 
 Key = tuple[str, str]
-"""Namespace (a region, for what is no Kubernetes object) and name."""
+"""Namespace and name. For an object outside Kubernetes, the namespace is a region."""
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """How a cloud's own answer is known: the `list_key` above its list, or above one object (`AutoScalingGroups`), and the key
-    that an item is called by (`AutoScalingGroupName`; empty: by its number alone)."""
+    """How to recognize a cloud's own answer. `list_key` is above its list or above one object (`AutoScalingGroups`). The other
+    key has the name of an item (`AutoScalingGroupName`; empty: items only have numbers)."""
 
     list_key: str
     item_name: str = ""
@@ -25,14 +25,14 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of object, and what is read of it.
 
-    `type` is the pruned struct that an item decodes to; it has a field `kind`. `name` is what the kind is called among those
-    of all platforms (empty: as it is). `group` is its API group where that is not the platform's. `plural`: where a server
-    keeps it; empty: it is not followed by itself. `target`: its objects are targets, so that who owns which field is kept.
-    `needed`: a decision on targets of this platform needs it. `any_kind_ending_so`: every kind with this ending, of whatever
-    group, followed once a target refers to one. `envelope`: it comes in a cloud's own list. `key` where that is not the
-    namespace and name in `metadata`. `verbs` are those needed besides reading in mode Enforce, `optional` says what for where a
-    loop can do without. `shown` is what stays of an item in a snapshot that leaves the house, given what makes pseudonyms, where
-    that is not decided word by word; `words_of` are words of an item by which other objects name it: they stay.
+    `type` is the pruned struct that an item decodes to; it has a field `kind`. `name` is the name of the kind among all platforms
+    (empty: unchanged). `group` is its API group, if that is not the platform's. `plural` is its resource on a server; if empty,
+    it is not watched by itself. `target`: its objects are targets, so the owners of their fields are kept. `needed`: a decision
+    on targets of this platform needs it. `any_kind_ending_so`: every kind with this ending, of any group, is watched once a
+    target refers to one. `envelope`: it comes in a cloud's own list. `key` is set if it is not the namespace and name in
+    `metadata`. `verbs` are the verbs that mode Enforce needs besides reading. `optional` says what they are for, if a loop can
+    work without them. `shown` is what stays of an item in a redacted snapshot, given the maker of pseudonyms, if that is not
+    decided word by word. `words_of` are words of an item by which other objects name it: they stay.
     """
 
     kind: str
@@ -83,17 +83,16 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
-    """How one platform is read. Nothing here may raise for what an object says: that becomes a sentence in `problems`, or an
-    `UnreadableError` where not even that can be.
+    """How to read one platform. Nothing here may raise for the content of an object: that becomes a sentence in `problems`, or an
+    `UnreadableError` if that is impossible.
 
-    `name` is the provider's in policies. `group` is its API group (empty: it has none); `renamed` says that an operator may have
-    given it another one. `kinds` are its objects, `rows` makes facts of them. `referred` names group and kind of what a decoded
-    target refers to, where that is to be read as well. `words` are keys and values of labels and words of states that its facts
-    compare: they stay in a snapshot that leaves the house. `annotations` are prefixes of keys that decisions read, on its objects
-    and on nodes. `autoscaler_namespaces`: where the platform itself runs an autoscaler that would size these targets.
-    `passing_taints` are prefixes of taints that its nodes carry for a while only, so that new ones will not, and
-    `starting_taints` are taints that a node carries until it is usable, though it may be Ready. `labels` are keys of labels of
-    nodes of which the values stay in a snapshot that leaves the house.
+    `name` is the provider's name in policies. `group` is its API group (empty: none). `renamed`: an operator may have given it
+    another one. `kinds` are its objects, `rows` makes facts from them. `referred` gives the group and kind of an object that a
+    decoded target refers to, if it is to be read too. `words` are the label keys, label values and states that its facts compare:
+    they stay in a redacted snapshot. `annotations` are prefixes of keys that decisions read, on its objects and on nodes.
+    `autoscaler_namespaces` are where the platform itself runs an autoscaler that would size these targets. `passing_taints` are
+    prefixes of taints that its nodes have only for a while, so new nodes will not have them. `starting_taints` are taints of a
+    node until it is usable, even if it is Ready. `labels` are keys of node labels whose values stay in a redacted snapshot.
     """
 
     name: str

@@ -66,14 +66,13 @@ class LaunchFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything known about who decides `spec.replicas` of one target (rule 1 of the product).
+    """Everything known about the owner of `spec.replicas` of one target (rule 1 of the product).
 
-    `managed_fields_present` is False when the object carries none at all (stripped, so ownership is unknown).
-    `topology_owned` is the label `topology.cluster.x-k8s.io/owned`. `topology_replicas` is what the Cluster's topology
-    declares for this deployment: an integer, None when it leaves replicas unset; `topology_read` is False when the
-    Cluster or its entry could not be read. `last_applied_replicas` is the value in a client-side last-applied
-    manifest, `tracking` who keeps the object by its marks (`argocd:NAME`, `rancher:DOMAIN`). `unreadable` are
-    sentences about evidence that is there and cannot be read: ownership is unknown then.
+    `managed_fields_present` is False when the object carries none at all (stripped, so ownership is unknown). `topology_owned` is
+    the label `topology.cluster.x-k8s.io/owned`. `topology_replicas` is what the Cluster's topology declares for this deployment,
+    or None if it leaves replicas unset. `topology_read` is False if the Cluster or its entry could not be read.
+    `last_applied_replicas` is the value in a client-side last-applied manifest. `tracking` is who keeps the object, by its marks
+    (`argocd:NAME`, `rancher:DOMAIN`). `unreadable` are sentences about unreadable evidence: ownership is unknown then.
     """
 
     managed_fields_present: bool = True
@@ -92,8 +91,8 @@ class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TargetOption(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A per-group option written on the target: `key` is the path of the policy field that it feeds
-    (`scaleDown.unneededTime`), `value` in that field's unit (a boolean is 0 or 1), `origin` the annotation or tag."""
+    """A per-group option written on the target. `key` is the path of its policy field (`scaleDown.unneededTime`). `value` is in
+    that field's unit (a boolean is 0 or 1). `origin` is the annotation or tag."""
 
     key: str
     value: int
@@ -101,14 +100,13 @@ class TargetOption(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the target itself says about one new node. `capacity` empty: unknown. `origins` names the sources read.
+    """What the target itself says about one new node. `capacity` is empty if unknown. `origins` names the sources.
 
-    `sizes` are the capacities that a new node may have, where there are several: `capacity` and `allocatable` are the least of
-    each then. `estimated`: computed from the machine type, so that a node of that type tells more. `zone` is the one that
-    new nodes come in; `zones` are several that they may come in, `fills_zones`: each comes in the one with the fewest.
-    `driver_labels` are labels that a volume driver of the platform puts on each node of it: driver, key and value.
-    `attach_limits` are how many volumes each driver attaches, by its name. `pods_guessed`: nothing states how many pods a node
-    takes.
+    `sizes` are the possible capacities of a new node, if there are several. Then `capacity` and `allocatable` are the least of
+    each. `estimated`: computed from the machine type, so a node of that type is better evidence. `zone` is the zone of new nodes,
+    `zones` are several possible ones. `fills_zones`: each new node joins the zone with the fewest. `driver_labels` are the labels
+    that a volume driver of the platform puts on each of its nodes: driver, key and value. `attach_limits` are how many volumes
+    each driver attaches, by its name. `pods_guessed`: no source gives the number of pods of a node.
     """
 
     capacity: Resources | None = None
@@ -128,21 +126,23 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """One target as read. `replicas` None: the object does not say (a problem names it).
+    """One target as read. `replicas` is None if the object has none (a problem names it).
 
     `min_size`/`max_size` come from both size annotations (only together), `size_origin` names them. `sizes_bind`: the platform
-    refuses a size outside them, whatever a policy says. `read_seconds` is when the read of it began, by the clock of whoever
-    read (0: it does not say). `rolling_out` is true while an older revision still has machines. `on_demand_base` is how many
-    machines of a mixed group are not spot. `price_per_hour` is what the platform's own list asks for one node, `price_origin`
-    which list. `launch_failure` is why the machines that are missing will not come, `rooms` bound how many more can be had,
-    `writers` are those who size it by other means than a field. `unseen` is which evidence of
-    such writers was not captured (empty: none is missing). `problems` are sentences about values that could not be read.
-    `api_group` is Cluster API's, the prefix of its annotations too; empty for targets of other platforms. `unrecorded_owner`
-    is why a target of which nobody is known to own the size is ours, where the platform records no owner (empty: managed
-    fields do). `keeps_nodes` is why no node may be removed now, since another machine than the chosen one might go (empty: any
-    may), `keeps_nodes_but` the nodes that may go all the same. `beyond_autoscaler`: a Cluster Autoscaler that is at work
-    elsewhere passes this target over as it stands. `clusters` are the names of clusters that the target says it is for (empty: it
-    does not say); their members are ids where the platform tells no names.
+    rejects a size outside them, whatever a policy says. `read_seconds` is when its read began, by the reader's clock (0:
+    unknown). `rolling_out` is true while an older revision still has machines. `on_demand_base` is how many machines of a mixed
+    group are not spot. `price_per_hour` is the price of one node in the platform's own list, and `price_origin` that list.
+
+    `launch_failure` is why missing machines will not come. `rooms` bound how many more are available. `writers` size the target
+    by other means than a field. `unseen` is the evidence of such writers that was not captured (empty: none is missing).
+    `problems` are sentences about unreadable values. `api_group` is the API group of Cluster API and the prefix of its
+    annotations; it is empty for targets of other platforms.
+
+    `unrecorded_owner` is why a target without a known owner is ours, if the platform records no owner (empty: managed fields do).
+    `keeps_nodes` is why no node may be removed now: a machine other than the chosen one might leave (empty: any may).
+    `keeps_nodes_but` are the nodes that may leave anyway. `beyond_autoscaler`: a Cluster Autoscaler that works elsewhere ignores
+    this target in its present form. `clusters` are the names of the clusters that the target names (empty: none). Their members
+    are ids if the platform has no names.
     """
 
     ref: TargetRef

@@ -15,11 +15,11 @@ from reconciler.values.label_selector import LabelSelector, Requirement
 
 
 class PersistentVolume(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A PersistentVolume. `claim` is `namespace/name` of the claim that holds or has reserved it, or empty.
+    """A PersistentVolume. `claim` is `namespace/name` of the claim that uses or has reserved it, or empty.
 
-    `required_terms` None means usable everywhere. `driver` is the CSI driver, or the name of an in-tree type
-    (`AWSElasticBlockStore`, `GCEPersistentDisk`, `AzureDisk`, `Cinder`, `VsphereVolume`, `ISCSI`, `RBD`, `Local`,
-    `HostPath`, `NFS`), `handle` the disk's identity there. `labels` keep zone and region.
+    `required_terms` None means usable everywhere. `driver` is the CSI driver or an in-tree type: `AWSElasticBlockStore`,
+    `GCEPersistentDisk`, `AzureDisk`, `Cinder`, `VsphereVolume`, `ISCSI`, `RBD`, `Local`, `HostPath` or `NFS`. `handle` is the
+    identity of the disk for the driver. `labels` keep zone and region.
     """
 
     name: str

@@ -24,9 +24,9 @@ class WorldProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class DaemonPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """What one DaemonSet puts on every node that it matches: `shape` indexes `World.pod_shapes` (labels of its pod template,
-    without the node-name affinity that its controller adds, and the requests of its newest pod; without one those that admission
-    makes of the template). `others` are the same with the requests that other pods of it have."""
+    """The pod of one DaemonSet on every node that it matches. `shape` indexes `World.pod_shapes`. It has the labels of the pod
+    template, without the node-name affinity that the controller adds. Its requests are those of the newest pod, or without pods
+    those that admission derives from the template. `others` are the same with the requests of its other pods."""
 
     namespace: str
     name: str
@@ -63,14 +63,13 @@ class PolicyClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
 class World(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes, pods and targets of one cluster at `captured_seconds`.
 
-    Every tuple is in canonical order, whatever the order of the input: nodes by name, pods by (namespace, name), shapes
-    and traits in order of first use by that order, targets by ref, the rest by their natural order. `captured` names
-    the kinds that were captured (an empty kind counts), `not_captured` those that a decision would need and are not
-    there. `rivals` are sentences of evidence that another autoscaler is at work on this cluster (a Lease is looked for live).
-    `scheduler_version` is what is known of kube-scheduler's version: the API server's, else that of the newest kubelet.
-    `ended_policies` are names of policies that stand in marks on targets and that nobody runs any more (a live view looks).
-    `claims` are what other policies say of targets (a live view looks).
-    `observed` are targets that count as held, because the policy that is looked at only observes them (a preview asks for it).
+    Every tuple is in canonical order, whatever the order of the input. Nodes are by name, pods by (namespace, name), targets by
+    ref, the rest in natural order. Shapes and traits are in order of first use. `captured` names the captured kinds (an empty
+    kind counts), `not_captured` those that are missing but a decision would need. `rivals` are sentences of evidence that another
+    autoscaler works on this cluster (a live view looks for a Lease). `scheduler_version` is the version of the API server, else
+    of the newest kubelet. `ended_policies` are policies in marks on targets that nobody runs any more (a live view checks).
+    `claims` are the claims of other policies on targets (a live view checks).
+    `observed` are targets that count as held, because the policy only observes them (for previews).
     """
 
     name: str = ""

@@ -135,7 +135,7 @@ def _decided(
 
 
 def _wanted(view: View, grown: _Grown) -> dict[str, int]:
-    """The size of every group, by name, were no group held."""
+    """The size of every group, by name, without any hold."""
     if _holds_cost_nothing(grown):
         # Growing again would come to the same. Its steps are counted all the same, so that the work budget of a plan does not
         # hang on whether this was seen.
@@ -146,8 +146,8 @@ def _wanted(view: View, grown: _Grown) -> dict[str, int]:
 
 
 def _holds_cost_nothing(grown: _Grown) -> bool:
-    """Whether it is plain that held groups would keep their size: every pod has a place on a node that is there or on its way,
-    and none of these groups lacks nodes, keeps headroom or has requests that failed."""
+    """Whether held groups would certainly keep their size. Then every pod fits on an existing or requested node, and none of
+    these groups lacks nodes, keeps headroom or has failed requests."""
     if any(entry.outcome in _UNSERVED for entry in grown.answers):
         return False
     return all(_keeps_size(entry) for entry in grown.draft.groups if entry.held_why)
@@ -160,8 +160,8 @@ def _keeps_size(entry: GroupDraft) -> bool:
 
 
 def _grow_in_gangs(view: View, *, lift_holds: bool) -> _Grown:
-    """Grow, and again without the gangs that did not come out whole; then with each of these that others, given up after it,
-    may have left room for."""
+    """Grow, then again without the incomplete gangs. Then retry each of these that gangs given up later may have left room
+    for."""
     waiting = gangs(view.world, view.policy.policy.pods.gang_labels)
     refused: dict[int, Served] = {}
     rounds = 0

@@ -267,7 +267,8 @@ class Draft:
         return None
 
     def growth_stops(self, draft: GroupDraft) -> tuple[Because, ...]:
-        """All that keeps a group without a template from growing, so that none comes to light after another was mended."""
+        """Everything that keeps a group without a template from growing, so that no cause appears only after another was
+        fixed."""
         group, first = draft.group, self.growth_stop(draft)
         unknown = TemplateUnknown(group=group.name, why=group.template_problem)
         full = AtMaxSize(group=group.name, max=group.max_size) if draft.desired >= group.max_size else None

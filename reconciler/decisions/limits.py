@@ -1,7 +1,7 @@
-"""Named limits over nodes: how much is there, how many more nodes of a group are allowed, which limit says no.
+"""Named limits over nodes: how much is in use, how many more nodes of a group are allowed, and which limit stops it.
 
-All nodes count, unmanaged ones and the control plane included, by capacity (OpenShift's resource limits; golden
-example: at most 64 cores, 30 there, machines of 8 cores -> 4 more and the fifth is refused).
+All nodes count by capacity, unmanaged ones and the control plane included, as in OpenShift's resource limits. Example: with at
+most 64 cores, 30 in use and machines of 8 cores, 4 more nodes are allowed.
 """
 
 from collections import Counter
@@ -78,7 +78,7 @@ class LimitLedger:
 
     def left(self, group: EffectiveGroup, shape: NodeShape) -> dict[tuple[int, str], tuple[int, int]]:
         """By limit (its index) and resource: what the limit leaves now, and what one more node of the group takes of it. Rooms of
-        platforms stand beside them, by name, with index `PLATFORM_ROOM`."""
+        platforms follow, by name, with index `PLATFORM_ROOM`."""
         limits = {
             (index, name): (highest - self._used[index][name], one)
             for index in self._over(group, shape)

@@ -40,11 +40,10 @@ class ConflictState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was bought for pods and the headroom beside them, last at `last_seconds`: by target since when nodes were bought for
-    this demand.
+    """What was added for pods and for headroom, last at `last_seconds`. By target: since when nodes were added for this demand.
 
-    `pods`: by kind of pod, the most that were asked for since the last time; `policy`: the digest of the policy; `closed`:
-    nodes that took no pods when it did. One without `pods`, as an earlier version stored it, says nothing.
+    `pods` is the most requested since the last time, by kind of pod. `policy` is the digest of the policy. `closed` are nodes
+    that took no pods at that time. An entry of an earlier version without `pods` has no meaning.
     """
 
     since: Mapping[str, int] = {}
@@ -55,8 +54,8 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A `Replace` under way: since `started_seconds` a node of `target` (to be its `to`th replica) is to take over the pods
-    of `nodes`, which saves `saving_micros` an hour. Written before the target grows."""
+    """A `Replace` in progress. Since `started_seconds`, a node of `target` (its `to`th replica) is to take over the pods of
+    `nodes`. That saves `saving_micros` per hour. It is written before the target grows."""
 
     target: str
     nodes: tuple[str, ...]
@@ -73,10 +72,10 @@ class SizeState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class KnownTarget(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A target whose machines are no objects of this cluster, as it was at the last decision. `joined`: some have become nodes of
-    this cluster, and `clusters` is what it called its cluster then. `from_nothing`: it had neither replicas nor machines
-    once, and only we have raised it since. `machines` are those that were there; `started` those among them that our own growth
-    started, and that were never nodes."""
+    """A target whose machines are not objects of this cluster, at the last decision. `joined`: some have become nodes of this
+    cluster, and `clusters` were its names of the cluster then. `from_nothing`: it once had neither replicas nor machines, and
+    only we have raised it since. `machines` existed then. `started` are those among them that our own growth started and that
+    were never nodes."""
 
     uid: str = ""
     joined: bool = False
@@ -87,8 +86,8 @@ class KnownTarget(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Refuted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A node that came of a template and did not help a pod for which the template promises it: `node` rejected it, and `why`, as
-    last seen at `seen_seconds`. `template` are some digits over what makes the template, without its nodes."""
+    """A node that rejected a pod although its template accepts it. `node` and `why` are as last seen at `seen_seconds`.
+    `template` is a short digest of the template without its nodes."""
 
     node: str
     why: str
@@ -97,8 +96,8 @@ class Refuted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Claim(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
-    """A target that this policy means to write, for other policies to see. Of two claims the greater one holds: `number` is
-    higher than those of dead policies that it was taken over from, `written` says that something was written under it."""
+    """A target that this policy means to write, for other policies to see. Of two claims, the greater one holds. `number` is
+    higher than those of dead policies that it was taken over from. `written`: something was written under it."""
 
     number: int
     written: bool = False
@@ -107,20 +106,20 @@ class Claim(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
 
-    `unneeded_since`: node name -> first plan that saw it unneeded without a break. `known_groups`: target -> group name at
-    the last decision (a name that vanishes is released, a new name on the same target keeps its timers, which are by node).
-    `conflicts`: target -> a second writer. `leaving`: node name -> when its removal began; `left_empty`: nodes of them that
-    leave because they were empty. `foreign_since`: target -> when a write by somebody else that carries no time was first
-    seen. `waiting_since`: request for a node that does not say its age -> when it was first seen. `sizes`: target -> its
-    size, since when. `failed_machines`: failures that have been counted already; `held_groups`: under a hold (in git or on
-    the target) at the last decision. `purchase`: the demand that nodes were last bought for, so that it does not cost nodes
-    again; `replaceable_since`: replacement -> first plan that saw that it saves enough, without a break; `replacements`:
-    those under way. `denials`: "growth" or "removal" and the target -> what the platform denies, not asked for again before its
-    end. `departures`: what left within a day, kept while the policy asks for approvals. `intended`: target -> nodes
-    whose removal is about to be written; only a process that ended there leaves some. `known_targets`: target ->
-    its machines. `claims`: targets that this policy means to write, but for those that another policy has. `refuted`: target
-    and kind of pod -> the node that did not help. `examine_next`: the node at which the last decision ran out of work for
-    removals; empty: at none.
+    `unneeded_since`: node name -> first plan that saw it unneeded without interruption. `known_groups`: target -> group name at
+    the last decision. A name that vanishes is released. A new name for the same target keeps its timers, which are by node.
+    `conflicts`: target -> a second writer. `leaving`: node name -> when its removal began. `left_empty`: those that leave because
+    they were empty. `foreign_since`: target -> when a write without a time by somebody else was first seen. `waiting_since`:
+    request for a node without an age -> when it was first seen. `sizes`: target -> its size, and since when. `failed_machines`:
+    failures that are already counted. `held_groups`: under a hold (in git or on the target) at the last decision.
+
+    `purchase`: the demand of the last added nodes, so that it does not add nodes again. `replaceable_since`: replacement -> first
+    plan in which it saved enough, without interruption. `replacements`: those in progress. `denials`: "growth" or "removal" and
+    the target -> what the platform denies; it is not tried again before its end. `departures`: what left within a day, kept while
+    the policy requires approvals. `intended`: target -> nodes whose removal is about to be written; entries remain only if the
+    process ended there. `known_targets`: target -> its machines. `claims`: targets that this policy means to write,
+    except those that another policy has. `refuted`: target and kind of pod -> the node that did not help.
+    `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
     """
 
     version: int = MEMORY_VERSION

@@ -50,7 +50,7 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
 
 
 def _claims(draft: Draft, memory: Memory) -> dict[str, Claim]:
-    """Targets that this policy means to write. One that bears the mark of another policy is that one's: a claim on it would only
+    """Targets that this policy means to write. One that has the mark of another policy is that one's: a claim on it would only
     keep its owner away."""
     if draft.policy.mode is not Mode.ENFORCE:
         return {}
@@ -139,8 +139,8 @@ def _wrote(memory: Memory, outcome: Outcome) -> Memory:
 
 
 def _failed(memory: Memory, outcome: Outcome) -> Memory:
-    """A failed write backs the group off by the built-in rule: its own one is not at hand here. So does growth that was refused,
-    which is no failure of the cluster: removals of others do not wait for it."""
+    """A failed write backs the group off by the built-in rule, because its own rule is not available here. Refused growth does
+    the same. It is not a failure of the cluster, so removals of other groups do not wait for it."""
     refused = outcome.code == "Refused" and outcome.kind in _GROWTH
     if outcome.code != "Failed" and not refused:
         return memory

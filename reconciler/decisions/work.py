@@ -86,8 +86,8 @@ class Shares:
         return self._left(namespace) >= 0
 
     def spend_first(self, shape: int, namespace: str, steps: int) -> bool:
-        """The same for the first look at a shape, which leaves something for what follows: False, and it is looked at no more,
-        once half of the share is used."""
+        """The same for the first look at a shape, which leaves work for later steps. It is False once half of the share is used;
+        then the shape is not examined further."""
         self.book()
         # What others took of the common half does not keep a namespace from a look at what it asks for.
         if self._left(namespace) < self._for_growth and self.spent.get(namespace, 0) > self.each // SET_ASIDE:

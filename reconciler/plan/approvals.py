@@ -1,7 +1,7 @@
 """Trailers of a commit message.
 
-SOURCE: they are read as `git interpret-trailers` does: lines `Key: value` of the last paragraph of a message, keys without
-regard to case, a line that begins with a blank goes on with the one before it.
+SOURCE: they are read as by `git interpret-trailers`. Trailers are lines `Key: value` of the last paragraph of a message. Keys
+ignore case. A line that begins with a blank continues the one before it.
 """
 
 import re
@@ -19,7 +19,7 @@ _LINE = re.compile(r"(?P<key>[A-Za-z0-9-]+)\s*:\s*(?P<value>.*)")
 
 
 def trailers(message: str, key: str) -> list[str]:
-    """The values of one key, in their order; of a message of more than 64 KiB only the beginning is read."""
+    """The values of one key, in order. Only the first 64 KiB of a message are read."""
     lines = message[:_MOST_BYTES].replace("\r\n", "\n").rstrip().split("\n")
     start = len(lines)
     while start and lines[start - 1].strip():
@@ -37,7 +37,7 @@ def trailers(message: str, key: str) -> list[str]:
     return [value for name, value in found if name == key.lower()]
 
 
-# What a person writes behind the name of a trailer that approves: `policy=sha256:… until=2026-12-01T00:00:00Z nodes<=5`.
+# What a person writes after the name of an approving trailer: `policy=sha256:… until=2026-12-01T00:00:00Z nodes<=5`.
 
 _WORD = re.compile(r"(?P<name>[a-z]+)(?:=(?P<text>\S*)|<=(?P<most>[0-9]{1,6}))")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -47,8 +47,7 @@ _Approval = TypeVar("_Approval")
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """The words of one trailer by name: digests and names, and figures that may not be exceeded. It counts until an instant in
-    Unix seconds."""
+    """The words of one trailer by name: digests and names, and upper bounds. It is valid until an instant in Unix seconds."""
 
     named: Mapping[str, str]
     most: Mapping[str, int]
@@ -58,10 +57,9 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 def read_each(
     message: str, key: str, parts: tuple[str, ...], approval: Callable[[Terms], _Approval], advice: str = ""
 ) -> tuple[tuple[_Approval, ...], tuple[str, ...]]:
-    """An approval for each trailer of this key that can be read, and a sentence for each that cannot: it approves nothing.
+    """An approval for each readable trailer of this key, and a sentence for each other one, which approves nothing.
 
-    `parts` are the words that there must be, as a person reads them (`policy=`, `nodes<=N`), `until=` among them; `advice` goes
-    behind the sentence.
+    `parts` are the required words, as a person reads them (`policy=`, `nodes<=N`), with `until=`. `advice` follows the sentence.
     """
     found = [(value, read_terms(value, parts)) for value in trailers(message, key)]
     approvals = tuple(approval(terms) for _, terms in found if isinstance(terms, Terms))
@@ -76,9 +74,9 @@ def read_terms(value: str, parts: tuple[str, ...]) -> Terms | str:
     for word in value.split():
         match = _WORD.fullmatch(word)
         if match is None or f"{match['name']}{'=' if match['most'] is None else '<=N'}" not in parts:
-            return f"{word[:40]!r} is none of {', '.join(parts)}"
+            return f"unknown word {word[:40]!r}; write {', '.join(parts)}"
         if match["name"] in named or match["name"] in most:
-            return f"{match['name']} is there twice"
+            return f"{match['name']} appears twice"
         if match["most"] is None:
             named[match["name"]] = match["text"]
         else:
@@ -88,7 +86,7 @@ def read_terms(value: str, parts: tuple[str, ...]) -> Terms | str:
         return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
     for name in _DIGESTS:
         if name in named and not _DIGEST.fullmatch(named[name]):
-            return f"{name}={named[name][:80]} is no sha256: digest with 64 digits"
+            return f"invalid digest {name}={named[name][:80]}; write sha256: and 64 hexadecimal digits"
     try:
         return Terms(named=named, most=most, until_seconds=parse_instant(named["until"]))
     except InstantError as error:
@@ -104,7 +102,7 @@ _DAY_SECONDS = 86_400
 
 
 class Occasion(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """What is allowed, or about to be done: one saved plan of one policy for one cluster, named by digests and name."""
+    """One saved plan of one policy for one cluster, identified by digests and name: approved, or about to be applied."""
 
     policy_digest: str
     plan_digest: str
@@ -112,8 +110,8 @@ class Occasion(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class Approval(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Somebody allows a plan to remove at most `nodes` nodes and evict at most `evictions` pods in one go, until an instant
-    (Unix seconds). It counts once: what a plan was bound to has moved when it has been carried out, and it is refused then."""
+    """Somebody allows a plan to remove at most `nodes` nodes and evict at most `evictions` pods at once, until an instant (Unix
+    seconds). It works once: applying the plan changes the state that it is bound to, so a second attempt is refused."""
 
     occasion: Occasion
     until_seconds: int
@@ -122,8 +120,8 @@ class Approval(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class NotApproved(Because, frozen=True, kw_only=True):
-    """More nodes would go than may without an approval, and there is none for this plan. `others` says what those that there
-    are, are for (empty: there are none)."""
+    """More nodes would leave than may without an approval, and this plan has none. `others` says what the existing approvals are
+    for (empty: there are none)."""
 
     code = "NotApproved"
     nodes: int
@@ -134,13 +132,13 @@ class NotApproved(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """How many, and what to write."""
         return (
-            f"{_count(self.nodes, 'node')} would go, more than {self.limit} need an approval of this plan; "
-            f"{f'what is approved {self.others}; ' if self.others else ''}as a trailer of the commit: {self.trailer}"
+            f"{_count(self.nodes, 'node')} would leave, more than {self.limit} need an approval of this plan; "
+            f"{f'the existing approval {self.others}; ' if self.others else ''}to approve, add this trailer: {self.trailer}"
         )
 
 
 class ApprovalNotSigned(Because, frozen=True, kw_only=True):
-    """More nodes would go than may without an approval, and the commit that approves is not signed by who may."""
+    """More nodes would leave than may without an approval, and no permitted person signed the approving commit."""
 
     code = "ApprovalNotSigned"
     nodes: int
@@ -149,13 +147,11 @@ class ApprovalNotSigned(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """How many, what is wrong with the commit, and what to do."""
-        return (
-            f"{_count(self.nodes, 'node')} would go, more than {self.limit} need an approval, and it does not count: {self.why}"
-        )
+        return f"{_count(self.nodes, 'node')} would leave, more than {self.limit} need an approval; it does not count: {self.why}"
 
 
 class AboveApproval(Because, frozen=True, kw_only=True):
-    """The approval is for less than what would be done."""
+    """The approval covers less than the plan would do."""
 
     code = "AboveApproval"
     nodes: int
@@ -166,8 +162,8 @@ class AboveApproval(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """Both figures and both ceilings."""
         return (
-            f"{_count(self.nodes, 'node')} would go and {_count(self.evictions, 'pod')} would be evicted; "
-            f"approved are {_count(self.approved_nodes, 'node')} and {_count(self.approved_evictions, 'eviction')}"
+            f"{_count(self.nodes, 'node')} would leave and {_count(self.evictions, 'pod')} would be evicted; "
+            f"the approval covers {_count(self.approved_nodes, 'node')} and {_count(self.approved_evictions, 'eviction')}"
         )
 
 
@@ -189,9 +185,9 @@ def judge_removals(
     approvals: Sequence[Approval],
     not_signed: str = "",
 ) -> Because | None:
-    """What stands against removing so many nodes at once; None when nothing does. Of several approvals of one plan the
-    strictest counts, figure by figure. `not_signed` says what is wrong with the signature of the commit that holds them
-    (empty: nothing, or nobody asks for one); then none counts."""
+    """Why a plan may not remove this many nodes at once; None if it may. Of several approvals of one plan, the lowest of each
+    figure counts. `not_signed` says what is wrong with the signature of their commit; then none counts. It is empty if nothing is
+    wrong or no signature is required."""
     if nodes <= limit:
         return None
     if not_signed:
@@ -211,14 +207,14 @@ def judge_removals(
 
 
 def _why_not(approval: Approval, occasion: Occasion, now_seconds: int) -> str:
-    """Why an approval is not for this; empty when it is."""
+    """Why an approval does not apply; empty if it does."""
     if approval.occasion.cluster != occasion.cluster:
         return "is for another cluster"
     if approval.occasion.policy_digest != occasion.policy_digest:
         return "is for another policy"
     if approval.occasion.plan_digest != occasion.plan_digest:
         return "is for another plan"
-    return "has run out" if approval.until_seconds <= now_seconds else ""
+    return "has expired" if approval.until_seconds <= now_seconds else ""
 
 
 def _approval(terms: Terms) -> Approval:
@@ -239,19 +235,18 @@ def _count(number: int, noun: str) -> str:
 
 GROUP_TRAILER = "Reconciler-Approve-Removals"
 WAITS_FOR_APPROVAL = "WaitsForApproval"
-"""The code of the reason that tells of a group that waits, with `waiting` nodes."""
+"""The code of the reason for a group that waits, with `waiting` nodes."""
 _GROUP_APPROVALS_PARTS = ("policy=", "cluster=", "group=", "until=", "nodes<=N")
 
 
 def group_trailer(policy_digest: str, cluster: str, group: str, nodes: int) -> str:
-    """The line that would allow it; its end is the writer's to say, at most a day ahead."""
+    """The trailer that would approve it. The writer sets its end, at most a day ahead."""
     about = f"policy={policy_digest} cluster={cluster} group={group}"
     return f"{GROUP_TRAILER}: {about} until=YYYY-MM-DDTHH:MM:SSZ nodes<={nodes}"
 
 
 def read_group_approvals(message: str) -> tuple[tuple[GroupApproval, ...], tuple[str, ...]]:
-    """The approvals in a commit message, and a sentence for every trailer of this name that cannot be read: it approves
-    nothing."""
+    """The approvals in a commit message, and a sentence for every unreadable trailer of this name, which approves nothing."""
     return read_each(message, GROUP_TRAILER, _GROUP_APPROVALS_PARTS, _group_approvals_approval)
 
 

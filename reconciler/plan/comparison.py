@@ -23,7 +23,7 @@ class Pair(msgspec.Struct, Generic[Line], frozen=True):
 
     @property
     def either(self) -> Line:
-        """The later side, or the earlier one where there is no later."""
+        """The later side, or the earlier one if the later is None."""
         line = self.before if self.after is None else self.after
         if line is None:
             raise ValueError("a pair has at least one side")
@@ -33,7 +33,7 @@ class Pair(msgspec.Struct, Generic[Line], frozen=True):
 class PlanComparison(msgspec.Struct, frozen=True, kw_only=True):
     """What differs, and nothing else. Groups, pods, nodes and problems by name, actions in the order of the plans.
 
-    What an action is bound to (resource version, digests) is no difference, nor are the words of a reason: its code is.
+    The state that an action is bound to (resource version, digests) does not count. Of a reason, only the code counts.
     """
 
     summary_before: str
@@ -60,7 +60,7 @@ class PlanComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def settled_per_hour_change(self) -> Decimal | None:
-        """How much more the second costs where it comes to rest; None when unknown or in two currencies."""
+        """How much more the second plan costs in the steady state; None if unknown or in two currencies."""
         return self._change(self.cost_before.settled_per_hour, self.cost_after.settled_per_hour)
 
     def _change(self, before: str | None, after: str | None) -> Decimal | None:
@@ -107,17 +107,18 @@ def _action_name(line: Action) -> object:
     return line.kind, line.group, line.target, line.nodes
 
 
-# What carrying a plan out does to nodes and pods: by its own actions now, and on the way to where the loop rests.
+# The effect of a plan on nodes and pods: by its own actions now, and on the way to the steady state.
 
 
 class Impact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Pods as `namespace/name`, nodes by name, all sorted; groups by name.
 
-    `evicted_now` are pods that this plan's removals move; DaemonSet and mirror pods go with their node and do not count.
-    The others are None or empty where nobody looked ahead: `evicted_settled` counts every eviction (a pod that moves
-    twice counts twice under its first name), `nodes_gone` are nodes of today that are gone at rest, `nodes_joined` how many
-    nodes joined each group on the way, `waiting` pods that have no node at rest, replaced ones under their first name.
-    `data_lost` are those of `evicted_settled` that have data on their node alone (emptyDir, hostPath) and do not call it safe.
+    `evicted_now` are pods that this plan's removals move; DaemonSet and mirror pods go with their node and do not count. The
+    others are None or empty if the steady state was not computed. `evicted_settled` counts every eviction: a pod that moves twice
+    counts twice under its first name. `nodes_gone` are nodes of today that are gone in the steady state. `nodes_joined` is how
+    many nodes joined each group on the way. `waiting` are pods without a node in the steady state, replaced ones under their
+    first name. `data_lost` are those of `evicted_settled` with data only on their node (emptyDir, hostPath) that is not declared
+    safe to lose.
     """
 
     evicted_now: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""An action of some plan and what became of it."""
+"""An action of a plan and its outcome."""
 
 from enum import StrEnum
 
@@ -8,8 +8,8 @@ from reconciler.plan.plan import ActionKind
 
 
 class Fate(StrEnum):
-    """Done: nothing more is to come of it. UnderWay: written, and nodes are still to come or to go. Skipped: not tried. Refused:
-    tried and refused, which is no fault. Failed: tried, and something broke."""
+    """Done: complete. UnderWay: written, but nodes have yet to join or leave. Skipped: not tried. Refused: tried and refused,
+    which is not a failure. Failed: tried, and something broke."""
 
     DONE = "Done"
     UNDER_WAY = "UnderWay"
@@ -20,8 +20,8 @@ class Fate(StrEnum):
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """One action as it was first decided at `at_seconds`; the same was decided `times` times in a row, last at `last_seconds`.
-    `reason` is why, by code and sentence; `words` is what became of it since `fate_seconds`, empty where `fate` says it all.
-    Until `retry_seconds` it is not tried again; 0: nothing keeps it from being tried."""
+    `reason` is why, with its code. `words` describes the outcome since `fate_seconds`; it is empty if `fate` says everything.
+    The action is not tried again until `retry_seconds`; 0 means that nothing delays it."""
 
     at_seconds: int
     kind: ActionKind

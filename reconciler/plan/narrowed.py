@@ -1,4 +1,4 @@
-"""A plan as far as it is asked about: some groups, some nodes, pods of some namespaces."""
+"""A part of a plan: some groups, some nodes, pods of some namespaces."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from reconciler.plan.summary import summary
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked about; empty: everything. Patterns as a shell has them."""
+    """The chosen part, as shell patterns; empty: everything."""
 
     groups: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
@@ -23,15 +23,15 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.groups or self.nodes or self.namespaces)
 
     def about_group(self, name: str | None) -> bool:
-        """Whether the group is asked about."""
+        """Whether the group is chosen."""
         return not self.groups or (name is not None and _any_match(name, self.groups))
 
     def about_node(self, name: str | None) -> bool:
-        """Whether the node is asked about."""
+        """Whether the node is chosen."""
         return not self.nodes or (name is not None and _any_match(name, self.nodes))
 
     def about_pod(self, key: str) -> bool:
-        """Whether the pod `namespace/name` is asked about."""
+        """Whether the pod `namespace/name` is chosen."""
         return not self.namespaces or _any_match(key.partition("/")[0], self.namespaces)
 
 
@@ -39,7 +39,7 @@ EVERYTHING = Chosen()
 
 
 def unmatched(chosen: Chosen, plan: Plan, namespaces: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Patterns that nothing matches, each with the kind of thing that it should have named. `namespaces` are all there are."""
+    """Patterns without a match, each with the kind of thing that it should name. `namespaces` has all of them."""
     known = (
         ("group", chosen.groups, {line.name for line in plan.groups}),
         ("node", chosen.nodes, {line.node for line in plan.nodes}),
@@ -54,8 +54,8 @@ def unmatched(chosen: Chosen, plan: Plan, namespaces: Iterable[str]) -> tuple[tu
 
 
 def nothing_matches(chosen: Chosen, plan: Plan, namespaces: Iterable[str]) -> str:
-    """A sentence about the first pattern that nothing matches, with what it may have meant; empty when each matches something. An
-    answer about nothing would be taken for good news."""
+    """A sentence about the first pattern without a match, with suggestions. It is empty if each pattern has a match. An empty
+    answer would look like good news."""
     there = sorted(set(namespaces))
     for what, pattern in unmatched(chosen, plan, there):
         known = {"group": [line.name for line in plan.groups], "node": [line.node for line in plan.nodes], "namespace": there}
@@ -66,8 +66,9 @@ def nothing_matches(chosen: Chosen, plan: Plan, namespaces: Iterable[str]) -> st
 
 
 def narrowed(plan: Plan, chosen: Chosen) -> Plan:
-    """The same plan with only those lines. A namespace chooses its pending pods, what is bought for them, and the nodes that pods
-    of it keep. Without cost and digest: it cannot be applied. Its summary ends with that of the whole plan."""
+    """The same plan with only the chosen lines. A namespace chooses its pending pods, the nodes added for them, and the nodes
+    that its pods keep. The result has no cost and no digest, so it cannot be applied. Its summary ends with that of the whole
+    plan."""
     if chosen.everything:
         return plan
     group_of = {line.node: line.group for line in plan.nodes}

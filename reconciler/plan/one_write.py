@@ -1,4 +1,4 @@
-"""A turn writes a target once: what a plan lists behind that, such as growth behind an adoption, is for the next turn."""
+"""An iteration writes a target once. Later actions on it, such as growth after an adoption, wait for the next iteration."""
 
 from reconciler.plan.plan import Action, ActionKind
 
@@ -6,16 +6,16 @@ DEFERRED = "Deferred"
 
 
 class OneWrite:
-    """The targets that one turn has written. Removals of one target begin together, and write it only when they end."""
+    """The targets that one iteration has written. Removals of one target begin together and write it only when they end."""
 
     def __init__(self) -> None:
         self._written: set[str] = set()
 
     def waits(self, action: Action) -> bool:
-        """Whether the next turn judges the action anew, since this one has written its target."""
+        """Whether the action waits for the next iteration, because this one has written its target."""
         return action.target in self._written
 
     def done(self, action: Action) -> None:
-        """The action was carried out; one that was refused has written nothing."""
+        """Record a completed action. A refused action has written nothing."""
         if action.kind is not ActionKind.REMOVE_NODE:
             self._written.add(action.target)

@@ -1,4 +1,4 @@
-"""A picture of a cluster: which pods lie on which nodes, and how much of each node they take."""
+"""A picture of a cluster: which pods run on which nodes, and how much of each node they use."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ _WHOLE = 1000
 
 
 class PicturePod(msgspec.Struct, frozen=True, gc=False):
-    """One pod on a node: `share_permille` of the node's most requested resource; `daemon` goes with its node."""
+    """One pod on a node: `share_permille` of the node's most requested resource; `daemon` leaves with its node."""
 
     pod: str
     share_permille: int
@@ -20,8 +20,8 @@ class PicturePod(msgspec.Struct, frozen=True, gc=False):
 
 
 class PictureNode(msgspec.Struct, frozen=True, kw_only=True):
-    """One node with its pods, the largest first. `resource` is what is requested most of it (empty: nothing is), and
-    `used_permille` how much of that; more than 1000 where a node holds more than it offers."""
+    """One node with its pods, the largest first. `resource` is its most requested resource (empty: none), and `used_permille` is
+    the requested share. It is above 1000 if the pods request more than the node offers."""
 
     node: str
     group: str | None
@@ -40,8 +40,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pictures(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster as it is, and where it comes to rest; `rest_before` is where another policy would bring it. None: nobody
-    looked ahead."""
+    """The cluster now, and `rest`, its steady state. `rest_before` is the steady state under another policy. Each is None if it
+    was not computed."""
 
     now: Picture
     rest: Picture | None = None
@@ -49,7 +49,7 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def picture(world: World, groups: Sequence[GroupLine], nodes: Sequence[NodeLine]) -> Picture:
-    """The picture of a World. What a node's group is says the plan, of nodes that it does not know their machine's target."""
+    """The picture of a World. The group of a node comes from the plan, else from the target of its machine."""
     group_of: dict[str, str | None] = {}
     by_target = {line.target: line.name for line in groups}
     for machine in world.machines:

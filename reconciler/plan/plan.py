@@ -44,7 +44,7 @@ class PodOutcome(StrEnum):
 
 
 class NodeState(StrEnum):
-    """How a node stands."""
+    """The state of a node."""
 
     IN_USE = "InUse"
     EMPTY = "Empty"
@@ -57,7 +57,7 @@ class NodeState(StrEnum):
 
 
 class Ownership(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who decides the replicas, and how we know: `by` is a manager or topology, `evidence` sentences."""
+    """The owner of the replicas and the evidence. `by` is a manager or topology; `evidence` are sentences."""
 
     state: OwnerState
     by: str = ""
@@ -65,8 +65,8 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class GroupLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One node group. `current` is the target's replicas, `desired` the value after all actions of this plan, `settled`
-    the value at which the loop would come to rest (None: not computed), `wanted` what a held group would do."""
+    """One node group. `current` is the target's replicas. `desired` is the value after all actions of this plan. `settled` is the
+    value in the steady state (None: not computed). `wanted` is what a held group would do."""
 
     name: str
     target: str
@@ -84,7 +84,7 @@ class GroupLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Bound(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an action was judged on: it is refused when any of it has moved."""
+    """The state that an action was decided on. The action is refused if any of it has changed."""
 
     resource_version: str
     replicas: int
@@ -95,8 +95,8 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One thing to do. Resize goes from `from_` to `to` replicas; RemoveNode and Replace name the nodes that leave.
 
-    Cancel takes back requests for nodes that never came: `machines` are deleted, and with `to` below `from_` so many requests
-    are withdrawn (those without any machine included); with `to` equal to `from_` the target makes others in their place.
+    Cancel cancels requests for nodes that never joined and deletes `machines`. With `to` below `from_`, the difference is the
+    number of cancelled requests, those without a machine included. With `to` equal to `from_`, the target replaces the machines.
     """
 
     kind: ActionKind
@@ -111,7 +111,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def withdrawn_requests(actions: Iterable[Action]) -> Counter[str]:
-    """How many requests for nodes that never came are taken back, by group: replicas go down by them, and no node goes."""
+    """How many requests for nodes that never joined are cancelled, by group. Replicas fall by that number, and no node leaves."""
     found: Counter[str] = Counter()
     for action in actions:
         if action.kind is ActionKind.CANCEL and action.to < action.from_:
@@ -130,7 +130,7 @@ class PodLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=Fals
 
 
 class NodeLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """One node. Times are RFC 3339 instants or None. `utilization_permille` None: the node advertises nothing to divide by."""
+    """One node. Times are RFC 3339 instants or None. `utilization_permille` is None if the node advertises no capacity."""
 
     node: str
     group: str | None
@@ -153,7 +153,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlanProblem(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
-    """Something a reader must know that is no action: what could not be read, what was not examined, what contradicts."""
+    """Something that a reader must know: what could not be read, was not examined, or is contradictory."""
 
     code: str
     object: str = ""

@@ -1,4 +1,4 @@
-"""The Preview: two policies, and what each would do to one cluster at one instant."""
+"""The Preview: two policies, and the effect of each on one cluster at one instant."""
 
 import hashlib
 
@@ -15,8 +15,8 @@ from reconciler.policy.problems.findings import Problem
 
 
 class PreviewSide(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where one policy comes from: `source` as the user named it (a revision, a directory), `revision` the commit that was
-    read (None for a directory), `merged` whether it was merged into the base, so that the result is what is shown."""
+    """Where one policy comes from. `source` is the name that the user gave (a revision, a directory). `revision` is its commit
+    (None for a directory). `merged`: the preview shows the result of merging it into the base."""
 
     source: str
     revision: str | None = None
@@ -24,9 +24,9 @@ class PreviewSide(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SnapshotSeen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which snapshot both policies meet: `source` as the user named it, `revision` the commit that it was read at (None for
-    files), `digest` over names and contents of its documents, `captured_at` RFC 3339 (None: nothing says when). `changed`: the
-    head brings another one, which does not count. `age_seconds` where somebody is told it, by the clock of the job."""
+    """The snapshot for both policies. `source` is the name that the user gave, `revision` its commit (None for files). `digest`
+    covers names and contents of its documents. `captured_at` is RFC 3339, or None if unknown. `changed`: this PR has another
+    snapshot, which does not count. `age_seconds` is its age by the clock of the job, if it is shown."""
 
     source: str
     revision: str | None = None
@@ -37,9 +37,9 @@ class SnapshotSeen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LaterEffect(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What both policies come to at an instant at which a window opens or a hold ends that only one of them has.
+    """The effect of both policies at an instant when a window opens or a hold ends in only one of them.
 
-    `at` is RFC 3339. The demand is that of now."""
+    `at` is RFC 3339. The demand is the current one."""
 
     at: str
     impact_before: Impact
@@ -47,14 +47,13 @@ class LaterEffect(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """`comparison` None: there is nothing to compare with, `no_base` says why, and `plan` stands alone.
+    """If `comparison` is None, `no_base` says why there is nothing to compare with, and `plan` counts alone.
 
-    `loosened` are values that let more happen than before.
-    `untouched` are groups of both policies that do not differ. `warnings` are problems of the head's files that are no errors.
-    `pictures` are there where somebody wants to see them, and are not told anew by the digest.
-    `later` are effects of the next day, in order, where windows or holds differ.
-    `sizes` are declared sizes and bounds of manifests that the change touches, which the plans do not know.
-    `replay` is what demand of the past comes to under both, where that was asked for. `snapshot` None: a live cluster.
+    `loosened` are values that let more happen than before. `untouched` are groups of both policies that do not differ. `warnings`
+    are the problems in this PR's files that are not errors. `pictures` are present if somebody wants to see them. The digest does
+    not cover them. `later` are effects within the next day, in order, if windows or holds differ. `sizes` are declared sizes and
+    bounds in changed manifests. The plans do not know them. `replay` is the result of past demand under both, if requested.
+    `snapshot` is None for a live cluster.
     """
 
     base: PreviewSide
@@ -84,7 +83,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """`sha256:` over what is told, not over the commits and the instant: equal for two pushes that do the same."""
+        """`sha256:` over the content, without the commits and the instant. It is equal for two pushes with the same effect."""
         plan = None
         if self.comparison is None:
             plan = msgspec.structs.replace(self.plan, now="", digest="", policy_revision=None)

@@ -34,10 +34,10 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=Fals
 
 
 class Because(msgspec.Struct, frozen=True, kw_only=True):
-    """The ancestor of all reason types: one subclass a code, its fields the numbers, `sentence` the words.
+    """The ancestor of all reason types: one subclass per code, its fields the numbers, `sentence` the words.
 
-    Subclasses set `code` (PascalCase, never renamed once released) and a `template` with `{field}` places, or override
-    `sentence` where other words depend on the fields. A place with a noun counts it: `{pods:pod}` is `1 pod` or `2 pods`.
+    Subclasses set `code` (PascalCase, never renamed once released) and a `template` with `{field}` places, or override `sentence`
+    if the words depend on the fields. A place with a noun counts it: `{pods:pod}` is `1 pod` or `2 pods`.
     """
 
     code: ClassVar[str] = ""

@@ -1,10 +1,10 @@
-"""What demand over time came to under one or two policies: how long pods waited, and what the nodes cost."""
+"""The results of demand over time under one or two policies: how long pods waited, and what the nodes cost."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-# Waiting times by nearest rank. Pods that never got a node stand behind all others: nobody knows how long they would have waited.
+# Waiting times by nearest rank. Pods that never got a node rank after all others: how long they would have waited is unknown.
 
 
 def _rank(percent: int, pods: int) -> int:
@@ -12,20 +12,20 @@ def _rank(percent: int, pods: int) -> int:
 
 
 def falls_on_never(percent: int, placed: int, never: int) -> bool:
-    """Whether so many percent of the pods reach into those that never got a node; 100 is the longest."""
+    """Whether this percentile falls on a pod that never got a node; 100 is the longest wait."""
     return _rank(percent, placed + never) > placed and never > 0
 
 
 def waited_seconds(waits: Sequence[int], never: int, percent: int, whole_seconds: int) -> int:
-    """The percentile of sorted waits and of so many pods that never got a node; `whole_seconds` where it falls on one of these.
-    0 of none."""
+    """The percentile of the sorted waits and of `never` pods without a node. It is `whole_seconds` if it falls on one of these, 0
+    without pods."""
     if falls_on_never(percent, len(waits), never):
         return whole_seconds
     return waits[_rank(percent, len(waits) + never) - 1] if waits else 0
 
 
 class GroupFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One target of a replay. `cost` None: it has no price."""
+    """One target of a replay. `cost` is None without a price."""
 
     target: str
     node_seconds: int
@@ -36,21 +36,21 @@ class GroupFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TargetNodes(msgspec.Struct, frozen=True, rename="camel"):
-    """Nodes of one target over time; those that nobody sizes have an empty name."""
+    """Nodes of one target over time. Nodes without a target that is sized have an empty name."""
 
     target: str
     nodes: tuple[int, ...]
 
 
 class ReplaySeries(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The same policy over time, in columns: entry i tells of the `step_seconds` from `start` + i * `step_seconds` on, or of what
-    is left of the replay.
+    """The same policy over time, in columns. Entry i covers `step_seconds` from `start` + i * `step_seconds`, or the rest of the
+    replay.
 
-    There are at most 240 entries. Demand, capacity and pending pods are the most in that time. Demand is what the pods request
-    that run or wait, those of DaemonSets excepted; capacity is the allocatable of all nodes. `nodes` and `targets` are of the
+    There are at most 240 entries. Demand, capacity and pending pods are the most in that time. Demand is the requests of running
+    and waiting pods without those of DaemonSets. Capacity is the allocatable of all nodes. `nodes` and `targets` are from the
     instant with the most nodes, so the largest is `peak_nodes`. `targets` are the ones with most node hours; other nodes are the
-    rest of `nodes`. `evictions` happened in that time, preemptions included, and add up to those of the figures. `cost` runs up
-    from `start` to the end of that time; the last one is the cost of the figures, and None without any price.
+    rest of `nodes`. `evictions` happened in that time, preemptions included. They add up to those of the figures. `cost` is the
+    total from `start` to the end of that time. The last one is the cost of the figures. It is None without any price.
     """
 
     step_seconds: int
@@ -66,19 +66,20 @@ class ReplaySeries(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One policy over the whole trace: availability and cost, both, since the one is bought with the other.
+    """One policy over the whole trace: both availability and cost, because each costs the other.
 
-    Waiting times are of all pods, moved ones included, from creation to binding, by nearest rank. `pods_never_placed` had no node
-    when they ended, or at the end; a waiting time that falls on one of them is the length of the replay, and means longer.
-    Figures begin at `start` of the replay; `lead_grown_nodes` joined in the time before, in which the first demand lasts, and
-    `start_nodes` were there. `held_groups` were held in every decision, `groups_without_template` had none when it began;
+    Waiting times cover all pods, moved ones included, from creation to binding, by nearest rank. `pods_never_placed` had no node
+    when they ended, or at the end. If a waiting time falls on one of them, it is the length of the replay and means longer.
+
+    Figures begin at `start` of the replay. `lead_grown_nodes` joined in the time before, in which the first demand lasts.
+    `start_nodes` existed at `start`. `held_groups` were held in every decision. `groups_without_template` had none at the start.
     `could_grow`: at least one group was neither.
-    `unplaced_pod_seconds` sums over all pods the time without a node, of those that never got one too; `served_ppm` is the share
-    of the time of all pods that had one, in millionths. Nodes count from joining until they are gone. `lost_pod_seconds` is how
-    long evicted and preempted pods had run, work that has to be done again where it is not saved; `lost_cost` is the
-    part of their nodes' prices that they took in that time. `zone_spread_permille`, where pods ask for it: the mean over time
-    of the share of them outside their fullest zone, over the most that is possible. Costs are None when no target has a
-    price.
+
+    `unplaced_pod_seconds` is the time of all pods without a node, those that never got one included. `served_ppm` is the share of
+    pod time with a node, in millionths. Nodes count from joining until they are gone. `lost_pod_seconds` is how long evicted and
+    preempted pods had run: work to do again if it was not saved. `lost_cost` is the part of their nodes' prices for that time.
+    `zone_spread_permille`, if pods require a spread, is their share outside their fullest zone over the largest possible share,
+    as a mean over time. Costs are None if no target has a price.
     """
 
     policy: str
@@ -115,7 +116,7 @@ class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A trace under one policy, or two on the same cluster. `start` and `end` are the instants of the virtual clock."""
+    """A trace under one policy, or under two on the same cluster. `start` and `end` are the instants of the virtual clock."""
 
     trace: str
     cluster: str

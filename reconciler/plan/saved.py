@@ -1,4 +1,4 @@
-"""A saved plan, read back: whole, of a version that is known, and as it was written."""
+"""A saved plan, read back: complete, of a known version, and unchanged."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,30 +21,30 @@ class SavedPlanError(Exception):
 def read_saved(data: bytes) -> Plan:
     """The plan in the bytes of a file. Raises `SavedPlanError`.
 
-    The digest inside is computed again: a plan that somebody edited or that was cut off is not carried out.
+    The digest is computed again, so an edited or truncated plan is not applied.
     """
     if not data.strip():
         raise SavedPlanError("the file is empty: make a new plan with `reconciler plan --out`")
     if len(data) > MOST_BYTES:
-        raise SavedPlanError(f"larger than {MOST_BYTES >> 20} MiB")
+        raise SavedPlanError(f"the file is larger than {MOST_BYTES >> 20} MiB")
     try:
         version = msgspec.json.decode(data, type=_Version).format_version
     except DECODING_ERRORS as error:
-        raise SavedPlanError(f"no plan as `reconciler plan --out` writes it ({finding(error)})") from None
+        raise SavedPlanError(f"the file is not a plan of `reconciler plan --out` ({finding(error)})") from None
     if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
         raise SavedPlanError(
-            f"formatVersion {version[:20]!r} is not known, {FORMAT_VERSION} is: make a new plan with this release"
+            f"unknown formatVersion {version[:20]!r}; this release reads {FORMAT_VERSION}: make a new plan with it"
         )
     try:
         plan = msgspec.json.decode(data, type=Plan)
     except DECODING_ERRORS as error:
-        raise SavedPlanError(f"no plan as `reconciler plan --out` writes it ({finding(error)})") from None
+        raise SavedPlanError(f"the file is not a plan of `reconciler plan --out` ({finding(error)})") from None
     amounts = (plan.cost.current_per_hour, plan.cost.desired_per_hour, plan.cost.settled_per_hour)
     for amount in (*amounts, *(group.price_per_hour for group in plan.groups)):
         if amount is not None and not _AMOUNT.fullmatch(amount):
             raise SavedPlanError(f"invalid price {amount[:20]!r}: a price is a decimal string such as '0.768'")
     if plan_digest(plan) != plan.digest:
-        raise SavedPlanError("its content does not belong to its digest: it was edited, cut off or written by another release")
+        raise SavedPlanError("its content does not match its digest: it was edited, truncated or written by another release")
     return plan
 
 
@@ -53,8 +53,8 @@ class _Version(msgspec.Struct, rename="camel"):
 
 
 class SavedPlan(Plan, frozen=True, kw_only=True, rename="camel"):
-    """A plan as it is saved: with the policy files that it was made with, so that it is applied where none lie. The digest does
-    not cover them: what they say is judged by the digest of the policy that every action is bound to."""
+    """A plan as it is saved, with the policy files that it was made from. So it can be applied where there are none. The digest
+    does not cover them; the policy digest in every action does."""
 
     policy_files: Mapping[str, str] = {}
 
@@ -70,49 +70,49 @@ class _Carried(msgspec.Struct, rename="camel"):
 
 
 def carried_files(data: bytes) -> dict[str, bytes]:
-    """The policy files in the bytes of a saved plan; none where it has none. Raises `SavedPlanError`."""
+    """The policy files in the bytes of a saved plan, if it has any. Raises `SavedPlanError`."""
     try:
         found = msgspec.json.decode(data, type=_Carried).policy_files
     except DECODING_ERRORS as error:
-        raise SavedPlanError(f"its policyFiles are no texts by path ({finding(error)})") from None
+        raise SavedPlanError(f"its policyFiles are not texts by path ({finding(error)})") from None
     return {path: text.encode() for path, text in found.items()}
 
 
-# A saved plan against the decision of now: the actions of both, and by name what has moved under the others.
+# A saved plan against the current decision: the actions in both, and what has changed for the others.
 
 _MOST_BLOCKERS = 3
 
 
 class PolicyMoved(Because, frozen=True, kw_only=True):
-    """The policy is not the one that the plan was made with."""
+    """The policy is not the one of the saved plan."""
 
     code = "PolicyMoved"
-    template = "the policy has changed since the plan was made: {planned} then, {now} now; make a new plan"
+    template = "the policy changed since the plan was made: {planned} then, {now} now; make a new plan"
     planned: str
     now: str
 
 
 class GroupGone(Because, frozen=True, kw_only=True):
-    """The group is in no policy any more, or has another target."""
+    """The group left the policy or has another target."""
 
     code = "GroupGone"
-    template = "the group {group} does not size {target} any more"
+    template = "the group {group} no longer sizes {target}"
     group: str
     target: str
 
 
 class OwnerMoved(Because, frozen=True, kw_only=True):
-    """Another evidence of who decides the replicas than the one that was judged."""
+    """The evidence of the owner of the replicas changed after the plan was made."""
 
     code = "OwnerMoved"
-    template = "who owns the replicas of {target} has changed since the plan was made: {planned} then, {now} now"
+    template = "the owner of the replicas of {target} changed since the plan was made: {planned} then, {now} now"
     target: str
     planned: str
     now: str
 
 
 class BoundsMoved(Because, frozen=True, kw_only=True):
-    """Another range, by a window that opened or closed or by annotations."""
+    """The bounds of the group changed, through a window or annotations."""
 
     code = "BoundsMoved"
     template = "the bounds of {group} were {planned_min}..{planned_max} when the plan was made and are {min}..{max} now"
@@ -124,7 +124,7 @@ class BoundsMoved(Because, frozen=True, kw_only=True):
 
 
 class ReplicasMoved(Because, frozen=True, kw_only=True):
-    """Somebody resized the target, or another plan was carried out."""
+    """Somebody resized the target, or another plan was applied."""
 
     code = "ReplicasMoved"
     template = "{target} had {planned:replica} when the plan was made and has {now} now"
@@ -134,34 +134,34 @@ class ReplicasMoved(Because, frozen=True, kw_only=True):
 
 
 class NotDecidedNow(Because, frozen=True, kw_only=True):
-    """Nothing that the action is bound to has moved, but the decision of now does not contain it."""
+    """What the action is bound to has not changed, but the current decision does not contain the action."""
 
     code = "NotDecidedNow"
-    template = "the decision of now does not do this{why}"
+    template = "the current decision does not include this action{why}"
     why: str = ""
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """One action of the saved plan that is not done, with everything that stands against it."""
+    """One action of the saved plan that is refused, with every reason."""
 
     action: Action
     reasons: tuple[Reason, ...]
 
 
 class Intersection(msgspec.Struct, frozen=True, kw_only=True):
-    """`actions` in the order of the saved plan, bound to what is there now; `refusals` are the others."""
+    """`actions` in the order of the saved plan, bound to the current state; `refusals` are the others."""
 
     actions: tuple[Action, ...] = ()
     refusals: tuple[Refusal, ...] = ()
 
 
 def intersection(saved: Plan, fresh: Plan, *, policy_digest: str) -> Intersection:
-    """What both plans do; `policy_digest` is that of the policy that `fresh` was decided by.
+    """The actions of both plans. `policy_digest` is the digest of the policy of `fresh`.
 
-    An action is refused when what it is bound to has moved: the policy, the owner, the bounds of the group, the replicas
-    of the target. The resourceVersion alone is no reason: it moves with every status; the one of now is judged again
-    before the write. Of two sizes in one direction the smaller step is taken. Removals are counted down from the
-    replicas of now, since those between them may be refused.
+    An action is refused if what it is bound to has changed. That is the policy, the owner, the bounds of the group or the
+    replicas of the target. The resourceVersion alone does not count, because every status changes it. The current one is checked
+    again before the write. If both sizes change in one direction, the smaller step counts. Removals count down from the current
+    replicas, because others between them may be refused.
     """
     now = {action_key(action): action for action in fresh.actions}
     digests = {action.target: action.bound.owner_digest for action in fresh.actions}
@@ -176,7 +176,7 @@ def intersection(saved: Plan, fresh: Plan, *, policy_digest: str) -> Intersectio
             reasons.append(NotDecidedNow(why=_why(action, fresh)))
         step = None if match is None else _smaller(action, match)
         if not reasons and step is None:
-            reasons.append(NotDecidedNow(why=": it goes the other way"))
+            reasons.append(NotDecidedNow(why=": it resizes in the other direction"))
         if reasons or step is None:
             refused.append(Refusal(action=action, reasons=tuple(reason.reason() for reason in reasons)))
         else:
@@ -185,12 +185,12 @@ def intersection(saved: Plan, fresh: Plan, *, policy_digest: str) -> Intersectio
 
 
 def action_key(action: Action) -> tuple[ActionKind, str, str, tuple[str, ...], tuple[str, ...]]:
-    """What makes two actions of two plans the same one, whatever their sizes."""
+    """What identifies an action across plans, whatever its size."""
     return action.kind, action.group, action.target, action.nodes, action.machines
 
 
 def counted_down(actions: Iterable[Action]) -> tuple[Action, ...]:
-    """Removals of one target with sizes that follow one another, when some between them have been left out."""
+    """Removals of one target with consecutive sizes, after some between them were dropped."""
     sizes: dict[str, int] = {}
     found = []
     for action in actions:
@@ -229,7 +229,7 @@ def _moved(
 
 
 def _smaller(saved: Action, fresh: Action) -> Action | None:
-    """The action of now with the saved reason, and the smaller of both steps; None when they go different ways."""
+    """The current action with the saved reason and the smaller step; None if the directions differ."""
     if saved.kind in (ActionKind.REMOVE_NODE, ActionKind.RELEASE, ActionKind.ADOPT):
         return msgspec.structs.replace(fresh, reason=saved.reason)
     step, step_now = saved.to - saved.from_, fresh.to - fresh.from_
@@ -240,17 +240,17 @@ def _smaller(saved: Action, fresh: Action) -> Action | None:
 
 
 def _why(action: Action, fresh: Plan) -> str:
-    """What the decision of now says about the nodes of an action; empty where it says nothing."""
+    """What the current decision says about the nodes of an action; empty if nothing."""
     lines = {line.node: line for line in fresh.nodes}
     for name in action.nodes:
         line = lines.get(name)
         if line is None:
-            return f": node {name} is not there any more"
+            return f": node {name} no longer exists"
         blockers: Sequence[str] = [blocker.message for blocker in line.blockers[:_MOST_BLOCKERS]]
         if blockers:
-            return f": node {name} stays, since {'; '.join(blockers)}"
+            return f": node {name} stays, because {'; '.join(blockers)}"
     if action.kind is ActionKind.RESIZE and action.to > action.from_:
-        return f": demand asks for no more nodes of {action.group}"
+        return f": demand needs no more nodes of {action.group}"
     return ""
 
 

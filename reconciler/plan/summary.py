@@ -1,4 +1,5 @@
-"""The summary line of a plan, one grammar for people and scripts, and its digest: two plans with one digest say the same."""
+"""The summary line of a plan, one grammar for people and scripts, and its digest: two plans with the same digest have the same
+content."""
 
 import hashlib
 from collections import Counter
@@ -18,18 +19,18 @@ def canonical_json(plan: Plan) -> bytes:
 
 
 def plan_digest(plan: Plan) -> str:
-    """`sha256:` over everything but `now` and the digest itself; plans carry instants, not ages, so time alone moves nothing.
+    """`sha256:` over everything except `now` and the digest itself. Plans have instants, not ages, so time alone changes nothing.
 
-    Over the canonical JSON of the plan with `now` and `digest` empty and without pods, followed by that of the pods as runs:
-    `[first line, [names]]` for lines that follow each other and differ in the pod alone.
+    It covers the canonical JSON of the plan without pods and with empty `now` and `digest`, then the JSON of the pods as runs. A
+    run is `[first line, [names]]` for consecutive lines that differ only in the pod.
     """
     rest = canonical_json(msgspec.structs.replace(plan, now="", digest="", pods=()))
     return "sha256:" + hashlib.sha256(rest + msgspec.json.encode(_runs(plan.pods), order="sorted")).hexdigest()
 
 
 def _runs(pods: Sequence[PodLine]) -> list[tuple[PodLine, list[str]]]:
-    """Lines of pods that follow each other and differ in the pod alone, as the first of them and all names: what tens of
-    thousands of alike pods are told is not written out for each."""
+    """Consecutive lines that differ only in the pod, as the first line and all names. So the digest does not repeat equal lines
+    of tens of thousands of pods."""
     runs: list[tuple[PodLine, list[str]]] = []
     names: list[str] = []
     reasons: tuple[Reason, ...] | None = None
@@ -66,12 +67,13 @@ def summary(
 ) -> str:
     """The one line.
 
-    Grammar: `Plan: ` or `No changes`, what changes (groups up, groups down, replacements, adopted, released, requests taken
-    back, machines asked for anew), what stays wrong (pods that cannot be placed, held groups, groups that wait for an approval,
-    problems), the difference in cost, a full stop.
+    Grammar: `Plan: ` or `No changes`, then what changes, what stays wrong, the difference in cost and a full stop. What changes:
+    groups up, groups down, replacements, adopted, released, requests cancelled, machines requested again. What stays wrong: pods
+    that cannot be placed, held groups, groups that wait for an approval, problems.
+
     `Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held; +$1.92/h.`
     `No changes; 40 pods cannot be placed, 1 group held.`
-    `No changes now, 1 group down (-2 nodes) in the steady state.` where sizes change later.
+    `No changes now, 1 group down (-2 nodes) in the steady state.` if sizes change later.
     `No changes.` alone says that nothing is pending, held or in error, and that no size changes later.
     """
     outcomes = Counter(pod.outcome for pod in pods)
@@ -96,13 +98,13 @@ def summary(
 
 
 def _later(groups: Sequence[GroupLine]) -> str:
-    """That nothing is done now is said of now alone where the steady state has other sizes."""
+    """The words after `No changes` if the sizes differ in the steady state; else empty."""
     steps = [group.settled - group.current for group in groups if group.settled is not None]
     return f" now, {' and '.join(_sizes(steps))} in the steady state" if any(steps) else ""
 
 
 def _sizes(steps: Sequence[int]) -> list[str]:
-    """Nodes that come and go by group; a request that is taken back is neither."""
+    """Added and removed nodes by group. A cancelled request is neither."""
     parts = []
     for sign, word, chosen in (("+", "up", [s for s in steps if s > 0]), ("-", "down", [-s for s in steps if s < 0])):
         if chosen:
@@ -117,9 +119,9 @@ def _counts(actions: Sequence[Action]) -> list[str]:
         f"{kinds[kind]} {word}" for kind, word in ((ActionKind.ADOPT, "adopted"), (ActionKind.RELEASE, "released")) if kinds[kind]
     ]
     withdrawn = sum(withdrawn_requests(actions).values())
-    parts += [f"{_count(withdrawn, 'request')} taken back"] if withdrawn else []
+    parts += [f"{_count(withdrawn, 'request')} cancelled"] if withdrawn else []
     anew = sum(len(action.machines) for action in actions if action.kind is ActionKind.CANCEL and action.to == action.from_)
-    return [*parts, f"{_count(anew, 'machine')} asked for anew"] if anew else parts
+    return [*parts, f"{_count(anew, 'machine')} requested again"] if anew else parts
 
 
 def _stuck(outcomes: Counter[PodOutcome]) -> list[str]:

@@ -1,7 +1,7 @@
 """Labels that siblings of `balanceWith: Auto` may differ in, by platform.
 
-SOURCE: the labels that the Cluster Autoscaler's providers ignore when they compare groups, and the list that the
-documentation of its Cluster API provider recommends per platform; zones, regions and the host name are always ignored.
+SOURCE: the labels that the providers of Cluster Autoscaler ignore when they compare groups. Its Cluster API provider documents a
+list per platform. Zones, regions and the host name are always ignored.
 """
 
 from collections.abc import Mapping

@@ -45,7 +45,7 @@ class WrittenDocument:
     def __init__(self, document: NodeGroup | NodeGroupPolicy) -> None:
         kind = document_kind(type(document).__name__)
         if kind is None:
-            raise TypeError(f"{type(document).__name__} is no kind of document")
+            raise TypeError(f"{type(document).__name__} is not a kind of document")
         self.place_keys: dict[Path, str] = {}
         self.values = self._object(kind.root, document, (), "")
 
@@ -169,7 +169,7 @@ def reached_groups(before: PolicySet, after: PolicySet, tier: str | None, path: 
 
 
 def _field_of(path: str) -> str:
-    """The field that a path lies in, as levels are merged: `headroom` of `headroom.nodes`, and a scalar itself."""
+    """The field that has a path, as levels are merged: `headroom` of `headroom.nodes`, and a scalar itself."""
     plain = path.partition("[")[0]
     return next((field for field in LEVEL_FIELDS if f"{plain}.".startswith(f"{field}.")), plain)
 
@@ -205,7 +205,7 @@ def _with_value(level: GroupFields, attributes: Sequence[str], source: GroupFiel
     for owner, name in zip(reversed(owners), reversed(attributes), strict=True):
         part = msgspec.structs.replace(owner, **{name: part})
     if not isinstance(part, GroupFields):
-        raise TypeError(f"{'.'.join(attributes)} is no field of a group")
+        raise TypeError(f"{'.'.join(attributes)} is not a field of a group")
     return part
 
 
@@ -248,7 +248,7 @@ class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
 def compare_policies(before: PolicySet, after: PolicySet, now_seconds: int) -> tuple[PolicyChange, ...]:
     """What differs: the policy first, then groups by name, inside by path.
 
-    Formatting, comments and order of keys are no difference. `now_seconds` (Unix time) says which holds have ended.
+    Formatting, comments and the order of keys do not count. `now_seconds` (Unix time) says which holds have ended.
     """
     found = list(_policy_changes(before, after, now_seconds))
     earlier, later = {group.name: group for group in before.groups}, {group.name: group for group in after.groups}

@@ -1,11 +1,11 @@
 """The policy documents: these types are the schema. JSON Schema, CRDs and the reference table are generated from them.
 
-Written values are kept as typed values (durations in whole seconds, quantities as integers, percentages as integers);
-`None` means "not written here", so that the next source in the chain of effective values is asked. Field names are
-camelCase in YAML. Units are in the names; `scaleDown.unneededTime: 10m` becomes `unneeded_time_seconds == 600`.
+Values are typed: durations are in whole seconds, quantities and percentages are integers. `None` means "not written here", so the
+next source in the chain of effective values applies. Field names are camelCase in YAML. Units are in the names;
+`scaleDown.unneededTime: 10m` becomes `unneeded_time_seconds == 600`.
 
-What a group can say at several levels has one type for both sides of the chain: `ScaleDown[None]` is what one level says,
-with None where it says nothing; `ScaleDown[Never]` is the effective value, in which nothing is missing.
+A setting with several levels has one type for both ends of the chain. `ScaleDown[None]` has the values of one level, with None
+for values that are not written. `ScaleDown[Never]` is the effective value, in which nothing is missing.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Which namespaces may have NodeGroups of a policy, and at which targets these may aim.
+"""Which namespaces may have NodeGroups of a policy, and which targets these may size.
 
-A NodeGroup in git is there because somebody merged it. One that is a custom resource may be anybody's who may write in some
-namespace, and every policy of the cluster can be named in it: so that the policy says whose it takes.
+Somebody merged each NodeGroup in git. A custom resource may come from anybody who may write in a namespace, and it can name any
+policy of the cluster. Therefore the policy lists the namespaces that it allows.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class GroupNamespace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupRefusal(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a NodeGroup does not count: a stable code, the field of it that says so, a sentence and what to do."""
+    """Why a NodeGroup does not count: a stable code, the field that shows it, a sentence and what to do."""
 
     code: str
     path: str
@@ -36,7 +36,7 @@ class GroupRefusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedGroup(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A NodeGroup that is there and does not count; `title` is what people call it."""
+    """An existing NodeGroup that does not count. `title` is its name for people."""
 
     title: str
     code: str
@@ -48,8 +48,8 @@ def group_refusal(
 ) -> GroupRefusal | None:
     """Why a NodeGroup in `namespace` may not size that target; None when it may.
 
-    `allowed` is what the policy says. When it says nothing, a loop that takes custom resources takes those of `own_namespace`,
-    where it runs, with any target; empty, the groups come from a tree that somebody merged, and all count.
+    `allowed` is the list of the policy. If it is empty, NodeGroups of `own_namespace` count, with any target: the namespace in
+    which a loop with custom resources runs. If that is empty too, the groups come from a merged tree, and all count.
     """
     refused = namespace_refusal(allowed, own_namespace, namespace)
     entry = next((entry for entry in allowed if entry.name == namespace), None)
@@ -62,12 +62,12 @@ def group_refusal(
     if scope.names and not any(matches_whole(pattern, target) for pattern in scope.names):
         return _of_target(entry.name, f"targets called like {', '.join(scope.names)}, not {target}")
     if not target_namespace and not scope.names:
-        return _of_target(entry.name, f"targets that are in no namespace only by a name that the policy lists, not {target}")
+        return _of_target(entry.name, f"targets without a namespace only by a name that the policy lists, not {target}")
     return None
 
 
 def namespace_refusal(allowed: Sequence[GroupNamespace], own_namespace: str, namespace: str) -> GroupRefusal | None:
-    """The part of `group_refusal` that needs nothing of what the NodeGroup says: so that it is not read at all."""
+    """The part of `group_refusal` that needs no field of the NodeGroup, so that it is not read at all."""
     if not allowed:
         if not own_namespace or namespace == own_namespace:
             return None
@@ -82,8 +82,8 @@ def _of_namespace(namespace: str, taken: str) -> GroupRefusal:
     return GroupRefusal(
         code="NamespaceNotAllowed",
         path="metadata.namespace",
-        message=f"it is in {where}, and the policy takes NodeGroups of {taken}",
-        hint="who may change the policy can allow the namespace with spec.groupNamespaces",
+        message=f"it is in {where}, but the policy allows only NodeGroups of {taken}",
+        hint="an owner of the policy can allow the namespace with spec.groupNamespaces",
     )
 
 
@@ -92,5 +92,5 @@ def _of_target(namespace: str, why: str) -> GroupRefusal:
         code="TargetNotAllowed",
         path="spec.target",
         message=f"NodeGroups of namespace {namespace} may size {why}",
-        hint="who may change the policy can allow the target with spec.groupNamespaces[].targets",
+        hint="an owner of the policy can allow the target with spec.groupNamespaces[].targets",
     )

@@ -21,7 +21,7 @@ from reconciler.values.duration import duration_text, parse_duration
 from reconciler.values.instant import instant_text
 from reconciler.values.quantity import quantity_text
 
-# One value of a group as the field table describes it: where it lies in a level of the policy, and what is built in.
+# One value of a group in the field table: where it is in a level of the policy, and its built-in value.
 #
 # The row of the field table is the only place that knows such a default; who uses a value names its path.
 
@@ -29,9 +29,8 @@ GroupScalar = int | str
 
 
 class GroupValue(msgspec.Struct, frozen=True):
-    """The field at `path` (`scaleDown.unneededTime`). `read` gives what a level says, None where it says nothing; `built_in` is
-    what applies when no level does: durations in seconds, percentages as integers, choices as a member of their enumeration
-    (which is a text), None: nothing."""
+    """The field at `path` (`scaleDown.unneededTime`). `read` gives the value of a level, or None. `built_in` applies if no level
+    has a value; None means no value. Durations are in seconds, percentages are integers, and choices are enum members."""
 
     path: str
     kind: Kind
@@ -92,7 +91,7 @@ def _built_in(field: Field, choices: type[StrEnum] | None) -> GroupScalar | None
     if choices is not None and isinstance(default, str):
         return choices(default)
     if isinstance(default, tuple):
-        raise TypeError(f"{field.yaml_key} is a list, which is no single value")
+        raise TypeError(f"{field.yaml_key} is a list, not a single value")
     if field.kind is Kind.DURATION and isinstance(default, str):
         return parse_duration(default)
     return default
@@ -236,8 +235,8 @@ def _takes(match: TierMatch, name: str, labels: Pairs) -> bool:
 
 
 def level_order(document: GroupFields | None, tier: GroupFields | None, defaults: GroupFields) -> tuple[GroupFields, ...]:
-    """The levels of one group, the nearest first: its NodeGroup (None: it was discovered), the defaults of its tier (None: it has
-    no tier) and those of the policy."""
+    """The levels of one group, the nearest first: its NodeGroup, the defaults of its tier, the defaults of the policy. `document`
+    is None for a discovered group, `tier` for a group without one."""
     return tuple(level for level in (document, tier, defaults) if level is not None)
 
 

@@ -66,8 +66,9 @@ class Loosened(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="ca
 
 
 class FoundGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A group that discovery finds under one policy at least, and that another document or tier counts for under the other one:
-    its NodeGroup, or the tier of one that has none (None: no tier). `size` are the bounds that its target names under either."""
+    """A group that discovery finds under at least one policy, and whose document or tier differs under the other one. `before`
+    and `after` are its NodeGroup, or its tier if it has none (None: no tier). `size` are the bounds of its target under
+    either."""
 
     name: str
     before: NodeGroup | str | None
@@ -114,7 +115,7 @@ def _pairs(before: PolicySet, after: PolicySet) -> Iterator[tuple[str, NodeGroup
 
 
 def _discovered(before: NodeGroupPolicy, after: NodeGroupPolicy) -> Iterator[tuple[str, str | None, str | None]]:
-    """Groups without a document: one for each tier that both policies have, and one without a tier."""
+    """Groups without a document: one for each tier that both policies have, and another without a tier."""
     if before.discovery and after.discovery:
         common = {tier.name for tier in before.tiers} & {tier.name for tier in after.tiers}
         yield from (("", name, name) for name in (None, *sorted(common)))
@@ -245,7 +246,7 @@ def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tup
 
 
 def _aligned(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, str]:
-    """`after`, with items of lists called as `before` calls those that say the same: another name or place is no change."""
+    """`after`, with the names of `before` for equal list items: another name or position does not count as a change."""
     old, new = _contents(before), _contents(after)
     same = {item for item, content in new.items() if old.get(item) == content}
     free: dict[tuple[str, frozenset[tuple[str, str]]], list[str]] = {}
@@ -342,7 +343,7 @@ def _number_verdict(direction: str, old: str | None, new: str | None) -> bool | 
 
 
 def _numbers(old: str, new: str) -> tuple[Fraction, Fraction] | None:
-    """Both as numbers of one unit; None: they are no numbers, or of two units."""
+    """Both as numbers of one unit. None if they are not numbers, or have two units."""
     for parse in (_percent, _seconds, _amount):
         low, high = parse(old), parse(new)
         if low is not None and high is not None:

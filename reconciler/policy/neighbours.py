@@ -1,4 +1,4 @@
-"""Files beside policies that are nobody's policy: kustomizations, Helm values, patches, secrets, links.
+"""Files next to policies that are not policies: kustomizations, Helm values, patches, secrets, links.
 
 A policy tree is seldom alone in its directory. What can be read and is none of our documents is passed over and named. What
 cannot be read at all is passed over only where nothing says that a document of ours may stand in it.
@@ -35,7 +35,7 @@ class UnreadFile(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 def link_in_tree(path: str, link: str = "a symbolic link") -> UnreadFile:
-    """A link that is not followed: what it leads to is no part of the tree. `link` may say more about it."""
+    """A link that is not followed: its target is not part of the tree. `link` may describe it further."""
     message = f"{link} is not followed: a policy tree is plain files"
     return UnreadFile(path=path, code="SymbolicLink", message=message, hint="put a copy of the file there")
 
@@ -63,7 +63,7 @@ class Neighbour(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tree follows on: the documents of the policy in force, and what could not be read beside them then."""
+    """What a new tree is compared with: the documents of the policy in force, and the files that were unreadable then."""
 
     documents: frozenset[Named] = frozenset()
     unread: frozenset[str] = frozenset()
@@ -75,7 +75,7 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def after(sets: Iterable[PolicySet], unread: Iterable[str]) -> "InForce":
-        """Of policies, and the paths that could not be read beside them."""
+        """From policies, and the paths that could not be read next to them."""
         documents: set[Named] = set()
         for entry in sets:
             documents.add(("NodeGroupPolicy", "", entry.policy.name))
@@ -104,10 +104,10 @@ class Beside:
         self._found.setdefault(neighbour, tuple(problems))
 
     def judge(self, findings: Findings, documents: frozenset[Named], before: InForce | None) -> None:
-        """Report those that may not be passed over.
+        """Report those that must not be skipped.
 
-        A tree without a policy is an error, and what could not be read is the likely reason. A document of the policy in
-        force that is gone may stand in a file that cannot be read and could be before, or was not there.
+        A tree without a policy is an error, and what could not be read is the likely reason. A document that left the policy in
+        force may be in a file that became unreadable, or that is new and unreadable.
         """
         lost = sorted(before.documents - documents) if before is not None else []
         policy = any(kind == "NodeGroupPolicy" for kind, _, _ in documents)

@@ -17,8 +17,8 @@ from reconciler.values.parent_sizes import ParentSizes
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
-    """Labels by which nodes of one cloud differ though their groups are alike. `clouds` are values of the Cluster Autoscaler's
-    `--cloud-provider` under which it ignores them unasked."""
+    """Labels in which nodes of similar groups of one cloud differ. With a `--cloud-provider` of `clouds`, Cluster Autoscaler
+    ignores them by default."""
 
     name: str
     labels: tuple[str, ...]
@@ -35,14 +35,15 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """`target` and `discovery` are objects under `spec.target` and in `spec.discovery[]`, whose key is the provider's name and
-    whose constants name the provider, and the kind of target where there is one alone. `discovery` None: its targets are named
-    one by one. `default_discovery` names the item that discovers all its targets where there is no policy (empty: none does).
-    `experimental` says how far they were proven where that is not on the real platform (empty: it is). `controllers` are managers
-    of its own that would write replicas again, each with what to do instead of adopting from it. `never_adopted` are names of
-    what holds its targets whatever `adoptFrom` says, likewise. `balancing` is what `spec.balancing.presets` may name for its
-    nodes. `in_cloud`: its targets are kept by a service of a cloud and not by an API server. `elsewhere` are the
-    names of settings on its own objects (None: they have none)."""
+    """The keys of one platform in policies. `target` and `discovery` are objects under `spec.target` and in `spec.discovery[]`.
+    Their key is the provider's name. Their constants name the provider, and the kind of target if there is only one.
+
+    `discovery` is None if each target is named in the policy. `default_discovery` names the item that discovers all targets
+    without a policy (empty: none). `experimental` says how the platform was tested, if not on the real platform (else empty).
+    `controllers` are its managers that would write replicas again, each with what to do instead of adopting from it.
+    `never_adopted` are managers that keep its targets in spite of `adoptFrom`, likewise. `balancing` is its preset for
+    `spec.balancing.presets`. `in_cloud`: a cloud service keeps its targets, not an API server. `elsewhere` are the names of
+    settings on its own objects (None: they have none)."""
 
     target: Field
     discovery: Field | None = None
@@ -68,15 +69,15 @@ def platform_keys() -> tuple[PolicyKeys, ...]:
 
 # How the Cluster Autoscaler's settings name the targets of one platform; where all platforms meet.
 #
-# What a flag decides is no platform's; which targets it speaks of is, and each cloud provider of the Cluster Autoscaler has a
-# form of its own for that.
+# The effect of a flag is the same on all platforms. How it names targets differs: each cloud provider of Cluster Autoscaler
+# has its own form.
 
 FragmentReader = Callable[[Mapping[str, Any], Callable[[], str]], Fragment]
-"""Makes a fragment of an object. The second argument tells the place, which raises `PlaceNeededError`."""
+"""Makes a fragment of an object. The second argument returns the place, or raises `PlaceNeededError`."""
 
 
 class PlaceNeededError(ValueError):
-    """A setting names targets without saying in which region or location they are."""
+    """A setting names targets without their region or location."""
 
 
 class NamedTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,18 +110,21 @@ class AutoscalerObject(msgspec.Struct, frozen=True, kw_only=True):
 class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one platform.
 
-    `clouds` are the values of `--cloud-provider` that mean it, `provider` is its key in policies. `accelerator_label` is the
-    label by which its nodes say their accelerator to the Cluster Autoscaler (empty: the one of Cluster API). `named` reads the
-    NAME of `--nodes=MIN:MAX:NAME` (None: of another platform, by its form), `discovered` the value of
-    `--node-group-auto-discovery` as an item of `spec.discovery` but for its name (None: of another platform). Both are given
-    what tells the place, which raises `PlaceNeededError`, and raise `ValueError` for what cannot be read. `elsewhere` are
-    flags, without hyphens, that decide nothing, and where what they say is said here; `alike` are paths in objects that are
-    another name of a flag. `place_variables` are those of the
-    environment that tell the place, `chart_place` is the value of the Helm chart that does; `chart_discovery` makes the value
-    of `--node-group-auto-discovery` of the chart's `autoDiscovery`, as the chart does (empty: none); `chart_default`: the chart
-    means it where its values name no cloud. `objects` read the kinds of object, by which the platform's own autoscaler is told,
-    and raise `ValueError` for one that cannot be read; `objects_called` is what people call them. `fragments` read objects of
-    other tools that make targets of this platform, by API group and kind.
+    `clouds` are its values of `--cloud-provider`, `provider` is its key in policies. `accelerator_label` is the node label that
+    shows the accelerator to Cluster Autoscaler (empty: the label of Cluster API).
+
+    `named` reads the NAME of `--nodes=MIN:MAX:NAME`. `discovered` reads the value of `--node-group-auto-discovery` as an item of
+    `spec.discovery` without its name. Both return None for the form of another platform. Both get a function that returns the
+    place or raises `PlaceNeededError`, and raise `ValueError` for an invalid value.
+
+    `elsewhere` are flags, without hyphens, that decide nothing, each with the place of the same setting here. `alike` are paths
+    in objects that are another name of a flag. `place_variables` are the environment variables with the place, and `chart_place`
+    is the value of the Helm chart with it. `chart_discovery` makes the value of `--node-group-auto-discovery` from the chart's
+    `autoDiscovery`, as the chart does (empty: none). `chart_default`: the chart uses this platform if its values name no cloud.
+
+    `objects` read the kinds of object that configure the platform's own autoscaler, and raise `ValueError` for an invalid one.
+    `objects_called` is their name for people. `fragments` read objects of other tools that make targets of this platform, by API
+    group and kind.
     """
 
     clouds: tuple[str, ...]
@@ -146,7 +150,7 @@ def platform_flags() -> tuple[PlatformFlags, ...]:
 
 
 def flags_of(cloud: str) -> tuple[PlatformFlags, ...]:
-    """Those that a value of `--cloud-provider` means; all where it is not said. None: there is no platform for it here."""
+    """The platforms of a value of `--cloud-provider`; all if the value is empty, none if it is not supported here."""
     return tuple(one for one in platform_flags() if not cloud or cloud in one.clouds)
 
 

@@ -25,7 +25,7 @@ class Place(msgspec.Struct, frozen=True, order=True):
 
 
 class Scalar(msgspec.Struct, frozen=True, gc=False):
-    """A scalar. `plain` is true when it was written without quotes (and is no block text), so that its look gives it a type.
+    """A scalar. `plain`: it was written without quotes and not as block text, so its look determines its type.
 
     Lines and columns count from 1; the end is exclusive, as the parser reports it.
     """

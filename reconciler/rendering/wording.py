@@ -24,8 +24,8 @@ _VERBS = {("fit", "fits"): "fit", ("has", "have"): "have", ("are", "is"): "are",
 
 
 def one_sentence(sentences: Sequence[str], names: Sequence[str] = ()) -> str | None:
-    """One sentence for all: `each is used at 10.2%..48% (threshold 50%)`; None where they differ in more than figures, instants
-    and their own name. `names[i]` is what the i-th sentence is about; it is told as `each`."""
+    """One sentence for all: `each has utilization 10.2%..48% (threshold 50%)`; None where they differ in more than figures,
+    instants and their own name. `names[i]` is what the i-th sentence is about; it is told as `each`."""
     words = [sentence.split() for sentence in sentences]
     if len({len(parts) for parts in words}) != 1:
         return None

@@ -1,1 +1,1 @@
-"""Would these pods run on those nodes: one file a predicate, placement, kernels. Pure."""
+"""Whether pods would run on nodes: one file per predicate, placement, kernels. Pure."""

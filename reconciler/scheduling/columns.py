@@ -16,11 +16,11 @@ NOWHERE_COLUMN = 4
 
 
 class ResourceColumns:
-    """Resource names in the order of their columns; the first five are fixed, extended ones come as nodes have them. `width` is
-    how many there are: the numbers in a row. Amounts above `largest` count as that.
+    """Resource names in the order of their columns. The first five are fixed; extended ones follow as nodes have them. `width` is
+    their number: the numbers in a row. Amounts above `largest` count as `largest`.
 
-    What pods request and no node has shares one column, as how many such resources there are: a column for each name that
-    somebody writes in a pod would take room in the row of every node and every other pod.
+    Resources that pods request but no node has share one column: the number of such resources. A column for each name in any pod
+    would take room in the row of every node and every other pod.
     """
 
     __slots__ = ("_index", "_largest", "_zeros", "names", "width")

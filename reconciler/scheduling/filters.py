@@ -37,13 +37,12 @@ def resources_rejection(
     room: "array[int]",
     unknown: Sequence[tuple[str, int]] = (),
 ) -> Rejection | None:
-    """What NodeResourcesFit says, naming every resource that is short, and of those that no node has the first few.
+    """The answer of NodeResourcesFit: every resource that is short, and the first few of those that no node has.
 
     `columns` and `amounts` are the requests above zero; `free` and `room` (allocatable) are rows of the node. `unknown` are
-    requests without a column of their own.
-    Source: plugin NodeResourcesFit, `fitsRequest`, 1.36: one more pod than the node takes is too many; every other
-    resource counts only when the pod requests some of it, so that a node whose cpu is overcommitted still takes a pod
-    that requests none; a resource that the node does not list is 0 there.
+    requests without a column of their own. Source: plugin NodeResourcesFit, `fitsRequest`, 1.36. The number of pods always
+    counts. Every other resource counts only if the pod requests some of it. So a node with overcommitted cpu still takes a pod
+    without a cpu request. A resource that the node does not list is 0.
     """
     short = [
         _text(names[column], amount, free[column], room[column])
@@ -68,11 +67,11 @@ _PLAIN_DOMAIN = "kubernetes.io/"
 
 
 class DeviceResources:
-    """Which pods ask for what a DeviceClass serves.
+    """Which pods request what a DeviceClass serves.
 
-    Source: plugins NodeResourcesFit (`shouldDelegateResourceToDRA`) and DynamicResources (`filterExtendedResources`), 1.36:
-    an extended resource that a class serves and that a node does not list in its allocatable is left to the devices of
-    the node's ResourceSlices, which are not captured. A node that lists it serves it as ever.
+    Source: plugins NodeResourcesFit (`shouldDelegateResourceToDRA`) and DynamicResources (`filterExtendedResources`), 1.36. A
+    class may serve an extended resource that a node does not list in its allocatable. Then the devices of the node's
+    ResourceSlices count, which are not captured. A node that lists the resource serves it itself.
     """
 
     def __init__(self, world: World, release: Release, nodes: NodeTable, shapes: ShapeTable) -> None:
@@ -326,11 +325,11 @@ class Filters:
         return not self.topology.of(shape).empty
 
     def skipped(self, shape: int) -> frozenset[str]:
-        """Plugins that would not look at pods which are promised to a node.
+        """Plugins that would ignore pods that are promised to a node.
 
-        Source: PreFilter of InterPodAffinity (no term of its own, and none of others that selects it) and of
-        VolumeRestrictions (no in-tree disk, and no claim for one pod that is in use) answer Skip, so that their Filter is
-        not run at all; VolumeBinding does not look at other pods.
+        Source: two PreFilters answer Skip, so that their Filter does not run. InterPodAffinity does if the pod has no term and no
+        term of others selects it. VolumeRestrictions does without an in-tree disk and without a ReadWriteOncePod claim that is in
+        use. VolumeBinding ignores other pods.
         """
         found = {"VolumeBinding"}
         value = self._shapes.shapes[shape]

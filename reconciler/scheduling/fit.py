@@ -73,11 +73,11 @@ EVERYTHING = Asked()
 
 
 def fit(world: World, *, messages: bool = True, asked: Asked = EVERYTHING) -> Iterator[PodFit]:
-    """Every pod without a node that is neither terminating nor finished, by (namespace, name), as far as it is asked about.
+    """Every chosen pod without a node that is neither terminating nor finished, by (namespace, name).
 
-    Nominated pods count as kube-scheduler counts them (framework `RunFilterPluginsWithNominatedPods`): a node must
-    take the pod both as it is and with the pods of equal or higher priority that are promised to it. Without `messages`
-    rejections name their plugin only, which takes a fraction of the time.
+    Nominated pods count as in kube-scheduler (framework `RunFilterPluginsWithNominatedPods`). A node must take the pod as it is,
+    and also with the promised pods of equal or higher priority. Without `messages`, rejections name only their plugin, which
+    takes a fraction of the time.
     """
     question = _Question(world, asked, messages=messages)
     pods = world.pods

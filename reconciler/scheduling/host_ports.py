@@ -14,10 +14,10 @@ _EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's own wildcard, nothing is bo
 
 
 class PortHolders:
-    """Who holds which host port: nodes, or pod shapes, by index. A question costs as many steps as it has ports.
+    """The users of host ports: nodes, or pod shapes, by index. A question costs as many steps as it has ports.
 
-    Source: framework `HostPortInfo.CheckConflict`: two ports conflict that have the same number and protocol, and the same
-    address or either of them every address; no address means every address, no protocol TCP.
+    Source: framework `HostPortInfo.CheckConflict`. Two ports conflict if they have the same number and protocol, and the same
+    address or one of them every address. No address means every address; no protocol means TCP.
     """
 
     __slots__ = ("_anywhere", "_at")

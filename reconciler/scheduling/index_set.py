@@ -69,8 +69,8 @@ class IndexSet(msgspec.Struct, frozen=True, gc=False):
         return self.first + self.bits.bit_length() - 1
 
     def packed(self, first: int | None = None, width: int | None = None) -> bytearray:
-        """Eight indices a byte, the lowest bit first, as the kernels read them: from `first` on, which is at most the least of
-        them, in so many bytes (None: from the least of them on, no byte more than needed)."""
+        """Eight indices per byte, the lowest bit first, as the kernels read them. They start at `first`, which is at most the
+        smallest index, and have a given number of bytes. With None, they start at the smallest and have no byte too many."""
         bits = self.bits if first is None or not self.bits else self.bits << (self.first - first)
         return bytearray(bits.to_bytes((bits.bit_length() + 7) // 8 if width is None else width, "little"))
 

@@ -33,8 +33,8 @@ NOTHING_FILLED = Filled(0, array("i"), array("i"), array("i"), ())
 
 
 class HostSpread(msgspec.Struct, frozen=True, gc=False):
-    """A spread constraint over hosts as new nodes meet it: no host has more than `max_skew` pods above the one with the fewest,
-    which of the hosts that are there are `lowest` (`NO_HOST`: there is none), and 0 as long as `missing` more have not come."""
+    """A spread constraint over hosts, for new nodes. No host has more than `max_skew` pods above the host with the fewest. Of the
+    existing hosts, the fewest is `lowest` (`NO_HOST`: there are none). It is 0 until `missing` more hosts exist."""
 
     max_skew: int
     lowest: int
@@ -46,8 +46,8 @@ NO_SPREAD = HostSpread(0, 0, 0)
 
 
 class Entries(msgspec.Struct, frozen=True):
-    """Pods that wait, an entry a shape in serving order: the shapes and how many pods; of each entry those before it with which
-    it shares no node (`rivals`), whether one of it fills a node (`alone`), and how it is spread over hosts."""
+    """Pods that wait, one entry per shape in serving order: the shapes and their numbers of pods. Each entry has the earlier ones
+    with which it shares no node (`rivals`), whether one pod fills a node (`alone`), and its spread over hosts."""
 
     shapes: "array[int]"
     counts: "array[int]"
@@ -57,8 +57,8 @@ class Entries(msgspec.Struct, frozen=True):
 
 
 def fill_new(nodes: NodeTable, shapes: ShapeTable, node: int, asked: Entries, most: int) -> tuple[Filled, int]:
-    """First fit of the entries, one after the other, on nodes like this one, `most` of them at most: what the kernel of this name
-    says, with how many nodes were looked at."""
+    """First fit of the entries, one after the other, on at most `most` nodes like this one. Returns the result of the kernel of
+    this name, with the number of nodes examined."""
     width, pods = nodes.columns.width, sum(asked.counts)
     most = min(most, pods)
     rival_starts, rivals = array("i", (0,)), array("i")

@@ -15,11 +15,11 @@ Terms = tuple[NodeSelectorTerm, ...] | None
 
 
 def affinity_rejection(selector: NodeSelector, terms: Terms, labels: Labels, name: str) -> Rejection | None:
-    """What NodeAffinity says of a node with these labels and this name.
+    """The answer of NodeAffinity for a node with these labels and this name.
 
-    Source: plugin NodeAffinity, and `RequiredNodeAffinity.Match` of component-helpers: every pair of `nodeSelector`
-    must hold, and at least one of the required terms when there are any; no term at all, or only empty ones, match no
-    node. What PreFilter excludes by name, the terms' own match excludes too.
+    Source: plugin NodeAffinity, and `RequiredNodeAffinity.Match` of component-helpers. Every pair of `nodeSelector` must match,
+    and at least one of the required terms if the affinity has any. No term at all, or only empty ones, match no node. The terms
+    also exclude what PreFilter excludes by name.
     """
     unmet = [f"{key}={value}" for key, value in selector if labels(key) != value]
     if not unmet and terms is not None and not any(term_matches(term, labels, name) for term in terms):
@@ -37,10 +37,10 @@ def matches(selector: NodeSelector, terms: Terms, labels: Labels, name: str) -> 
 
 
 def term_matches(term: NodeSelectorTerm, labels: Labels, name: str) -> bool:
-    """Does one node selector term match?
+    """Whether one node selector term matches.
 
-    Source: component-helpers `nodeSelectorTerm.match`: an empty term matches nothing; a field requirement takes In or
-    NotIn with exactly one value, anything else makes the term match nothing.
+    Source: component-helpers `nodeSelectorTerm.match`. An empty term matches nothing. A field requirement has In or NotIn with
+    exactly one value; anything else makes the term match nothing.
     """
     if not term.expressions and not term.fields:
         return False

@@ -10,7 +10,7 @@ from reconciler.scheduling.columns import ResourceColumns, widened
 
 
 def union(one: bytearray, other: bytearray) -> bytearray:
-    """1 where either has 1; both have one byte a node."""
+    """1 where either has 1. Both have one byte per node."""
     both = int.from_bytes(one, "little") | int.from_bytes(other, "little")
     return bytearray(both.to_bytes(len(one), "little"))
 
@@ -24,10 +24,10 @@ def marked(mask: bytearray, nodes: Iterable[int]) -> bytearray:
 
 
 class NodeTable:
-    """Nodes by index. `free` holds `columns.width` numbers a node: allocatable minus what is bound, negative when more is.
+    """Nodes by index. `free` has `columns.width` numbers per node: allocatable minus what is bound, negative if more is.
 
-    `shape` indexes `shapes`; `closed` is one byte a node. Only the last nodes can be dropped again; others that went are `gone`,
-    and those that are about to go are `leaving`.
+    `shape` indexes `shapes`. `closed` is one byte per node. Only the last nodes can be dropped again. Other removed nodes are
+    `gone`, and those about to be removed are `leaving`.
     """
 
     __slots__ = (

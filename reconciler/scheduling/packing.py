@@ -1,9 +1,9 @@
-"""Many kinds of pods onto new nodes of many templates at once: open large, fill, then take the smallest that still holds.
+"""Many kinds of pods onto new nodes of many templates at once: open a large one, fill it, then take the smallest that fits.
 
-Pods are taken in the given order (large first makes it first-fit decreasing). A node is opened as the largest template of a
-class, filled with whatever fits under all constraints, and in the end becomes the cheapest template of its class that holds
-what is on it. Templates of one class answer every constraint alike: they differ in size only. Karpenter packs in the same
-spirit, with a set of instance types that narrows while a node fills; here the set is decided once, at the end.
+Pods are taken in the given order (large first makes it first-fit decreasing). A node is opened as the largest template of a class
+and filled with whatever fits under all constraints. In the end, it becomes the cheapest template of its class that fits its pods.
+Templates of one class give the same answer for every constraint and differ only in size. Karpenter packs in a similar way, with a
+set of instance types that narrows while a node fills. Here the choice is made once, at the end.
 """
 
 from bisect import bisect_left
@@ -29,7 +29,7 @@ class PackTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Packing(msgspec.Struct, frozen=True, kw_only=True):
-    """`nodes` are (template, node of the state); `bindings` (shape, node, pods) are bound in the state already; `left` are
+    """`nodes` are (template, node of the state). `bindings` (shape, node, pods) are already bound in the state. `left` are
     (shape, pods) that no template can take now."""
 
     nodes: tuple[tuple[int, int], ...]
@@ -132,8 +132,8 @@ class _Filling:
         return sum(many for _, many in found)
 
     def _open(self, shape: int, count: int) -> int:
-        """A new node that takes at least one pod of the shape: the ladders in turn, each with its largest template that
-        does; 0 when none does."""
+        """A new node that takes at least one pod of the shape, from the ladders in turn. Each ladder offers its largest template
+        that does; 0 if none does."""
         for ladder in self._ladders:
             for index in ladder.largest:
                 template = self._templates[index]
@@ -162,9 +162,9 @@ def template_class(shape: NodeShape, keys: frozenset[str]) -> TemplateClass:
 
 
 def label_keys(shapes: Iterable[PodShape], templates: Iterable[NodeShape]) -> frozenset[str]:
-    """Labels by which some pod could tell the templates apart. Volumes may look at any label (zones of disks, topologies of
-    storage classes, segments of storage capacity), so that all labels of the templates count where a pod has one.
-    `ATTACH_LIMIT` is among the keys where drivers offer different things."""
+    """Labels by which some pod could distinguish the templates. Volumes may depend on any label: zones of disks, topologies of
+    storage classes, segments of storage capacity. So all labels of the templates count if a pod has a volume.
+    `ATTACH_LIMIT` is among the keys if the offers of drivers differ."""
     found: set[str] = set()
     for shape in shapes:
         if shape.volumes:

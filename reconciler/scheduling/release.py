@@ -16,8 +16,8 @@ _NAMESPACE_SELECTORS_MENDED = {34: 12, 35: 9, 36: 5, 37: 1}
 class Release(msgspec.Struct, frozen=True):
     """Which rules are in force.
 
-    `negation_selects_all`: a namespace selector of the pod's own affinity terms that holds for no labels at all (only
-    `NotIn` and `DoesNotExist`) stands for every namespace, not for those that it selects. `declared_features`: plugin
+    `negation_selects_all` concerns a namespace selector of the pod's own affinity terms that matches empty labels (only `NotIn`
+    and `DoesNotExist`). It then means every namespace, not only those that it selects. `declared_features`: plugin
     NodeDeclaredFeatures runs (on by default from 1.36). `device_classes`: device classes serve extended resources (gate
     DRAExtendedResource, on by default from 1.36).
     """

@@ -59,8 +59,8 @@ class Places:
         self.looked = 0
 
     def fit(self, shapes: Sequence[int], counts: Sequence[int], before: "array[int]" = _NOWHERE) -> Moved:
-        """Bind the pods of these shapes, one shape after the other, over `before` and then over all places; stops at the first
-        shape that lacks a place. What is bound stays bound until the caller undoes it."""
+        """Bind the pods of these shapes, one shape after the other, over `before` and then over all places. It stops at the first
+        shape without a place. Bound pods stay until the caller undoes it."""
         state, size = self._state, self._state.stack_size
         wanted, many = array("i", shapes), array("i", counts)
         short: int | None = None

@@ -21,10 +21,10 @@ _READ_TO_JUDGE = 4
 
 
 class Effort:
-    """Steps by shape until they are taken. Who is about to answer a question says whose it is (`ask`); what the answer takes
-    is counted for that shape wherever it is spent.
+    """Steps by shape until they are taken. Before an answer, `ask` names the shape. The cost of the answer counts for that shape,
+    wherever it is spent.
 
-    The measure of a shape is everything that is written in it, as bytes: no field of a pod is free because nobody thought of it.
+    The measure of a shape is all of its content, as bytes. So no field of a pod is free by oversight.
     """
 
     __slots__ = ("_encode", "_looks", "_shapes", "_steps", "_written", "asking")

@@ -28,8 +28,8 @@ class SchedulingState:
     """
 
     def __init__(self, world: World, *, pods: Iterable[int] | None = None) -> None:
-        """Bind the pods of `world` given by index; None means all that are on a node of the view and not finished
-        (terminating ones included, as kube-scheduler counts them)."""
+        """Bind the pods of `world` given by index. None means all unfinished pods on a node of the view, terminating ones
+        included, as kube-scheduler counts them."""
         release = release_of(world.scheduler_version)
         largest = largest_amount([shape.requests for shape in world.pod_shapes], lambda: Counter(world.pods.shape).items())
         self._nodes = NodeTable(world.node_shapes, world.nodes, ResourceColumns(largest))
@@ -112,8 +112,8 @@ class SchedulingState:
             self._closed.append(node)
 
     def leave(self, node: int) -> None:
-        """The node is going: besides that it is closed, spread constraints do not count it any more. Those that honor taints look
-        past it as soon as it is marked, the others once it is gone, and the pods that wait for that are bound then."""
+        """The node is leaving: it is closed, and spread constraints no longer count it. Those that honor taints ignore it as soon
+        as it is marked, the others once it is gone. Pods that wait for that are bound then."""
         self.close(node)
         if node not in self._nodes.leaving:
             self._nodes.leaving.add(node)
@@ -129,8 +129,8 @@ class SchedulingState:
         return self._filters.modelled(shape)
 
     def node_local(self, shape: int) -> bool:
-        """Does where pods of this shape go concern nothing but the node that they go to: no spread or affinity of their own or
-        of any other shape asked about so far, no host name, no host port, no volume?"""
+        """Whether the placement of pods of this shape concerns only their own node. Then no shape seen so far has a spread or
+        affinity that concerns them, and they have no host name, host port or volume."""
         if self._local_at != self._bindings.watchers.watching:
             # A shape that is watched from now on was local so far.
             self._local.clear()
@@ -159,14 +159,14 @@ class SchedulingState:
         return len(shapes)
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
-        """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when besides them and a
-        spread over hosts nothing about other pods concerns it, nor a volume or a host name; None when something does."""
+        """Shapes whose pods share no host with those of this one (if itself is among them: one pod per host). None if anything
+        else about other pods concerns it, except a spread over hosts, or if it has a volume or a host name."""
         return self._filters.host_rivals(shape)
 
     def domain_keys(self, shape: int) -> frozenset[str] | None:
-        """Labels of which a pod of this shape may care in which of their values it runs, besides what its node offers: as long as
-        of every shape as many pods are in each of these domains, nothing changes for it. None where more than that concerns
-        it: the host, a volume, a port."""
+        """Labels whose values may matter for a pod of this shape, besides the offer of its node. While the number of pods of
+        every shape in each of these domains stays the same, nothing changes for it. None if the host, a volume or a port also
+        matters."""
         return self._filters.domain_keys(shape)
 
     def enters(self, shape: int, node: int) -> bool:
@@ -178,8 +178,8 @@ class SchedulingState:
         return self._nodes.hostname(node) == self._nodes.names[node]
 
     def fill_new(self, node: int, asked: Entries, most: int) -> tuple[Filled, int]:
-        """How pods of several shapes would fill nodes like this one, `most` of them at most, one shape after the other and first
-        fit, with how many nodes were looked at. Nothing is bound."""
+        """How pods of several shapes would fill at most `most` nodes like this one, one shape after the other and first fit. Also
+        the number of nodes examined. Nothing is bound."""
         return fill_new(self._nodes, self._shapes, node, asked, most)
 
     def spread_with(self, shape: int) -> frozenset[int]:
@@ -204,8 +204,8 @@ class SchedulingState:
         return self._filters.plugins(shape, most)
 
     def verdict_with(self, shape: int, node: int, promised: Sequence[int]) -> tuple[Rejection, ...]:
-        """The verdict were pods of these shapes on the node as well, as kube-scheduler takes pods that are nominated to it:
-        plugins that had nothing to look at before do not look now."""
+        """The verdict if pods of these shapes were on the node too, as kube-scheduler counts nominated pods. Plugins that were
+        skipped before are skipped again."""
         if self._filters.not_modelled_on(shape, node):
             return self.verdict(shape, node)
         skipped = self._filters.skipped(shape)

@@ -28,7 +28,7 @@ _A_COUNTER, _A_NODE = 100, 10
 """Steps to make a counter, and to find the domain of a node."""
 
 _MOST_BYTES, _MOST_WIDE = 96 << 20, 256
-"""Rules with their counters are made anew when those that were made take so much room, or so many of them count many shapes."""
+"""Rules with their counters are rebuilt when they take this much room, or when this many of them count many shapes."""
 
 
 class TopologyRules(msgspec.Struct, frozen=True):
@@ -101,8 +101,8 @@ class Topology:
         return found
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
-        """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when that and a spread over
-        hosts that counts its own pods is all that concerns it; None when there are other rules."""
+        """Shapes whose pods share no host with those of this one (if itself is among them: one pod per host). None if other rules
+        concern it, except a spread over hosts that counts its own pods."""
         self._refresh()
         value = self._shapes.shapes[shape]
         if value.affinity or any(term.topology_key != HOSTNAME_LABEL for term in value.anti_affinity):
@@ -123,8 +123,8 @@ class Topology:
         return frozenset(self.of(shape).spread[0].counter.shapes)
 
     def host_spread(self, shape: int, node: int) -> HostSpread | None:
-        """The one spread constraint of this shape, which is over hosts, beside a node that is new and empty; None where such a
-        node does not count."""
+        """The one spread constraint of this shape, over hosts, with a new and empty node added; None if such a node does not
+        count."""
         (rule,) = self.of(shape).spread
         counter = rule.counter
         domain = counter.domains.of[node]
@@ -134,8 +134,8 @@ class Topology:
         return HostSpread(rule.max_skew, NO_HOST if lowest is None else lowest, max(0, rule.min_domains - beside))
 
     def keys_about(self, shape: int) -> frozenset[str]:
-        """Topology keys of all rules that concern the shape: its own, those that keep it away, and those of other shapes asked
-        about so far that count it."""
+        """Topology keys of all rules that concern the shape. These are its own, those that keep it away, and those of other
+        shapes seen so far that count it."""
         self.of(shape)
         value = self._shapes.shapes[shape]
         own = {rule.topology_key for rule in value.spread}

@@ -1,1 +1,1 @@
-"""The bottom layer: how texts and JSON of any origin are read into plain values; it knows no policy and no cluster."""
+"""The bottom layer: readers of texts and JSON of any origin into plain values. It does not depend on policies or clusters."""

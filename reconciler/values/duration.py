@@ -1,8 +1,8 @@
 """Durations as Go writes them (`1h30m`, `1.5h`, `10m`): texts as seconds, and whole seconds as texts.
 
-SOURCE: Go's `time.ParseDuration`, which Kubernetes' `metav1.Duration` uses: a signed sequence of decimal numbers, each
-with a unit out of ns, us, ms, s, m, h; a lone `0` needs no unit; days are no unit; int64 nanoseconds bound it. Policies are
-taken in whole seconds: a duration of theirs that is not a whole number of seconds is refused rather than rounded.
+SOURCE: Go's `time.ParseDuration`, which Kubernetes' `metav1.Duration` uses. A duration is a signed sequence of decimal numbers,
+each with a unit: ns, us, ms, s, m or h. A lone `0` needs no unit, days are not a unit, and int64 nanoseconds bound it. Policies
+have whole seconds: a duration that is not a whole number of seconds is an error and is not rounded.
 """
 
 import re
@@ -23,7 +23,7 @@ _NANOSECONDS = {
     "h": 3_600_000_000_000,
 }
 MAX_LENGTH = 64
-"""Characters of a duration: more than any needs, and few enough that reading one takes no time."""
+"""The most characters of a duration: more than any needs, and few enough to read quickly."""
 
 _SCALE = 10**27
 _MOST = (2**63 - 1) * 10**18
@@ -59,14 +59,14 @@ def _scaled(text: str) -> int:
         message = f"{shown(text)} has {len(text)} characters, a duration has {MAX_LENGTH} at most"
         raise DurationError(message, "write it in larger units: 90s, 10m, 1h30m")
     if not _WHOLE.fullmatch(text):
-        raise DurationError(f"{shown(text)} is no duration", _hint(text))
+        raise DurationError(f"invalid duration {shown(text)}", _hint(text))
     scaled = 0
     for number, unit in _PART.findall(text):
         whole, _, fraction = number.partition(".")
         fraction = fraction[:18]
         scaled += _NANOSECONDS[unit] * (int(whole or 0) * 10**18 + int(fraction.ljust(18, "0") or 0))
     if scaled > _MOST:
-        raise DurationError(f"{shown(text)} is longer than the 292 years that a duration can hold")
+        raise DurationError(f"{shown(text)} is longer than 292 years, the longest duration")
     return -scaled if text.startswith("-") else scaled
 
 

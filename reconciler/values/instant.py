@@ -1,7 +1,7 @@
 """Instants in RFC 3339 (`2026-11-21T18:00:00Z`): texts as Unix seconds, and Unix seconds as texts.
 
-SOURCE: RFC 3339, section 5.6: `T` and `Z` may be lower case, a fraction has any number of digits, an offset goes to 23:59.
-There is no leap second, as in Go's `time.Parse`, and no instant outside the years 1 to 9999 in UTC.
+SOURCE: RFC 3339, section 5.6. `T` and `Z` may be lower case, a fraction has any number of digits, and an offset is at most 23:59.
+As in Go's `time.Parse`, leap seconds are invalid. So are instants outside the years 1 to 9999 in UTC.
 """
 
 import re
@@ -26,7 +26,7 @@ _SECOND_UTC = {f"{second:02}Z": second for second in range(60)}
 
 
 class InstantFault(Enum):
-    """What is wrong with a text that is no instant."""
+    """What is wrong with an invalid instant."""
 
     LENGTH = "length"
     FORM = "form"
@@ -69,7 +69,7 @@ def micro_instant_text(seconds: float) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _minute(text: str) -> int | None:
-    """Unix seconds of the start of a minute in UTC (`2026-11-21T18:00:`); None where it is none."""
+    """Unix seconds of the start of a minute in UTC (`2026-11-21T18:00:`); None if it is invalid."""
     try:
         return _instant(f"{text}00Z")
     except InstantError:
@@ -83,7 +83,7 @@ def _instant(text: str) -> int:
         raise InstantError(InstantFault.LENGTH, f"{shown(text)} {reason}", reason)
     match = _RFC3339.fullmatch(text)
     if match is None:
-        raise InstantError(InstantFault.FORM, f"{shown(text)} is no RFC 3339 instant", "is no RFC 3339 instant", _hint(text))
+        raise InstantError(InstantFault.FORM, f"invalid instant {shown(text)}: not RFC 3339", "not RFC 3339", _hint(text))
     year, month, day, hours, minutes, seconds, sign, offset_hours, offset_minutes = match.groups()
     try:
         days = _day(int(year), int(month), int(day))
@@ -104,7 +104,7 @@ def _instant(text: str) -> int:
 
 
 def _refused(fault: InstantFault, text: str, reason: str) -> InstantError:
-    return InstantError(fault, f"{shown(text)} is no instant: {reason}", reason, "check month, day, hour and offset")
+    return InstantError(fault, f"invalid instant {shown(text)}: {reason}", reason, "check month, day, hour and offset")
 
 
 @lru_cache(maxsize=1 << 10)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import msgspec
 
 LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
-"""What a label selector may say; a node selector has Gt and Lt beside them."""
+"""The operators of a label selector. A node selector has Gt and Lt as well."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _INT64 = 2**63
@@ -32,8 +32,8 @@ class LabelSelector(msgspec.Struct, frozen=True, order=True):
 def satisfies(requirement: Requirement, value: str | None) -> bool:
     """Does a label with this value (None: no such label) satisfy the requirement?
 
-    NotIn holds where the label is missing. Gt and Lt compare 64-bit integers, take exactly one of them and never hold for
-    anything else; nor does an operator that does not exist.
+    NotIn holds if the label is missing. Gt and Lt compare 64-bit integers, take exactly one of them and never hold for anything
+    else; nor does an operator that does not exist.
     """
     match requirement.operator:
         case "In":

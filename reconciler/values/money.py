@@ -1,6 +1,6 @@
 """Amounts of money: decimal strings with at most six places as millionths, and millionths as strings; never floats.
 
-SOURCE: our own rule. No sign, no exponent, no zero in front, at most twelve digits before the point.
+SOURCE: our own rule. No sign, no exponent, no leading zero, at most twelve digits before the point.
 """
 
 import re
@@ -31,7 +31,7 @@ def parse_money(text: str) -> int:
         number = plain[1].replace(",", ".") if plain else ""
         usable = bool(number and _MONEY.fullmatch(number))
         hint = f'write "{number}"; the currency is spec.currency of the policy' if usable else 'write a decimal such as "0.768"'
-        raise MoneyError(f"{shown(text)} is no amount of money", hint)
+        raise MoneyError(f"invalid amount of money {shown(text)}", hint)
     return int(match[1]) * 1_000_000 + int((match[2] or "").ljust(6, "0"))
 
 

@@ -1,7 +1,7 @@
 """The syntax of Kubernetes names, label keys and values, taints and resource names.
 
-SOURCE: `k8s.io/apimachinery/pkg/util/validation`: a qualified name is an optional DNS subdomain of at most 253
-characters, a slash, and a name of at most 63 characters; a label value is empty or such a name without a slash.
+SOURCE: `k8s.io/apimachinery/pkg/util/validation`. A qualified name is an optional DNS subdomain of at most 253 characters, a
+slash, and a name of at most 63 characters. A label value is empty or such a name without a slash.
 """
 
 import re
@@ -45,7 +45,7 @@ def qualified_name_fault(text: str) -> str:
     if slash and not prefix:
         return "has nothing before its slash"
     if prefix and (len(prefix) > 253 or not _SUBDOMAIN.fullmatch(prefix)):
-        return f"has a prefix {shown(prefix)} that is no DNS name"
+        return f"has a prefix {shown(prefix)} that is not a DNS name"
     return item_name_fault(name)
 
 
@@ -70,5 +70,5 @@ def resource_name_fault(text: str, plain: tuple[str, ...] = _PLAIN_RESOURCES, pr
     if prefix and text.startswith(prefix) and len(text) > len(prefix):
         return item_name_fault(text.removeprefix(prefix))
     if "/" not in text:
-        return f"is no resource: {', '.join(plain)}, hugepages-SIZE, or DOMAIN/NAME"
+        return f"is not a resource name; write {', '.join(plain)}, hugepages-SIZE or DOMAIN/NAME"
     return qualified_name_fault(text)

@@ -1,6 +1,7 @@
-"""Sizes that objects of other projects declare for targets that their controllers make, read alike from texts and snapshots.
+"""Sizes that objects of other projects declare for targets that their controllers make, read the same way from texts and
+snapshots.
 
-What reads a document differs, YAML with places or JSON: `Reader` says how an entry is found there.
+Documents are YAML with places or JSON. `Reader` finds an entry in either.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,11 +15,11 @@ T = TypeVar("T")
 class ParentSizes(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of another project whose objects declare the sizes of targets that its controller makes.
 
-    `owner` is the project, `group` and `kind` are those of the object. `entries` is the path to a list of pools; without it
-    the object is the only entry. `sizes` are paths below an entry. `target_kind` is the kind of object that is made, and
-    `target_name` and `target_namespace` say what it is called: `{name}` and `{namespace}` are those of the object, `{entry}`
-    is the entry's name, and `{cluster}` is its `spec.clusterName`. `mark` is a label or an annotation that the controller sets
-    on what it makes, with its value; `mark_cluster` is the cluster that the mark counts in (empty: in any).
+    `owner` is the project, `group` and `kind` are those of the object. `entries` is the path to a list of pools; without it the
+    object is the only entry. `sizes` are paths below an entry. `target_kind` is the kind of the created object, `target_name` and
+    `target_namespace` its name and namespace. In these, `{name}` and `{namespace}` are those of the object, `{entry}` is the
+    entry's name, and `{cluster}` is its `spec.clusterName`. `mark` is a label or annotation, with its value, that the controller
+    sets on created objects. `mark_cluster` is the cluster in which the mark counts (empty: any).
     """
 
     owner: str
@@ -47,9 +48,9 @@ class Reader(msgspec.Struct, Generic[T], frozen=True):
 
 
 class DeclaredSize(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """One size that an object declares. `title` is its namespace, where it has one, and name; `pool` is the entry's name, `field`
-    the path below the entry and `path` that from the top. `above` has the last key of it. The target is called `target_name`,
-    in `target_namespace` (empty: the object names none); `mark` and `mark_cluster` are as in `ParentSizes`, filled in."""
+    """One size that an object declares. `title` is its name, with its namespace if it has one. `pool` is the entry's name.
+    `field` is the path below the entry, and `path` the one from the top. `above` has the last key of it. `target_name` and
+    `target_namespace` (empty: none) name the target. `mark` and `mark_cluster` are as in `ParentSizes`, filled in."""
 
     parent: ParentSizes
     title: str

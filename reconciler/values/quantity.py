@@ -1,7 +1,7 @@
 """Resource quantities as Kubernetes writes them (`500m`, `16Gi`, `1.5`, `12e6`): texts as exact numbers, and amounts as texts.
 
-SOURCE: the grammar of `k8s.io/apimachinery/pkg/api/resource.Quantity`: a signed decimal number followed by nothing, a
-binary suffix (Ki Mi Gi Ti Pi Ei), a decimal one (n u m k M G T P E) or an exponent (e3, E-2).
+SOURCE: the grammar of `k8s.io/apimachinery/pkg/api/resource.Quantity`. A quantity is a signed decimal number. A binary suffix (Ki
+Mi Gi Ti Pi Ei), decimal one (n u m k M G T P E) or exponent (e3, E-2) follows.
 """
 
 import re
@@ -12,7 +12,7 @@ import msgspec
 
 INT64_MAX = 2**63 - 1
 MAX_LENGTH = 64
-"""Characters of a quantity. Nobody means a number with more, and arithmetic on a million digits never ends."""
+"""The most characters of a quantity. Nobody needs more, and arithmetic on a million digits never ends."""
 
 _FORM = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE])|[eE]([+-]?[0-9]+))?")
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -48,7 +48,7 @@ def parse_quantity(text: str) -> Quantity:
     """The exact number. Raises `QuantityFormError`. An exponent beyond 128 is read as 128."""
     match = _FORM.fullmatch(text) if len(text) <= MAX_LENGTH else None
     if match is None:
-        raise QuantityFormError("is no quantity")
+        raise QuantityFormError("is not a quantity")
     sign, number, suffix, exponent = match.groups()
     whole, _, fraction = number.partition(".")
     integer = int(whole + fraction)
@@ -90,8 +90,8 @@ class Rounding(Enum):
 def amount_text(resource: str, amount: int, rounding: Rounding = Rounding.NEAREST) -> str:
     """An amount (cpu in milli) as short text for people: `7800` cpu -> `7.8`, `6442450944` memory -> `6Gi`.
 
-    Bytes have at most one decimal. Rounded down or up they have two: what is needed goes up and what is free goes down, so that
-    both never look alike where the first is larger.
+    Bytes have at most one decimal. Rounded down or up they have two. What is needed goes up and what is free goes down, so they
+    never look equal if the first is larger.
     """
     if amount < 0:
         return f"-{amount_text(resource, -amount, Rounding(-rounding.value))}"

@@ -1,9 +1,9 @@
-"""How long a server asks its clients to wait."""
+"""How long a server tells its clients to wait."""
 
 from reconciler.values.whole_number import whole_number
 
 LONGEST_SECONDS = 600
-"""A proxy that asks for years must not stop the loop: after ten minutes the next request shows whether it still refuses."""
+"""A proxy must not stop the loop for years. After ten minutes, the next request shows whether it still refuses."""
 
 
 def retry_after_seconds(header: str) -> int:

@@ -1,13 +1,13 @@
-"""Texts that somebody else wrote, inside sentences of ours."""
+"""Texts that somebody else wrote, for use inside our messages."""
 
 LONGEST_SHOWN = 60
 
 
 def shown(text: str) -> str:
-    """A text of anybody inside a message: quoted, escaped, cut."""
+    """Any text inside a message: quoted, escaped, cut."""
     return repr(cut(text))
 
 
 def cut(text: str) -> str:
-    """As it stands, or its beginning."""
+    """The text, or its beginning."""
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"

@@ -101,7 +101,7 @@ class YamlReader(Generic[T]):
             self._opened.append(Opened(event, self._values))
             self._values += 1
             if len(self._opened) > self._bounds.levels:
-                return self._end("TooDeep", event, f"more than {self._bounds.levels} levels inside each other")
+                return self._end("TooDeep", event, f"more than {self._bounds.levels} nested levels")
             return self._within(event)
         if isinstance(event, yaml.CollectionEndEvent):
             opened = self._opened.pop()
@@ -140,9 +140,9 @@ class YamlReader(Generic[T]):
         found = self._anchors.get(name)
         if found is None:
             if any(opened.anchor == name for opened in self._opened):
-                message = f"the alias *{name} stands inside what it repeats"
+                message = f"the alias *{name} is inside the value that it repeats"
                 return self._end("AliasLoop", event, message, "write the value out", width=width)
-            message = f"there is no anchor &{name} before this alias"
+            message = f"unknown anchor &{name}: it must come before this alias"
             return self._end("UnknownAlias", event, message, "write the value out", width=width)
         value, values, levels = found
         self._values += values
@@ -150,7 +150,7 @@ class YamlReader(Generic[T]):
             message = f"the alias *{name} nests more than {self._bounds.levels} levels"
             return self._end("TooDeep", event, message, "write the value out", width=width)
         if self._values > self._bounds.values:
-            message = f"the alias *{name} makes this file more than {self._bounds.values} values large"
+            message = f"the alias *{name} expands this file to more than {self._bounds.values} values"
             return self._end("AliasBomb", event, message, "write the values out", width=width)
         return self._put(value, None, values, levels, event)
 

@@ -17,7 +17,7 @@ from tests.aws.documents import TEMPLATE, facts, group
         ("label/team", "x" * 64, "invalid value"),
         ("taint/team", "a b:NoSchedule", 'invalid value "a b" of a label or taint'),
         ("taint/te am", "a:NoSchedule", 'invalid key "te am" of a label or taint'),
-        ("taint/", "a:NoSchedule", "is no taint key=value:Effect"),
+        ("taint/", "a:NoSchedule", "is not a taint key=value:Effect"),
         ("resources/", "4", 'invalid resource name ""'),
         ("resources/my gpu", "4", 'invalid resource name "my gpu"'),
     ],

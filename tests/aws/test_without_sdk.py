@@ -60,7 +60,7 @@ def test_files_need_no_client(tmp_path: Path, words: tuple[object, ...]) -> None
     assert (done.returncode, told) == (0, ["TargetsNotRead"] if words[0] == "validate" else [])
     if words[0] == "plan":
         plan = json.loads(done.stdout)
-        assert plan["summary"] == "Plan: 1 group up (+2 nodes), 1 request taken back, 1 held."
+        assert plan["summary"] == "Plan: 1 group up (+2 nodes), 1 request cancelled, 1 held."
 
 
 def test_a_first_policy_from_files_needs_no_client(tmp_path: Path) -> None:

@@ -105,12 +105,12 @@ def _damaged(text: str) -> str:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (_damaged, "its content does not belong to its digest"),
-        (lambda text: text[: len(text) // 2], "no plan as `reconciler plan --out` writes it"),
-        (lambda text: text.replace('"formatVersion": "1.0"', '"formatVersion": "2.0"'), "formatVersion '2.0' is not known"),
-        (lambda _: "{}", "no plan as `reconciler plan --out` writes it"),
-        (lambda _: "[" * 100_000, "no plan as `reconciler plan --out` writes it"),
-        (lambda _: "\ud800".encode("utf-8", "surrogatepass"), "no plan as `reconciler plan --out` writes it"),
+        (_damaged, "its content does not match its digest"),
+        (lambda text: text[: len(text) // 2], "the file is not a plan of `reconciler plan --out`"),
+        (lambda text: text.replace('"formatVersion": "1.0"', '"formatVersion": "2.0"'), "unknown formatVersion '2.0'"),
+        (lambda _: "{}", "the file is not a plan of `reconciler plan --out`"),
+        (lambda _: "[" * 100_000, "the file is not a plan of `reconciler plan --out`"),
+        (lambda _: "\ud800".encode("utf-8", "surrogatepass"), "the file is not a plan of `reconciler plan --out`"),
     ],
 )
 def test_no_plan(saved: Path, tmp_path: Path, change, words: str):
@@ -219,7 +219,7 @@ def test_a_ceiling_of_evictions(removal: Removal):
     result = removal.apply("--require-plan", 0, "--approved-by", "HEAD", "--any-author")
     assert result.return_value == 1
     told = " ".join(result.stdout.split())
-    assert "1 node would go and 2 pods would be evicted; approved are 1 node and 1 eviction [AboveApproval]" in told
+    assert "1 node would leave and 2 pods would be evicted; the approval covers 1 node and 1 eviction [AboveApproval]" in told
     assert "began to drain" not in told
 
 

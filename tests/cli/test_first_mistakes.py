@@ -48,9 +48,12 @@ def test_an_empty_name_asks_for_one(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"", "the file is empty: the capture was cut off before it began"),
-        (b"just text", "no Kubernetes object and no list of any; a snapshot is what `kubectl get … -o json` or -o yaml prints"),
-        (b"[1, 2]", "a list of something that is no Kubernetes object; give it whole, without --query and jq"),
+        (b"", "the file is empty: the capture failed"),
+        (
+            b"just text",
+            "neither a Kubernetes object nor a list; a snapshot is the output of `kubectl get … -o json` or -o yaml",
+        ),
+        (b"[1, 2]", "a list of something other than Kubernetes objects; pass the complete output, without --query and jq"),
     ],
 )
 def test_a_yaml_file_that_is_no_snapshot_is_called_so(

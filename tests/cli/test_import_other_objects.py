@@ -316,7 +316,7 @@ def test_a_node_pool_of_hypershift_is_another_kind(tmp_path: Path) -> None:
         (pool("a", weight=True), "NodePool a spec.weight=true", "it must be a whole number"),
         (pool("a", limits=["cpu"]), 'NodePool a spec.limits=["cpu"]', "it must be an object"),
         (pool("a", limits={"cpu": {"x": 1}}), 'NodePool a spec.limits.cpu={"x": 1}', "must be a quantity"),
-        (pool("a", limits={"cpu": "lots"}), "NodePool a spec.limits.cpu=lots", "is no quantity"),
+        (pool("a", limits={"cpu": "lots"}), "NodePool a spec.limits.cpu=lots", "invalid quantity"),
         (pool("a", limits={"gpu": 1}), "NodePool a spec.limits.gpu=1", "did you mean nvidia.com/gpu?"),
         (pool("a", disruption=7), "NodePool a spec.disruption=7", "it must be an object"),
         (pool("a", disruption={"budgets": "10%"}), "NodePool a spec.disruption.budgets=10%", "it must be a list"),

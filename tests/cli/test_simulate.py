@@ -126,7 +126,7 @@ def test_recorded_snapshots_are_a_trace(run: Run, tmp_path: Path):
     [
         (("--trace", "missing.csv"), "missing.csv: No such file"),
         (("--trace", "bad.csv"), "bad.csv:3:3: "),
-        (("--trace", "good.csv", "--until", "2 days"), "--until: '2 days' is no duration; the longest unit is h: write 48h"),
+        (("--trace", "good.csv", "--until", "2 days"), "--until: invalid duration '2 days'; the longest unit is h: write 48h"),
         (("--trace", "good.csv", "--until", "0"), "--until 0s: must be above zero"),
         (("--trace", "good.csv", "--alone"), "--alone goes with --cluster"),
         (("--trace", "."), "0 snapshots; a replay needs at least two"),

@@ -112,7 +112,7 @@ def test_a_dump_on_one_stream() -> None:
 def test_a_dump_that_ends_in_the_logs() -> None:
     """Objects may have come behind them."""
     text = json.dumps(_typed()[0]) + "\n" + LOGS[:-60]
-    with pytest.raises(SnapshotError, match=r"line 2, column 1: logs of a container without their end"):
+    with pytest.raises(SnapshotError, match=r"line 2, column 1: container logs without an end"):
         read_snapshot({"dump.txt": text.encode()})
 
 
@@ -120,7 +120,7 @@ def test_a_stream_that_breaks_off() -> None:
     """The document and the item are named."""
     text = "\n".join(map(json.dumps, _typed()))
     cut = text[: text.index('"n2"')]
-    with pytest.raises(SnapshotError, match=r"document 2, item 2 \(after n1\): the JSON breaks off") as refused:
+    with pytest.raises(SnapshotError, match=r"document 2, item 2 \(after n1\): the JSON ends") as refused:
         read_snapshot({"x.json": cut.encode()})
     assert refused.value.file == "x.json"
 
@@ -134,7 +134,7 @@ def test_the_place_of_damage_is_line_and_column() -> None:
 def test_something_else_between_documents() -> None:
     """Its line is named, and nothing behind it is guessed at."""
     text = f"{json.dumps(_typed()[0])}\nerror: unable to connect\n{json.dumps(_typed()[1])}"
-    with pytest.raises(SnapshotError, match="line 2, column 1: 'error: unable to connect' is no JSON"):
+    with pytest.raises(SnapshotError, match="line 2, column 1: 'error: unable to connect' is not JSON"):
         read_snapshot({"x.json": text.encode()})
 
 

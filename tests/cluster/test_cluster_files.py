@@ -54,7 +54,7 @@ def test_missing_path(tmp_path: Path) -> None:
 
 def test_empty_directory(tmp_path: Path) -> None:
     """A directory without documents is no snapshot."""
-    assert refusal(tmp_path) == f"{tmp_path}: the snapshot holds no documents (.json, .yaml or .yml, also .gz)"
+    assert refusal(tmp_path) == f"{tmp_path}: the snapshot has no documents (.json, .yaml or .yml, also .gz)"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_one_object_of_a_cluster_is_enough(tmp_path: Path) -> None:
 def test_damage_names_the_file_as_the_user_gave_it(tmp_path: Path) -> None:
     """The sentence of a damaged snapshot begins with the path of the file."""
     (tmp_path / "pods.json").write_bytes(BODY[:-40])
-    assert refusal(tmp_path).startswith(f"{tmp_path / 'pods.json'}: item 2 (after shop/a): the JSON breaks off")
+    assert refusal(tmp_path).startswith(f"{tmp_path / 'pods.json'}: item 2 (after shop/a): the JSON ends")
     assert refusal(tmp_path / "pods.json").startswith(f"{tmp_path / 'pods.json'}: item 2")
 
 
@@ -154,4 +154,4 @@ def test_link_out_of_the_snapshot(tmp_path: Path) -> None:
 def test_dangling_link(tmp_path: Path) -> None:
     """A link into nowhere is no document."""
     (tmp_path / "x.json").symlink_to(tmp_path / "gone")
-    assert "holds no documents" in refusal(tmp_path)
+    assert "has no documents" in refusal(tmp_path)

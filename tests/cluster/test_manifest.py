@@ -51,12 +51,12 @@ def test_unknown_major_is_refused(version: str) -> None:
     ("text", "message"),
     [
         ("cluster: prod", "formatVersion"),
-        ("formatVersion: '1.0'\ncapturedAt: yesterday", 'capturedAt: "yesterday" is no time'),
+        ("formatVersion: '1.0'\ncapturedAt: yesterday", 'capturedAt: invalid time "yesterday"'),
         ("formatVersion: '1.0'\nkinds: Pod", "kinds: must be a list or empty, not a text"),
         ("formatVersion: '1.0'\nkinds: [1]", "kinds[0]: must be a text, not a whole number"),
         ("", "0 documents instead of one"),
         ("formatVersion: '1.0'\n---\nformatVersion: '1.0'", "2 documents instead of one"),
-        ("{", "no valid YAML"),
+        ("{", "invalid YAML"),
     ],
 )
 def test_broken_manifest(text: str, message: str) -> None:
@@ -98,5 +98,5 @@ def test_the_version_of_the_control_plane() -> None:
     assert read_snapshot(files).scheduler_version == (1, 36, 0)
     assert kubernetes_version("1.30") == (1, 30, 0)
     assert kubernetes_version("unknown") is kubernetes_version("") is kubernetes_version("v1.2.3.4") is None
-    with pytest.raises(SnapshotError, match=r"kubernetesVersion 'latest' is no version such as v1\.36\.3"):
+    with pytest.raises(SnapshotError, match=r"invalid kubernetesVersion 'latest'; write it like v1\.36\.3"):
         read("formatVersion: '1.0'\nkubernetesVersion: latest\n")

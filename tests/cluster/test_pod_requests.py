@@ -152,7 +152,7 @@ def test_bad_request_names_file_item_and_field() -> None:
     with pytest.raises(SnapshotError) as refused:
         world_of(pod("bad", containers=[container("lots")]))
     assert str(refused.value).startswith(
-        'all.json: item 1 (Pod shop/bad): spec.containers[0].resources.requests: cpu: "lots" is no quantity'
+        'all.json: item 1 (Pod shop/bad): spec.containers[0].resources.requests: cpu: invalid quantity "lots"'
     )
 
 

@@ -72,7 +72,7 @@ def test_no_status_is_pending() -> None:
 
 def test_unknown_phase_is_refused() -> None:
     """A phase that does not exist is refused rather than read as some other."""
-    with pytest.raises(SnapshotError, match="'Runing' is no phase"):
+    with pytest.raises(SnapshotError, match="'Runing' is not a phase"):
         row(pod(status={"phase": "Runing"}))
 
 

@@ -87,7 +87,7 @@ def test_finer_than_a_billionth_is_a_billionth() -> None:
 )
 def test_no_quantity(text: str) -> None:
     """What the grammar does not know is refused, naming the text."""
-    with pytest.raises(QuantityError, match="is no quantity"):
+    with pytest.raises(QuantityError, match="invalid quantity"):
         whole(text)
 
 

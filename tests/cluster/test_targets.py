@@ -194,7 +194,7 @@ def test_incomplete_capacity_is_none() -> None:
     """Without cpu or memory nobody knows what a new node offers, and it is said what is missing."""
     found = annotated(**{f"{CAPACITY}cpu": "4"})
     assert found.template.capacity is None
-    assert found.problems == ("the capacity of a new node is not known: memory is missing in capacity annotations",)
+    assert found.problems == ("the capacity of a new node is unknown: memory is missing in capacity annotations",)
 
 
 def test_device_needs_type_and_count() -> None:
@@ -213,19 +213,20 @@ def test_labels_and_taints_by_annotation() -> None:
 @pytest.mark.parametrize(
     ("key", "text", "told"),
     [
-        ("labels", "a=b,c,d=e", f'{CAPACITY}labels: item 2 ("c") is no label key=value'),
+        ("labels", "a=b,c,d=e", f'{CAPACITY}labels: item 2 ("c") is not a label key=value'),
         (
             "taints",
             "a=b:NoSchedule,c=d:Never",
-            f'{CAPACITY}taints: item 2 ("c=d:Never") is no taint key=value:Effect with NoSchedule, PreferNoSchedule, NoExecute',
+            f'{CAPACITY}taints: item 2 ("c=d:Never") is not a taint key=value:Effect '
+            "with NoSchedule, PreferNoSchedule, NoExecute",
         ),
-        ("cpu", "many", f'{CAPACITY}cpu: "many" is no quantity (a number such as 2, 500m, 1.5Gi or 1e3)'),
-        ("maxPods", "13Mi", f'{CAPACITY}maxPods: "13Mi" is no whole number from 0'),
+        ("cpu", "many", f'{CAPACITY}cpu: invalid quantity "many"; write a number such as 2, 500m, 1.5Gi or 1e3'),
+        ("maxPods", "13Mi", f'{CAPACITY}maxPods: "13Mi" is not a whole number of at least 0'),
         ("memory", "-1Gi", f'{CAPACITY}memory: "-1Gi" is negative'),
         (
             "csi-driver",
             "a.csi=25,b.csi",
-            f'{CAPACITY}csi-driver: item 2 ("b.csi") is not a limit driver=number: "" is no whole number from 0',
+            f'{CAPACITY}csi-driver: item 2 ("b.csi") is not a limit driver=number: "" is not a whole number of at least 0',
         ),
     ],
 )
@@ -313,7 +314,7 @@ def test_unreadable_field_set(fields: Any) -> None:
     found = facts(scalable(meta={"managedFields": [managed("x", "Apply", fields)]}))
     assert not found.owner.managed_fields_present
     assert found.owner.unreadable == found.problems
-    assert "who owns spec.replicas cannot be told" in found.problems[0]
+    assert "the owner of spec.replicas is unknown" in found.problems[0]
 
 
 @pytest.mark.parametrize(("text", "replicas"), [('{"spec":{"replicas":4}}', 4), ('{"spec":{}}', None), ("{}", None)])

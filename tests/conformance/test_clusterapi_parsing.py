@@ -108,4 +108,4 @@ def test_scale_from_zero(name: str) -> None:
     found = scalable(case, name.split(maxsplit=1)[0])
     assert (found.template.capacity is not None) is case["canScale"]
     partly = bool(case["annotations"] or case["capacity"]) and not case["canScale"]
-    assert any("the capacity of a new node is not known" in problem for problem in found.problems) is partly
+    assert any("the capacity of a new node is unknown" in problem for problem in found.problems) is partly

@@ -61,7 +61,7 @@ def test_who_waits_is_told_why_and_until_when() -> None:
     assert report.plan is not None
     assert report.plan.actions[0].to == 1
     assert report.results[0].message == (
-        "pods are still arriving: nodes are bought when none has come for 2s, at the latest after 10s: 2027-01-15T08:00:01Z"
+        "pods are still arriving: nodes are added after 2s without a new pod, after 10s at most, at 2027-01-15T08:00:01Z"
     )
 
 

@@ -22,7 +22,7 @@ def removal(group: str, number: int, total: int) -> ActionResult:
     action = Action(
         kind=ActionKind.REMOVE_NODE, group=group, target=f"MachineDeployment prod/{group}", from_=total - number,
         to=total - number - 1, nodes=(f"{group}-{number}",), bound=BOUND,
-        reason=Reason("Empty", f"{group}-{number} runs nothing that has to move", {}),
+        reason=Reason("Empty", f"{group}-{number} runs no pod that has to move", {}),
     )  # fmt: skip
     return ActionResult(action=action, state=ResultState.DONE)
 
@@ -44,7 +44,7 @@ def test_removals_of_one_group_and_reason_are_one_line():
     assert (first["fromReplicas"], first["toReplicas"]) == (400, 0)
     text, _ = logged(report, LogForm.TEXT)
     assert text == (
-        "2026-11-21T12:00:00Z info    RemoveNode a 400 -> 0: 400 nodes: each runs nothing that has to move "
+        "2026-11-21T12:00:00Z info    RemoveNode a 400 -> 0: 400 nodes: each runs no pod that has to move "
         "(nodes a-0, a-1, a-2 and 397 more)"
     )
 

@@ -100,7 +100,7 @@ def test_a_mark_of_a_policy_that_nobody_runs_is_deleted() -> None:
     rules = policy(node_group("general"))
     held = _line(OwnerEvidence(), rules, annotations=((POLICY_MARK, "other"),))
     assert held.held
-    assert held.owner.evidence[-1].endswith("where neither will happen, delete the annotation")
+    assert held.owner.evidence[-1].endswith("if neither will happen, delete the annotation")
     assert f"annotation {POLICY_MARK}: other" in held.owner.evidence
     assert not _line(OwnerEvidence(), rules).held
 

@@ -106,7 +106,7 @@ def test_a_scale_to_zero_that_left_no_trace_holds_like_a_persons_write() -> None
     """`kubectl scale --replicas=0` drops our entry and leaves none of its own: an hour, the default, nothing is written."""
     line = group(_scaled_to_zero(59), "reserved")
     assert (line.owner.state, line.owner.by) == (OwnerState.HELD, "a writer without a name")
-    assert line.owner.evidence[0] == "our replicas 2 became 0 by a write that left no trace"
+    assert line.owner.evidence[0] == "our replicas 2 became 0 through a write that left no trace"
 
 
 def test_it_is_ours_again_when_the_time_of_a_persons_write_is_over() -> None:

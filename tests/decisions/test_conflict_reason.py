@@ -35,19 +35,19 @@ def test_the_pods_that_keep_asking_are_named_and_counted() -> None:
     """Five pods: three by name."""
     (reason,) = _reasons(_plan(3, 5))
     assert reason.message == (
-        "terraform undid our writes 3 times, the last from 6 to 1; shop/web-1, shop/web-2, shop/web-3 and 2 more keep asking "
-        "for 6; nothing is written until that ends and the group was held and released"
+        "terraform undid our writes 3 times, the last from 6 to 1; shop/web-1, shop/web-2, shop/web-3 and 2 more keep requesting "
+        "6; nothing is written until that stops and the group was held and released"
     )
 
 
 def test_without_pods_nobody_asks() -> None:
     """The sentence names the writer and the values alone."""
     (reason,) = _reasons(_plan(2, 0))
-    assert reason.message == "terraform undid our writes 2 times, the last from 6 to 1; at 3 times nothing more is written"
+    assert reason.message == "terraform undid our writes 2 times, the last from 6 to 1; after 3 times writes stop"
 
 
 def test_few_pods_are_all_named() -> None:
     """Three: nobody else asks."""
     (reason,) = _reasons(_plan(3, 3))
-    assert "shop/web-1, shop/web-2, shop/web-3 keep asking for 6" in reason.message
+    assert "shop/web-1, shop/web-2, shop/web-3 keep requesting 6" in reason.message
     assert (reason.data["asking"], reason.data["moreAsking"]) == (("shop/web-1", "shop/web-2", "shop/web-3"), 0)

@@ -44,22 +44,22 @@ def test_all_are_examined_within_the_bounds() -> None:
 def test_nodes_beyond_the_bound_are_counted() -> None:
     """Sixty-six nodes, two more than one plan looks at."""
     plan = _plan(66)
-    assert _told(plan) == [{"group": "small", "nodes": 2, "bound": "64 nodes a plan"}]
+    assert _told(plan) == [{"group": "small", "nodes": 2, "bound": "64 nodes per plan"}]
     (sentence,) = [one.message for one in group(plan, "small").reasons if one.code == "ReplacementsNotExamined"]
-    assert sentence == "2 nodes of small not compared with all groups that could stand in: 64 nodes a plan"
+    assert sentence == "2 nodes of small not compared with every group that could replace them: 64 nodes per plan"
 
 
 def test_trials_that_were_not_made_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three trials: two nodes fit together, the third does not, the three after it were never tried."""
     monkeypatch.setattr(consolidation, "MOST_TRIALS", 3)
-    assert _told(_plan(6)) == [{"group": "small", "nodes": 3, "bound": "3 trials a plan"}]
+    assert _told(_plan(6)) == [{"group": "small", "nodes": 3, "bound": "3 trials per plan"}]
 
 
 def test_more_than_five_replacements_are_not_looked_for() -> None:
     """Seven groups could take two nodes each of sixteen; after five of them six nodes are left."""
     plan = _plan(16, stand_ins=7)
     assert sum(one.code == "CouldBeReplaced" for one in group(plan, "small").reasons) == 5
-    assert _told(plan) == [{"group": "small", "nodes": 6, "bound": "5 replacements a plan"}]
+    assert _told(plan) == [{"group": "small", "nodes": 6, "bound": "5 replacements per plan"}]
 
 
 def test_without_work_left_nothing_is_proposed_and_that_is_said() -> None:

@@ -250,7 +250,7 @@ def test_nodes_of_a_replacement_under_way_are_not_free_to_go() -> None:
     cluster.group("mega", nodes=1, cpu="8", created=NOW - 60)
     came = plan_of(cluster.world(), PRICED, _begun(120))
     assert [(line.node, line.removable) for line in came.nodes] == [("mega-1", False), ("small-1", True), ("small-2", True)]
-    assert node(came, "mega-1").blockers[0].message == "it stands in for small-1, small-2"
+    assert node(came, "mega-1").blockers[0].message == "it replaces small-1, small-2"
 
 
 def test_what_keeps_a_node_keeps_it_in_a_replacement_under_way() -> None:

@@ -33,7 +33,7 @@ def test_a_small_pod_that_could_take_the_only_place_of_a_large_one_keeps_the_nod
     (blocker,) = node(plan, "general-1").blockers
     assert (blocker.code, blocker.pod) == ("NoPlaceToMove", "shop/large-1")
     assert blocker.message == (
-        "1 pod like it (1500m cpu, 0Mi memory each) has a place elsewhere only while no other pod of the node takes it first"
+        "1 pod like it (1500m cpu, 0Mi memory each) fits elsewhere only if no other pod of the node takes that place first"
     )
 
 

@@ -33,7 +33,7 @@ def test_pods_of_two_sizes_charge_one_budget_together(allowed: int, leaves: bool
     plan = _plan(allowed)
     assert [action.nodes for action in plan.actions] == [("general-1",)] * leaves
     told = [(blocker.code, blocker.message) for blocker in node(plan, "general-1").blockers]
-    assert told == ([] if leaves else [("NotEnoughPdb", "PodDisruptionBudget shop/web allows 0 evictions, 2 are needed")])
+    assert told == ([] if leaves else [("NotEnoughPdb", "PodDisruptionBudget shop/web allows 0 evictions, the drain needs 2")])
 
 
 def test_a_budget_whose_status_lags_behind_allows_nothing() -> None:

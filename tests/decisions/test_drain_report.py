@@ -92,7 +92,7 @@ def test_a_whole_report() -> None:
     rows = (msgspec.structs.replace(one, phase=PodPhase.SUCCEEDED) if one.name == "ended-1" else one for one in world.pods)
     world = msgspec.structs.replace(world, pods=PodTable(rows))
     rules = policy(node_group("general", min=5, price_per_hour="0.40"), currency="EUR")
-    unowned = ("Unreplicated", "no controller would make it again")
+    unowned = ("Unreplicated", "it has no controller that would recreate it")
     found = drain_report(world, rules, NOW, (30, 62, 80), 1_000_000)
 
     def said(one: NodeDrain) -> list[tuple[str, str, str]]:
@@ -104,18 +104,18 @@ def test_a_whole_report() -> None:
         ("alone", None, 750, None, (False, False, False), [(unowned[0], "shop/shell-1", unowned[1])]),
         (
             "general-1", "general", 750, "0.40", (False, False, False),
-            [("NoPlaceToMove", "shop/web-1", "2 of 3 pods like it have no place on another node")],
+            [("NoPlaceToMove", "shop/web-1", "2 of 3 pods like it fit on no other node")],
         ),
         (
             "general-2", "general", 625, "0.40", (False, False, False),
             [
                 (unowned[0], "shop/odd-1", unowned[1]),
-                ("NoPlaceToMove", "shop/odd-1", "1 of 1 pod like it has no place on another node"),
+                ("NoPlaceToMove", "shop/odd-1", "1 of 1 pod like it fits on no other node"),
             ],
         ),
-        ("general-3", "general", 250, "0.40", (False, False, False), [("Leaving", "", "it is leaving already")]),
+        ("general-3", "general", 250, "0.40", (False, False, False), [("Leaving", "", "it is already being removed")]),
     ]  # fmt: skip
-    no_room = "another node needs room: lower the requests, or let a group grow"
+    no_room = "the pod needs room on another node: lower its requests, or let a group grow"
     assert found.pins == (
         Pin(
             pod="shop/odd-1", codes=("NoPlaceToMove", "Unreplicated"), nodes=("general-2",), price_per_hour="0.40",

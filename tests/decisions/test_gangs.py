@@ -36,7 +36,7 @@ def test_each_pod_says_what_its_gang_lacks() -> None:
     assert [codes(line) for line in plan.pods] == [["GangIncomplete"]] * 3 + [["GangIncomplete", "GroupsExhausted", "AtMaxSize"]]
     assert {line.outcome for line in plan.pods} == {PodOutcome.UNPLACEABLE}
     assert pod(plan, "shop/job-1").reasons[0].message == (
-        f"gang shop/job (label {LABEL}) would get 3 of 4 places, all or none: shop/job-4 has none"
+        f"only 3 of 4 pods of gang shop/job (label {LABEL}) would fit, and it needs all: shop/job-4 fits nowhere"
     )
 
 

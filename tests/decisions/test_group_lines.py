@@ -76,7 +76,7 @@ BACKED_OFF = Memory(backoffs={"general": BackoffState(failures=2, failed_seconds
 AGAIN = Memory(backoffs={"general": BackoffState(failures=2, failed_seconds=NOW - 9000, until_seconds=NOW - 8000)})
 GONE = Memory(unneeded_since={"general-1": NOW - 9000})
 KUBECTL = (FieldOwner(manager="kubectl", operation="Apply", time_seconds=NOW - 86_400),)
-ONE_MORE = ("UpcomingNodes", "1 node asked for and not registered yet")
+ONE_MORE = ("UpcomingNodes", "1 node requested but not registered yet")
 
 # (current, desired, wanted), and the reasons.
 CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tuple[str, str]]]] = {
@@ -96,7 +96,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         (1, 2, None),
         [
             ("BelowMin", "1 replica is below the minimum 3"),
-            ("MinNotReached", "the minimum 3 cannot be reached, only 2: general is at its maximum size 2"),
+            ("MinNotReached", "the group reaches only 2 of its minimum 3: general is at its maximum size 2"),
         ],
     ),
     "held below its minimum": (
@@ -109,13 +109,13 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
     "waits for one node and for the start of another": (
         lambda: (_starting(), _group(), Memory()),
         (3, 3, None),
-        [("UpcomingNodes", "1 node asked for and not registered yet, 1 node joined and not started yet (Ready)")],
+        [("UpcomingNodes", "1 node requested but not registered yet, 1 node joined but not started yet (Ready)")],
     ),
     "two machines failed": (
         lambda: (_with_machines(_full(2, replicas=4), "a", "b", failed="quota"), _group(), Memory()),
         (4, 2, None),
         [
-            ("RequestCancelled", "machine a, b never became a node (quota): taken back, all 2 nodes stay"),
+            ("RequestCancelled", "machine a, b never became a node (quota): cancelled, all 2 nodes stay"),
             ("MachinesFailed", "2 machines failed or did not register in time; a: quota"),
         ],
     ),
@@ -123,7 +123,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         lambda: (_with_machines(_full(2, replicas=4), "a", "b", failed="quota"), _group(min=3), Memory()),
         (4, 3, None),
         [
-            ("RequestCancelled", "machine a never became a node (quota): taken back, all 2 nodes stay"),
+            ("RequestCancelled", "machine a never became a node (quota): cancelled, all 2 nodes stay"),
             ("MachinesFailed", "2 machines failed or did not register in time; a: quota"),
         ],
     ),
@@ -135,7 +135,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         ),
         (4, 3, None),
         [
-            ("RequestCancelled", "machine a never became a node (quota): taken back, all 2 nodes stay"),
+            ("RequestCancelled", "machine a never became a node (quota): cancelled, all 2 nodes stay"),
             ("MachinesFailed", "1 machine failed or did not register in time; a: quota"),
         ],
     ),
@@ -149,7 +149,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         [
             (
                 "RequestCancelled",
-                "machine a and 1 request without a machine never became a node (quota): taken back, the 1 node stays",
+                "machine a and 1 request without a machine never became a node (quota): cancelled, the 1 node stays",
             ),
             ("MachinesFailed", "2 machines failed or did not register in time; a: quota"),
         ],
@@ -164,7 +164,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         [
             (
                 "RequestCancelled",
-                "1 request without a machine never became a node (no machine within 15m): taken back, the 1 node stays",
+                "1 request without a machine never became a node (no machine within 15m): cancelled, the 1 node stays",
             ),
             ("MachinesFailed", "2 machines failed or did not register in time; a: quota"),
         ],
@@ -177,7 +177,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         ),
         (2, 2, None),
         [
-            ("AskedAnew", "machine a never became a node (quota): asked for anew, since the minimum is 2"),
+            ("AskedAnew", "machine a never became a node (quota): requested again, because the minimum is 2"),
             ("MachinesFailed", "1 machine failed or did not register in time; a: quota"),
         ],
     ),
@@ -206,13 +206,13 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         ],
     ),
     "a machine made again within a minute of the size": (lambda: (_late(60), _group(), HOUR_AGO), (2, 1, None), [
-        ("RequestCancelled", "machine again never became a node (no node within 15m): taken back, the 1 node stays"),
+        ("RequestCancelled", "machine again never became a node (no node within 15m): cancelled, the 1 node stays"),
         ("MachinesFailed", "1 machine failed or did not register in time; again: no node within 15m"),
     ]),
     "a machine made again later": (lambda: (_late(3500), _group(), HOUR_AGO), (2, 2, None), [
         (
             "Replaced",
-            "1 machine (again) in place of nodes that went, made by the target: it keeps 2 replicas, unchanged since "
+            "the target created 1 machine (again) to replace lost nodes: it keeps 2 replicas, unchanged since "
             "2027-01-15T07:00:00Z",
         ),
         ONE_MORE,
@@ -233,14 +233,14 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
     "its last node with a GPU goes": (
         lambda: (_last_node(gpu=1), _group(), GONE),
         (1, 0, None),
-        [("MayNotReturn", "the group goes to 0 and its machines back to the provider; they may not be had again: they carry "
-          "accelerators")],
+        [("MayNotReturn", "the group scales to 0 and returns its machines to the provider, which may not have them later: "
+          "they carry accelerators")],
     ),
     "its last node goes and others could not be had": (
         lambda: (_last_node(), _group(), msgspec.structs.replace(AGAIN, unneeded_since=GONE.unneeded_since)),
         (1, 0, None),
-        [("MayNotReturn", "the group goes to 0 and its machines back to the provider; they may not be had again: the last 2 "
-          "attempts to get some failed")],
+        [("MayNotReturn", "the group scales to 0 and returns its machines to the provider, which may not have them later: "
+          "the last 2 attempts to get some failed")],
     ),
     "adopted and grown": (
         lambda: (_full(1, 1, owners=KUBECTL), _group(), Memory()),
@@ -254,43 +254,43 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
     "headroom of nodes": (
         lambda: (_full(1), _group(headroom=Headroom(nodes=2)), Memory()),
         (1, 3, None),
-        [("Headroom", "headroom for 2 nodes has 0 free: 2 nodes more")],
+        [("Headroom", "headroom of 2 nodes has 0 free: 2 nodes more")],
     ),
     "a part of the headroom of nodes": (
         lambda: (_full(1), _group(headroom=Headroom(nodes=3), max=3), Memory()),
         (1, 3, None),
         [
-            ("Headroom", "headroom for 3 nodes has 0 free: 2 nodes more"),
-            ("HeadroomShort", "headroom lacks 1 node, and the group may not grow further"),
+            ("Headroom", "headroom of 3 nodes has 0 free: 2 nodes more"),
+            ("HeadroomShort", "headroom lacks 1 node, but the group cannot grow further"),
         ],
     ),
     "no headroom of nodes can be had": (
         lambda: (_full(1), _group(headroom=Headroom(nodes=2), max=1), Memory()),
         (1, 1, None),
-        [("HeadroomShort", "headroom lacks 2 nodes, and the group may not grow further")],
+        [("HeadroomShort", "headroom lacks 2 nodes, but the group cannot grow further")],
     ),
     "headroom of pods": (
         lambda: (_full(1), _group(headroom=_pods(5, 2000)), Memory()),
         (1, 4, None),
         [
-            ("Headroom", "headroom for 5 pods has 0 free: 1 node more"),
-            ("Headroom", "headroom for 5 pods has 2 free: 1 node more"),
-            ("Headroom", "headroom for 5 pods has 4 free: 1 node more"),
+            ("Headroom", "headroom of 5 pods has 0 free: 1 node more"),
+            ("Headroom", "headroom of 5 pods has 2 free: 1 node more"),
+            ("Headroom", "headroom of 5 pods has 4 free: 1 node more"),
         ],
     ),
     "a part of the headroom of pods": (
         lambda: (_full(1), _group(headroom=_pods(5, 2000), max=3), Memory()),
         (1, 3, None),
         [
-            ("Headroom", "headroom for 5 pods has 0 free: 1 node more"),
-            ("Headroom", "headroom for 5 pods has 2 free: 1 node more"),
-            ("HeadroomShort", "headroom lacks 1 pod, and the group may not grow further"),
+            ("Headroom", "headroom of 5 pods has 0 free: 1 node more"),
+            ("Headroom", "headroom of 5 pods has 2 free: 1 node more"),
+            ("HeadroomShort", "headroom lacks 1 pod, but the group cannot grow further"),
         ],
     ),
     "headroom of pods larger than a node": (
         lambda: (_full(1), _group(headroom=_pods(1, 5000)), Memory()),
         (1, 1, None),
-        [("HeadroomShort", "headroom lacks 1 pod, and the group may not grow further")],
+        [("HeadroomShort", "headroom lacks 1 pod, but the group cannot grow further")],
     ),
     "headroom while it is backed off": (
         lambda: (_full(1), _group(headroom=Headroom(nodes=2)), BACKED_OFF),
@@ -359,20 +359,20 @@ def test_a_group_without_target_is_told_of_and_nothing_is_done() -> None:
     line = group(plan, "general")
     assert (line.current, line.desired, line.held, plan.actions) == (0, 0, True, ())
     assert [one.code for one in line.reasons] == ["GroupHeld", "TargetMissing"]
-    assert line.reasons[1].message.endswith(" is not there; if it was deleted for good, remove the NodeGroup from git")
+    assert line.reasons[1].message.endswith(" does not exist; if it was deleted for good, remove the NodeGroup from git")
     assert node(plan, "general-1").group == "general"
 
 
 @pytest.mark.parametrize(
     ("limit", "desired", "said"),
     [
-        (Limit(name="cores", max=(("cpu", 15_000),)), 3, "limit cores allows 15 cpu: 12 there, one more node of general adds 4"),
+        (Limit(name="cores", max=(("cpu", 15_000),)), 3, "limit cores allows 15 cpu: 12 in use, one more node of general adds 4"),
         (Limit(name="cores", max=(("cpu", 16_000),)), 4, ""),
-        (Limit(name="few", max=(("nodes", 2),)), 2, "limit few allows 2 nodes: 2 there, one more node of general adds 1"),
+        (Limit(name="few", max=(("nodes", 2),)), 2, "limit few allows 2 nodes: 2 in use, one more node of general adds 1"),
         (
             Limit(name="cores", max=(("cpu", 11_000),), nodes=Selector(match_labels=(("pool", "general"),))),
             2,
-            "limit cores allows 11 cpu: 8 there, one more node of general adds 4",
+            "limit cores allows 11 cpu: 8 in use, one more node of general adds 4",
         ),
         (Limit(name="cores", max=(("cpu", 4000),), nodes=Selector(match_labels=(("pool", "x"),))), 4, ""),
     ],
@@ -382,7 +382,7 @@ def test_a_minimum_within_limits(limit: Limit, desired: int, said: str) -> None:
     plan = plan_of(_full(1).world(), policy(_group(min=4), limits=(limit,)))
     told = [one.message for one in group(plan, "general").reasons if one.code == "MinNotReached"]
     assert group(plan, "general").desired == desired
-    assert told == ([f"the minimum 4 cannot be reached, only {desired}: {said}"] if said else [])
+    assert told == ([f"the group reaches only {desired} of its minimum 4: {said}"] if said else [])
 
 
 def test_headroom_in_zones_is_grown_where_the_template_is() -> None:
@@ -395,7 +395,7 @@ def test_headroom_in_zones_is_grown_where_the_template_is() -> None:
     cluster.target("general", 2, template=cluster.world().targets[0].template)
     cluster.pods("full", 2, cpu="4", on=["general-1", "general-2"])
     plan = plan_of(cluster.world(), policy(_group(headroom=Headroom(nodes_per_zone=1))))
-    assert [one.message for one in group(plan, "general").reasons] == ["headroom for 1 node has 0 free: 1 node more"]
+    assert [one.message for one in group(plan, "general").reasons] == ["headroom of 1 node has 0 free: 1 node more"]
     assert group(plan, "general").desired == 3
 
 
@@ -438,7 +438,7 @@ def test_an_empty_policy_releases_nothing_where_there_were_groups() -> None:
     (problem,) = plan_of(_full(1).world(), rules, Memory(known_groups={TARGET: "general", "x": "y"})).problems
     assert (problem.code, problem.message) == (
         "AllGroupsGone",
-        "the policy has no groups any more, where it had 2: nothing is released",
+        "the policy has no groups any more; it had 2: nothing is released",
     )
     assert plan_of(_full(1).world(), rules).problems == ()
 

@@ -31,7 +31,7 @@ def test_s29_four_machines_and_the_fifth_is_refused() -> None:
     assert outcomes == [PodOutcome.TRIGGERS_SCALE_UP] * 4 + [PodOutcome.UNPLACEABLE]
     last = plan.pods[-1]
     assert codes(last) == ["GroupsExhausted", "LimitReached"]
-    assert last.reasons[1].message == "limit cores allows 64 cpu: 62 there (14 of it unmanaged), one more node of workers adds 8"
+    assert last.reasons[1].message == "limit cores allows 64 cpu: 62 in use (14 of it unmanaged), one more node of workers adds 8"
 
 
 def test_pods_that_have_room_buy_nothing() -> None:

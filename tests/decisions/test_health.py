@@ -71,4 +71,4 @@ def test_nodes_that_only_start_make_no_group_unhealthy() -> None:
     plan = plan_of(cluster.world(), policy(node_group("young")))
     assert group(plan, "young").desired == 5
     (reason,) = [reason for reason in group(plan, "young").reasons if reason.code == "UpcomingNodes"]
-    assert reason.message == "4 nodes joined and not started yet (Ready)"
+    assert reason.message == "4 nodes joined but not started yet (Ready)"

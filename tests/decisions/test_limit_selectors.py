@@ -23,7 +23,7 @@ def test_a_limit_on_cards_counts_the_nodes_that_carry_its_label_alone() -> None:
     plan = plan_of(cluster.world(), policy(node_group("h100"), node_group("a100"), limits=(cards,)))
     assert (group(plan, "h100").desired, group(plan, "a100").desired) == (1, 3)
     told = [reason.message for reason in plan.pods[-1].reasons if reason.code == "LimitReached"]
-    assert told == ["limit h100-cards allows 16 nvidia.com/gpu: 16 there (8 of it unmanaged), one more node of h100 adds 8"]
+    assert told == ["limit h100-cards allows 16 nvidia.com/gpu: 16 in use (8 of it unmanaged), one more node of h100 adds 8"]
 
 
 def test_limits_count_capacity_and_not_allocatable() -> None:

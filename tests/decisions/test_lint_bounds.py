@@ -149,7 +149,7 @@ def test_volumes_in_groups_over_several_zones(zones: tuple[str, ...], on: str, c
 @pytest.mark.parametrize(
     ("small", "none", "large", "found"),
     [
-        (11, 0, 10, ["11 of 21 groups may have 2 nodes at most"]),
+        (11, 0, 10, ["11 of 21 groups may have at most 2 nodes"]),
         (10, 0, 11, []),
         (11, 0, 11, []),
         (20, 0, 0, []),
@@ -168,7 +168,7 @@ def test_many_small_groups(small: int, none: int, large: int, found: list[str]) 
 
 
 @pytest.mark.parametrize(("zonal", "found"), [
-    (("a", "b"), ["general span several zones beside the zonal z0, z1"]),
+    (("a", "b"), ["general span several zones, but these are zonal: z0, z1"]),
     (("a", "a"), []),
     (("a",), []),
 ])  # fmt: skip
@@ -219,8 +219,8 @@ def _down(cluster: ClusterBuilder, *names: str) -> World:
 
 
 @pytest.mark.parametrize(("most", "found"), [
-    (3, ["2 nodes not ready, and limit few is used up: a replacement would take that place for good"]),
-    (2, ["2 nodes not ready, and limit few is used up: a replacement would take that place for good"]),
+    (3, ["2 nodes not ready, and limit few is used up: a replacement would occupy that place permanently"]),
+    (2, ["2 nodes not ready, and limit few is used up: a replacement would occupy that place permanently"]),
     (4, []),
 ])  # fmt: skip
 def test_a_reserve_that_is_full_while_nodes_are_down(most: int, found: list[str]) -> None:
@@ -245,7 +245,7 @@ def test_the_room_of_a_platform_that_is_full(left: int, found: bool) -> None:
     room = SharedRoom(name="reservation r1", left=left, why="2 of 2 taken")
     facts = msgspec.structs.replace(world.targets[0], rooms=(room,))
     told = _told(msgspec.structs.replace(world, targets=(facts,)), None, "ReservedSlotAtRisk")
-    sentence = "1 node not ready, and reservation r1 is used up: a replacement would take that place for good"
+    sentence = "1 node not ready, and reservation r1 is used up: a replacement would occupy that place permanently"
     assert [one[2] for one in told] == ([sentence] if found else [])
 
 
@@ -296,15 +296,15 @@ def test_nodes_of_another_size_than_a_new_one() -> None:
     written = Template(capacity=(("cpu", 4000), ("memory", 16 * GI)))
     rules = policy(node_group("general", template=written))
     told = _told(_down(cluster, "down"), rules, "SmallerThanTemplate", "LargerThanTemplate")
-    taken = "another size than a new one is taken to have"
+    taken = "a size that differs from the template"
     assert told == [
         ("LargerThanTemplate", GROUP, f"2 nodes have {taken}: cpu 4 and 8", ("a", "b")),
         ("SmallerThanTemplate", GROUP, f"1 node has {taken}: cpu 4 and 2", ("small",)),
     ]
     every = findings(View.of(_down(cluster, "down"), rules, Memory(), NOW, Work(10_000)))
     advice = {one.code: one.advice.split(":")[0] for one in every}
-    assert advice["LargerThanTemplate"] == "what is larger is paid and not counted on"
-    assert advice["SmallerThanTemplate"] == "pods may not fit the nodes that come"
+    assert advice["LargerThanTemplate"] == "you pay for larger machines, but plans do not use the difference"
+    assert advice["SmallerThanTemplate"] == "pods may not fit on new nodes"
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_an_on_demand_base(base: int, found: list[str]) -> None:
 @pytest.mark.parametrize(
     ("taints", "found"),
     [
-        (("t=a", "t=b", "t=c", "t=d"), ["g0, g1, g2, g3 are alike but for the value of taint t"]),
+        (("t=a", "t=b", "t=c", "t=d"), ["g0, g1, g2, g3 differ only in the value of taint t"]),
         (("t=a", "t=b", "t=c", "t=c"), []),
         (("t=a", "t=b", "t=c", "u=d"), []),
         (("t=a", "t=b", "t=c"), []),

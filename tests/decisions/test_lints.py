@@ -142,7 +142,7 @@ def test_many_nodes_are_one_finding() -> None:
     rules = policy(node_group("general", template=Template(capacity=(("cpu", 4000), ("memory", 16 << 30)))))
     found = [one for one in findings(View.of(cluster.world(), rules, Memory(), NOW, Work(10_000))) if one.nodes]
     assert [(one.code, len(one.nodes)) for one in found] == [("LargerThanTemplate", 30)]
-    assert found[0].message.startswith("30 nodes have another size than a new one is taken to have: cpu 4 and 8")
+    assert found[0].message.startswith("30 nodes have a size that differs from the template: cpu 4 and 8")
 
 
 def test_findings_are_folded_for_people() -> None:

@@ -67,7 +67,7 @@ def test_pods_under_a_budget_and_those_that_are_not_modelled_are_told_whatever_e
     found = node(plan_of(cluster.world(), policy(node_group("general"))), first).blockers[: len(blockers)]
     assert [blocker.code for blocker in found] == blockers
     if not allowed:
-        assert found[0].message == "PodDisruptionBudget shop/a allows 0 evictions, 1 is needed"
+        assert found[0].message == "PodDisruptionBudget shop/a allows 0 evictions, the drain needs 1"
 
 
 @pytest.mark.parametrize(("cpu", "memory", "permille"), [("1", "0", 500), ("0", "4Gi", 500), ("500m", "4Gi", 500)])

@@ -30,7 +30,7 @@ def test_the_least_of_each_resource_counts() -> None:
     assert found.template is not None
     assert (found.template.capacity.cpu_milli, found.template.allocatable.memory_bytes) == (4000, 16 << 30)
     assert [reason.message for reason in found.reasons] == [
-        "its nodes have 2 sizes (cpu 4 and 8): a new one is taken to offer the least of each"
+        "its nodes have 2 sizes (cpu 4 and 8): a new one is assumed to offer the least of each resource"
     ]
 
 

@@ -190,40 +190,38 @@ def limited(pace: Pace | None = None, budgets: tuple[Budget, ...] = OPEN, memory
 
 
 COOLING = Memory(last_added_seconds=NOW - 60, last_removed_seconds=NOW - 30, last_failed_seconds=NOW - 10)
-NO_PLACE = (
-    "2 pods like it (1000m cpu, 1024Mi memory each) have no place on the other 2 nodes: 1 NodeResourcesFit, 1 TaintToleration"
-)
-ALONE = "1 pod like it ({0}m cpu, 0Mi memory each) has no place on {1}"
+NO_PLACE = "2 pods like it (1000m cpu, 1024Mi memory each) do not fit on the other 2 nodes: 1 NodeResourcesFit, 1 TaintToleration"
+ALONE = "1 pod like it ({0}m cpu, 0Mi memory each) does not fit on {1}"
 FULL = ": 1 NodeResourcesFit"
 
 CASES: dict[str, tuple[Callable[[], Case], Said]] = {
-    "used": (used, (NodeState.IN_USE, 750, [("NotUnderutilized", "used at 75%, above the threshold 50%")])),
+    "used": (used, (NodeState.IN_USE, 750, [("NotUnderutilized", "utilization 75% is above the threshold 50%")])),
     "a permille above the threshold": (
         lambda: used("2001m"),
-        (NodeState.IN_USE, 501, [("NotUnderutilized", "used at 50.1%, above the threshold 50%")]),
+        (NodeState.IN_USE, 501, [("NotUnderutilized", "utilization 50.1% is above the threshold 50%")]),
     ),
     "at the threshold": (
         lambda: used("2"),
-        (NodeState.UNDERUTILIZED, 500, [("NoPlaceToMove", ALONE.format(2000, "any other node: there is none"))]),
+        (NodeState.UNDERUTILIZED, 500, [("NoPlaceToMove", ALONE.format(2000, "another node: there is none"))]),
     ),
-    "of nobody": (nobodys, (NodeState.UNMANAGED, 250, [("NotManaged", "no node group of this policy holds it")])),
-    "leaving": (leaving, (NodeState.LEAVING, 0, [("Leaving", "it is leaving already")])),
+    "of nobody": (nobodys, (NodeState.UNMANAGED, 250, [("NotManaged", "it belongs to no node group of this policy")])),
+    "leaving": (leaving, (NodeState.LEAVING, 0, [("Leaving", "it is already being removed")])),
     "starting": (starting, (NodeState.NOT_STARTED, 0, [("NotStarted", "it has not started yet")])),
     "not ready and empty": (
         lambda: unready("0"),
-        (NodeState.UNREADY, 0, [("NoPlaceToMove", ALONE.format(0, "any other node: there is none"))]),
+        (NodeState.UNREADY, 0, [("NoPlaceToMove", ALONE.format(0, "another node: there is none"))]),
     ),
     "not ready and used": (
         lambda: unready("3"),
-        (NodeState.UNREADY, 750, [("NotUnderutilized", "used at 75%, above the threshold 50%")]),
+        (NodeState.UNREADY, 750, [("NotUnderutilized", "utilization 75% is above the threshold 50%")]),
     ),
     "with nothing to divide by": (
         offering_nothing,
-        (NodeState.IN_USE, None, [("NotUnderutilized", "used at unknown, above the threshold 50%")]),
+        (NodeState.IN_USE, None, [("NotUnderutilized", "utilization unknown is above the threshold 50%")]),
     ),
     "of a target that is not there": (
         without_target,
-        (NodeState.EMPTY, 0, [("GroupHeld", "its owner is unknown, the target is not there")]),
+        (NodeState.EMPTY, 0, [("GroupHeld", "its owner is unknown, the target does not exist")]),
     ),
     "of a target that is rolling out": (
         lambda: of_target(rolling_out=True),
@@ -250,7 +248,7 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
             0,
             [
                 ("ScaleDownDisabledAnnotation", "annotation cluster-autoscaler.kubernetes.io/scale-down-disabled is true"),
-                ("DelayDeletion", "annotation delay-deletion.cluster-autoscaler.kubernetes.io/a asks to wait"),
+                ("DelayDeletion", "annotation delay-deletion.cluster-autoscaler.kubernetes.io/a delays its deletion"),
             ],
         ),
     ),
@@ -260,15 +258,15 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "with GPUs above their threshold": (
         lambda: with_gpus(24),
-        (NodeState.IN_USE, 250, [("NotUnderutilized", "used at 25%, above the threshold 24%")]),
+        (NodeState.IN_USE, 250, [("NotUnderutilized", "utilization 25% is above the threshold 24%")]),
     ),
     "with GPUs at their threshold": (
         lambda: with_gpus(25),
-        (NodeState.UNDERUTILIZED, 250, [("NoPlaceToMove", ALONE.format(4000, "any other node: there is none"))]),
+        (NodeState.UNDERUTILIZED, 250, [("NoPlaceToMove", ALONE.format(4000, "another node: there is none"))]),
     ),
     "in a group at its maximum": (
         at_maximum,
-        (NodeState.IN_USE, 750, [("NotUnderutilized", "used at 75%, above the threshold 50%")]),
+        (NodeState.IN_USE, 750, [("NotUnderutilized", "utilization 75% is above the threshold 50%")]),
     ),
     "in a group above its maximum": (
         above_maximum,
@@ -289,11 +287,11 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "with pods that should be gone long ago": (
         lambda: kinds_of_pods(deletion_seconds=NOW - 61, traits={**BOUND, "grace_seconds": 30}),
-        (NodeState.IN_USE, 625, [("NotUnderutilized", "used at 62.5%, above the threshold 50%")]),
+        (NodeState.IN_USE, 625, [("NotUnderutilized", "utilization 62.5% is above the threshold 50%")]),
     ),
     "with pods that are to be gone by now": (
         lambda: kinds_of_pods(deletion_seconds=NOW - 60, traits={**BOUND, "grace_seconds": 30}),
-        (NodeState.IN_USE, 625, [("NotUnderutilized", "used at 62.5%, above the threshold 50%"), KEPT, KEPT]),
+        (NodeState.IN_USE, 625, [("NotUnderutilized", "utilization 62.5% is above the threshold 50%"), KEPT, KEPT]),
     ),
     "with pods below the cut-off": (
         lambda: kinds_of_pods(priority=-11, traits=BOUND),
@@ -301,18 +299,18 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "with pods at the cut-off": (
         lambda: kinds_of_pods(priority=-10, traits=BOUND),
-        (NodeState.IN_USE, 625, [("NotUnderutilized", "used at 62.5%, above the threshold 50%"), KEPT, KEPT]),
+        (NodeState.IN_USE, 625, [("NotUnderutilized", "utilization 62.5% is above the threshold 50%"), KEPT, KEPT]),
     ),
     "with mirror pods": (
         lambda: kinds_of_pods(traits={"mirror": True}),
-        (NodeState.IN_USE, 625, [("NotUnderutilized", "used at 62.5%, above the threshold 50%")]),
+        (NodeState.IN_USE, 625, [("NotUnderutilized", "utilization 62.5% is above the threshold 50%")]),
     ),
     "with pods that use what is not modelled": (
         unmodelled,
         (
             NodeState.UNDERUTILIZED,
             500,
-            [("NotModelled", "it uses DynamicResources, which is not modelled, so no other place is known for it")],
+            [("NotModelled", "it uses DynamicResources, which is not modelled, so no other node is known to fit")],
         ),
     ),
     "with a system pod as old as the timeout": (
@@ -320,7 +318,7 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
         (
             NodeState.UNDERUTILIZED,
             250,
-            [("SystemPod", "a kube-system pod without a PodDisruptionBudget and it is younger than 1h")],
+            [("SystemPod", "kube-system pod without a PodDisruptionBudget, younger than 1h")],
         ),
     ),
     "with a system pod older than the timeout": (
@@ -329,17 +327,17 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "with a system pod and no timeout": (
         lambda: system_pods(360_000, None),
-        (NodeState.UNDERUTILIZED, 250, [("SystemPod", "a kube-system pod without a PodDisruptionBudget")]),
+        (NodeState.UNDERUTILIZED, 250, [("SystemPod", "kube-system pod without a PodDisruptionBudget")]),
     ),
     "with pods under two budgets": (
         lambda: two_budgets(1),
         (
             NodeState.UNDERUTILIZED,
             250,
-            [("SeveralPdbs", "several PodDisruptionBudgets cover it (web, x), which the eviction API refuses")],
+            [("SeveralPdbs", "several PodDisruptionBudgets cover it (web, x), and the eviction API rejects that")],
         ),
     ),
-    "that headroom stands on": (keeping_headroom, (NodeState.EMPTY, 0, [("Headroom", "headroom of general stands on it")])),
+    "that headroom stands on": (keeping_headroom, (NodeState.EMPTY, 0, [("Headroom", "it is headroom of general")])),
     "whose pods would take headroom": (
         headroom_of_another,
         (
@@ -396,7 +394,7 @@ def test_what_goes_for_the_maximum_leaves_the_others_as_they_are() -> None:
     plan = plan_of(*back_within_maximum())
     assert node(plan, "general-1").removable
     (blocker,) = node(plan, "general-2").blockers
-    assert (blocker.code, blocker.message) == ("NotUnderutilized", "its group is back within its maximum without this node")
+    assert (blocker.code, blocker.message) == ("NotUnderutilized", "its group returns to its maximum through other nodes")
 
 
 @pytest.mark.parametrize(
@@ -433,7 +431,7 @@ def test_a_removal_of_a_node_with_gpus_names_their_threshold() -> None:
     rules = ScaleDown(utilization_threshold_percent=40, gpu_utilization_threshold_percent=25, unneeded_time_seconds=0)
     (action,) = plan_of(*_case(cluster, scale_down=rules)).actions
     assert action.reason.message == (
-        "general-1 is used at 25% (threshold 25%), 1 pod fits elsewhere, unneeded since 2027-01-15T08:00:00Z"
+        "general-1 has utilization 25% (threshold 25%), 1 pod fits elsewhere, unneeded since 2027-01-15T08:00:00Z"
     )
 
 
@@ -445,7 +443,7 @@ def test_rejections_are_told_for_so_many_shapes() -> None:
         cluster.pods(f"web{number}", 1, cpu=f"{100 + number}m", on=name, node_selector={"disk": "gone"})
     plan = plan_of(*_case(cluster, max=99))
     said = [line.blockers[0].message for line in plan.nodes]
-    assert all("has no place on the other 65 nodes" in message for message in said)
+    assert all("does not fit on the other 65 nodes" in message for message in said)
     assert sum(message.endswith(": 65 NodeAffinity") for message in said) == 64
 
 

@@ -54,8 +54,7 @@ def test_a_pod_that_waits_for_its_victim_buys_nothing() -> None:
     line = pod(plan, "shop/high-1")
     assert (line.outcome.value, line.node, codes(line)) == ("FitsExisting", "general-1", ["RoomAfterOthers"])
     assert line.reasons[0].message == (
-        "general-1, which kube-scheduler has nominated, has room once 1 pod of lower priority is gone, "
-        "due at 2027-01-15T08:00:20Z"
+        "general-1, nominated by kube-scheduler, has room once 1 pod of lower priority is gone, due at 2027-01-15T08:00:20Z"
     )
 
 
@@ -233,7 +232,7 @@ def test_what_is_left_of_the_room_that_was_made_is_for_those_beside() -> None:
     line = pod(plan, "shop/beside-3")
     assert (line.outcome.value, line.node, codes(line)) == ("FitsExisting", "general-1", ["RoomBesideOthers"])
     assert line.reasons[0].message == (
-        "general-1 has room for it beside the pod that kube-scheduler has nominated, once 1 pod of lower priority is gone, "
+        "general-1 has room for it next to the pod that kube-scheduler nominated, once 1 pod of lower priority is gone, "
         "due at 2027-01-15T08:00:20Z"
     )
     assert group(_beside(beside=4), "general").desired == 2

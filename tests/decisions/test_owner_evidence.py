@@ -24,7 +24,7 @@ ARGO = FieldOwner(manager="argocd-controller", operation="Apply")
 TOPOLOGY = FieldOwner(manager="capi-topology", operation="Apply")
 TERMS = Terms(now_seconds=NOW, first_seen_seconds=NOW)
 SINCE = "since 2027-01-15T07:59:00Z"
-COUNTED = "a person's write holds for 1h, until 2027-01-15T09:00:00Z, counted from this look, for it carries no time"
+COUNTED = "a person's write holds for 1h, until 2027-01-15T09:00:00Z, counted from now, because it has no time"
 UNTIL = "a person's write holds for 1h, until 2027-01-15T08:59:00Z"
 EDIT = f"managedFields: kubectl-edit (Update) owns spec.replicas {SINCE}"
 CREATE = f"managedFields: kubectl-create (Update) owns spec.replicas {SINCE}"
@@ -35,7 +35,7 @@ WHERE = "Cluster topology machineDeployments[md]"
 FREE = "no manager owns spec.replicas"
 WE = "managedFields: nodegroup-reconciler owns spec.replicas"
 RIVAL = ("Lease kube-system/cluster-autoscaler",)
-TRACELESS = "our replicas 3 became 0 by a write that left no trace"
+TRACELESS = "our replicas 3 became 0 through a write that left no trace"
 Expected = tuple[OwnerState, str, tuple[str, ...]]
 
 
@@ -68,14 +68,14 @@ OF_OTHER = (
     "policy other",
     (
         "annotation reconciler.dev/policy: other",
-        "it holds until policy other leaves the target out and releases it, or nobody runs that policy for 10 minutes; where "
+        "it holds until policy other drops and releases the target, or nobody runs that policy for 10 minutes; if "
         "neither will happen, delete the annotation",
     ),
 )
 CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
-    "it is not there": (None, TERMS, (UNKNOWN, "", ("the target is not there",))),
+    "it is not there": (None, TERMS, (UNKNOWN, "", ("the target does not exist",))),
     "it is being deleted, whoever owns it": (
-        _facts(3, US, deleting=True, paused="x"), TERMS, (HELD, "deletion", ("the target carries a deletion timestamp",)),
+        _facts(3, US, deleting=True, paused="x"), TERMS, (HELD, "deletion", ("the target has a deletion timestamp",)),
     ),
     "it is paused": (_facts(3, US, paused="its Cluster is paused"), TERMS, (HELD, "pause", ("its Cluster is paused",))),
     "others size it by other means": (
@@ -90,7 +90,7 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
     "it does not say its replicas": (_facts(None, US), TERMS, (UNKNOWN, "", ("spec.replicas is missing or unreadable",))),
     "nobody can tell who wrote": (
         _facts(3, managed_fields_present=False), TERMS,
-        (UNKNOWN, "", (f"{NO_FIELDS}, so nobody can tell who set spec.replicas{CAPTURE}",)),
+        (UNKNOWN, "", (f"{NO_FIELDS}, so the writer of spec.replicas is unknown{CAPTURE}",)),
     ),
     "nobody owns it": (_facts(), TERMS, (OURS, "", (FREE,))),
     "nobody owns it at zero": (_facts(0), TERMS, (OURS, "", (FREE,))),

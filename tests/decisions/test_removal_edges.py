@@ -49,7 +49,7 @@ def test_which_rules_keep_a_pod_from_other_nodes_is_told() -> None:
     (blocker,) = node(plan, "general-1").blockers
     assert (blocker.code, blocker.pod) == ("NoPlaceToMove", "shop/web-1")
     assert blocker.message == (
-        "1 pod like it (1000m cpu, 2048Mi memory each) has no place on the other 2 nodes: 2 NodeResourcesFit, 1 TaintToleration"
+        "1 pod like it (1000m cpu, 2048Mi memory each) does not fit on the other 2 nodes: 2 NodeResourcesFit, 1 TaintToleration"
     )
 
 
@@ -142,7 +142,7 @@ def test_a_pod_under_two_budgets_is_named_with_them() -> None:
     plan = plan_of(cluster.world(budgets=budgets), policy(node_group("general", scale_down=AT_ONCE), budgets=OPEN))
     found = [blocker for blocker in node(plan, "general-1").blockers if blocker.code == "SeveralPdbs"]
     assert [(blocker.pod, blocker.message) for blocker in found] == [
-        ("shop/web-1", "several PodDisruptionBudgets cover it (a, b), which the eviction API refuses")
+        ("shop/web-1", "several PodDisruptionBudgets cover it (a, b), and the eviction API rejects that")
     ]
 
 
@@ -164,6 +164,6 @@ def test_what_rejects_pods_elsewhere_is_told_of_64_shapes() -> None:
         cluster.node(name, labels={"pool": "general", "own": name})
         cluster.pods(f"web-{name}", 1, cpu="1", on=name, node_selector={"own": name})
     plan = plan_of(cluster.world(), policy(node_group("general", max=66, scale_down=AT_ONCE), budgets=OPEN))
-    plain = "1 pod like it (1000m cpu, 0Mi memory each) has no place on the other 65 nodes"
+    plain = "1 pod like it (1000m cpu, 0Mi memory each) does not fit on the other 65 nodes"
     said = [blocker.message for line in plan.nodes for blocker in line.blockers if blocker.code == "NoPlaceToMove"]
     assert sorted(said) == [plain] * 2 + [f"{plain}: 65 NodeAffinity"] * 64

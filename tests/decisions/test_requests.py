@@ -35,7 +35,7 @@ def test_exactly_the_failed_machine_goes() -> None:
     """Two nodes and a failed machine: 3 to 2, the machine is named, no node is."""
     (action,) = _cancel(_with_machines("late"))
     assert (action.from_, action.to, action.machines, action.nodes) == (3, 2, ("late",), ())
-    assert action.reason.message == "machine late never became a node (quota): taken back, all 2 nodes stay"
+    assert action.reason.message == "machine late never became a node (quota): cancelled, all 2 nodes stay"
 
 
 @pytest.mark.parametrize(("age", "taken"), [(PROVISION_SECONDS - 1, 0), (PROVISION_SECONDS, 1)])
@@ -67,7 +67,7 @@ def test_at_the_minimum_another_one_is_asked_for_after_the_back_off() -> None:
     (action,) = plan.actions
     assert (action.kind, action.from_, action.to, action.machines) == (ActionKind.CANCEL, 3, 3, ("late",))
     assert action.reason.code == "AskedAnew"
-    assert plan.summary == "Plan: 1 machine asked for anew."
+    assert plan.summary == "Plan: 1 machine requested again."
 
 
 def test_a_write_that_the_target_has_not_followed_yet_takes_nothing_back_again() -> None:

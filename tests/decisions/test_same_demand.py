@@ -272,7 +272,7 @@ def test_other_groups_do_not_drain_into_what_was_bought() -> None:
     plan, _ = decide(world, rules, memory, LATER)
     assert plan.actions == ()
     assert blocker_codes(plan, "other-1") == ["NoPlaceToMove"]
-    assert "bought for the same demand" in node(plan, "other-1").blockers[0].message
+    assert "added for the current demand" in node(plan, "other-1").blockers[0].message
 
 
 def _purchase_of(world: World, rules: PolicySet) -> Purchase:

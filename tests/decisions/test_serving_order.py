@@ -93,13 +93,13 @@ def test_what_limits_leave() -> None:
     assert ledger.left(group, shape) == {(0, "cpu"): (10_000, 4000), (0, "nodes"): (4, 1), (1, "nodes"): (0, 1)}
     room, refusal = ledger.room(group, shape, 5)
     assert refusal is not None
-    assert (room, refusal.sentence()) == (0, "limit own allows 3 nodes: 3 there, one more node of general adds 1")
+    assert (room, refusal.sentence()) == (0, "limit own allows 3 nodes: 3 in use, one more node of general adds 1")
     other = msgspec.structs.replace(group, name="other", labels=())
     room, refusal = ledger.room(other, shape, 5)
     assert refusal is not None
     assert (room, refusal.sentence()) == (
         2,
-        "limit cores allows 30 cpu: 28 there (8 of it unmanaged), one more node of other adds 4",
+        "limit cores allows 30 cpu: 28 in use (8 of it unmanaged), one more node of other adds 4",
     )
     assert ledger.room(other, shape, 2) == (2, None)
 

@@ -225,7 +225,7 @@ def test_all_groups_removed_is_refused_by_the_decision(repo: GitRepo, preview: P
     """Nothing is released when no group is left, and the preview says why."""
     change(repo, {"policies/general.yaml": None, "policies/quiet.yaml": None})
     text = preview("--base", "main").out
-    assert "the policy has no groups any more, where it had 2: nothing is" in text
+    assert "the policy has no groups any more; it had 2: nothing is" in text
     assert "release MachineDeployment" not in text
 
 
@@ -245,7 +245,7 @@ def test_invalid_head(repo: GitRepo, preview: Preview):
     change(repo, {"policies/general.yaml": group("general").replace("max: 5", "maxx: 5")})
     result = preview("--base", "main", "--detailed-exitcode")
     assert result.code == 1
-    assert "policies/general.yaml:8:18: error: there is no key 'maxx' in size [UnknownField]\n" in result.out
+    assert "policies/general.yaml:8:18: error: unknown key 'maxx' in size [UnknownField]\n" in result.out
     assert "^^^^" in result.out
     assert "before:" not in result.out
     assert result.err == "error: policies at HEAD: 1 error in the policy, so nothing was decided\n"

@@ -33,7 +33,7 @@ def test_objects_take_every_duration_of_go(text: str, nanoseconds: int | None) -
         with pytest.raises(DurationError):
             exact_seconds(text)
         assert not options
-        assert "is no duration" in problems[0]
+        assert "invalid duration" in problems[0]
     else:
         assert exact_seconds(text) == Fraction(nanoseconds, SECOND)
         assert [one.value for one in options] == ([] if nanoseconds < 0 else [(nanoseconds + SECOND // 2) // SECOND])

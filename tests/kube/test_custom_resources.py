@@ -196,7 +196,7 @@ def test_invalid_group_is_told_on_the_object(synced: Synced) -> None:
     item = synced.read("a")
     (told,) = (entry["message"] for entry in item["status"]["conditions"] if entry["type"] == "Stalled")
     assert (kstatus(item), conditions(item)["Ready"]) == ("Failed", ("False", "UnknownTier"))
-    assert told.startswith(f"NodeGroup {NAMESPACE}/{synced.name}-a spec.tier: there is no tier 'sport'")
+    assert told.startswith(f"NodeGroup {NAMESPACE}/{synced.name}-a spec.tier: unknown tier 'sport'")
     assert conditions(item)["Held"] == ("True", "Invalid")
     synced.turned(synced.line("a"), synced.line("b", max=9))
     assert (kstatus(synced.read("b")), kstatus(synced.read())) == ("Current", "Current")

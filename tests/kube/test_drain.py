@@ -384,7 +384,7 @@ def test_rules_of_the_policy(scene: Scene) -> None:
     scene.pods("alone")
     scene.drain.begin(scene.node)
     step = scene.drain_of("prod", rules=DrainRules).step(scene.node)
-    assert step.given_up == f"{NAMESPACE}/{scene.node}-alone: no controller would make it again"
+    assert step.given_up == f"{NAMESPACE}/{scene.node}-alone: it has no controller that would recreate it"
 
 
 def test_without_the_mark(scene: Scene) -> None:

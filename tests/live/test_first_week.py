@@ -334,7 +334,7 @@ DAYS: dict[str, tuple[Callable[[Week], None], tuple[str, ...]]] = {
         r"Cluster topology machineDeployments\[held\] declares replicas 1",
         r"Cluster topology machineDeployments\[open\] leaves replicas unset",
     )),
-    "a budget that blocks": (blocking_budget, (r"PodDisruptionBudget first-week/web allows 0 evictions, 1 is needed",)),
+    "a budget that blocks": (blocking_budget, (r"PodDisruptionBudget first-week/web allows 0 evictions, the drain needs 1",)),
     "kubectl scale": (scaled_by_hand, (
         r"managedFields: kubectl \(Update, subresource scale\) owns spec\.replicas",
         r"a person's write holds for 1h, until 2",
@@ -352,7 +352,7 @@ DAYS: dict[str, tuple[Callable[[Week], None], tuple[str, ...]]] = {
         r"the machine of gpu-\S+ is being deleted, and MachineDeployment first-week/gpu does not count it any more",
     )),
     "a deleted target": (deleted_target, (
-        r"MachineDeployment first-week/gpu is not there; if it was deleted for good, remove the NodeGroup from git",
+        r"MachineDeployment first-week/gpu does not exist; if it was deleted for good, remove the NodeGroup from git",
     )),
     "a saved plan and a stale one": (saved_and_stale_plan, (r"Plan: 1 group up \(\+1 node\)", r"not done")),
     "a hold": (on_hold, (

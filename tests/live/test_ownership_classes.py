@@ -128,7 +128,7 @@ HELD = {
     "mislabelled": Held(_labelled_as_owned, OwnerState.UNKNOWN, "topology", "could not be read"),
     "paused-object": Held(_annotated("cluster.x-k8s.io/paused", "true"), OwnerState.HELD, "pause", "cluster.x-k8s.io/paused"),
     "paused-rollout": Held(_paused, OwnerState.HELD, "pause", "spec.paused"),
-    "deleting": Held(_deleting, OwnerState.HELD, "deletion", "carries a deletion timestamp"),
+    "deleting": Held(_deleting, OwnerState.HELD, "deletion", "has a deletion timestamp"),
 }
 WRITTEN: dict[str, Make] = {
     "unset": _unset,

@@ -51,7 +51,7 @@ def test_running_pod_that_keeps_its_node(explain: Explain):
     assert code == 0
     assert "pod data/db-0: Running" in out
     assert "it is on node big-cvpqs-75zr8 of group big" in out
-    assert "PodDisruptionBudget data/db allows 0 evictions, 1 is needed [NotEnoughPdb]" in out
+    assert "PodDisruptionBudget data/db allows 0 evictions, the drain needs 1 [NotEnoughPdb]" in out
 
 
 def test_node(explain: Explain):

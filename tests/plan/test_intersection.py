@@ -83,10 +83,10 @@ def test_what_only_now_asks_for_is_not_done():
         (plan(UP, line=line(max=6)), POLICY, "BoundsMoved", "were 1..10 when the plan was made and are 1..6 now"),
         (plan(UP, line=line(min=2)), POLICY, "BoundsMoved", "are 2..10 now"),
         (plan(moved(UP, replicas=5), line=line(current=5)), POLICY, "ReplicasMoved", "had 4 replicas"),
-        (plan(line=None), POLICY, "GroupGone", "general does not size MachineDeployment prod/general any more"),
-        (plan(UP, line=line(target="MachineDeployment prod/other")), POLICY, "GroupGone", "any more"),
-        (plan(), POLICY, "NotDecidedNow", "demand asks for no more nodes of general"),
-        (plan(msgspec.structs.replace(UP, to=3)), POLICY, "NotDecidedNow", "it goes the other way"),
+        (plan(line=None), POLICY, "GroupGone", "general no longer sizes MachineDeployment prod/general"),
+        (plan(UP, line=line(target="MachineDeployment prod/other")), POLICY, "GroupGone", "no longer sizes"),
+        (plan(), POLICY, "NotDecidedNow", "demand needs no more nodes of general"),
+        (plan(msgspec.structs.replace(UP, to=3)), POLICY, "NotDecidedNow", "it resizes in the other direction"),
     ],
 )  # fmt: skip
 def test_refused_by_the_name_of_what_moved(fresh: Plan, policy: str, code: str, words: str):
@@ -119,16 +119,16 @@ def test_removals_are_counted_down_anew():
     saved = plan(removal("n1", 4), removal("n2", 3), removal("n3", 2))
     keeps = NodeLine(
         node="n2", group="general", state=NodeState.IN_USE, utilization_permille=900, removable=False,
-        blockers=(Blocker(code="NotUnderutilized", message="used at 90%, above the threshold 50%"),),
+        blockers=(Blocker(code="NotUnderutilized", message="utilization 90% is above the threshold 50%"),),
     )  # fmt: skip
     found = both(saved, plan(removal("n1", 4), removal("n3", 3), nodes=(keeps,)))
     assert [(action.nodes, action.from_, action.to) for action in found.actions] == [(("n1",), 4, 3), (("n3",), 3, 2)]
-    assert found.refusals[0].reasons[0].message.endswith("node n2 stays, since used at 90%, above the threshold 50%")
+    assert found.refusals[0].reasons[0].message.endswith("node n2 stays, because utilization 90% is above the threshold 50%")
 
 
 def test_a_node_that_is_gone():
     """Nothing is left to remove."""
-    assert both(plan(removal("n1", 4)), plan()).refusals[0].reasons[0].message.endswith("node n1 is not there any more")
+    assert both(plan(removal("n1", 4)), plan()).refusals[0].reasons[0].message.endswith("node n1 no longer exists")
 
 
 def test_a_release():

@@ -45,10 +45,10 @@ def test_the_line_of_the_design():
 def test_a_request_that_is_taken_back_is_no_node():
     """One of two requests never became a node and goes, then four nodes are bought: four come, none goes."""
     back = msgspec.structs.replace(action(ActionKind.CANCEL), from_=2, to=1)
-    assert summary((group(2, 1),), (back,), (), NO_COST) == "Plan: 1 request taken back."
-    assert summary((group(2, 5),), (back, action()), (), NO_COST) == "Plan: 1 group up (+4 nodes), 1 request taken back."
+    assert summary((group(2, 1),), (back,), (), NO_COST) == "Plan: 1 request cancelled."
+    assert summary((group(2, 5),), (back, action()), (), NO_COST) == "Plan: 1 group up (+4 nodes), 1 request cancelled."
     anew = msgspec.structs.replace(action(ActionKind.CANCEL), from_=2, to=2, machines=("m",))
-    assert summary((group(2, 2),), (anew,), (), NO_COST) == "Plan: 1 machine asked for anew."
+    assert summary((group(2, 2),), (anew,), (), NO_COST) == "Plan: 1 machine requested again."
 
 
 def test_no_changes_with_open_points():

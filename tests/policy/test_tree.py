@@ -232,7 +232,7 @@ def test_crlf_and_byte_order_mark_are_accepted() -> None:
 def test_a_bad_byte_after_a_byte_order_mark_is_found() -> None:
     """The place of a byte that is no UTF-8 counts characters, the mark not included."""
     (problem,) = read(b"\xef\xbb\xbfab: 1\n\xc3\xa4x: \xff\n").problems
-    assert (str(problem.place), problem.message) == ("a.yaml:2:5", "byte 0xff is no UTF-8")
+    assert (str(problem.place), problem.message) == ("a.yaml:2:5", "byte 0xff is not valid UTF-8")
 
 
 def test_the_example_of_a_first_policy_only_observes() -> None:

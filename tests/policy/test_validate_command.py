@@ -81,8 +81,8 @@ def test_problems(policies: Path) -> None:
     result = _run()
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
-    assert lines[0] == "policies/team/a.yaml:8:3: error: there is no key 'sizes' in spec [UnknownField]"
-    assert any(line.startswith("policies/team/a.yaml:9:3: error: there is no tier 'x'") for line in lines)
+    assert lines[0] == "policies/team/a.yaml:8:3: error: unknown key 'sizes' in spec [UnknownField]"
+    assert any(line.startswith("policies/team/a.yaml:9:3: error: unknown tier 'x'") for line in lines)
     assert lines[-1] == "2 files, 1 policy, 1 group: 2 errors"
 
 

@@ -33,7 +33,7 @@ def offer(body: dict[str, Any] | None) -> Offer:
             Offer(
                 origin="status of XMachineTemplate t",
                 problems=(
-                    'status.capacity.cpu of XMachineTemplate t: "many" is no quantity',
+                    'status.capacity.cpu of XMachineTemplate t: invalid quantity "many"',
                     'status.capacity.memory of XMachineTemplate t: "-1" is negative',
                 ),
             ),

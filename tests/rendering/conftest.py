@@ -123,7 +123,7 @@ def mixed_plan() -> Plan:
                 to=2,
                 nodes=("spot-b-x2",),
                 bound=BOUND,
-                reason=Reason("Empty", "spot-b-x2 runs nothing that has to move, unneeded since 2026-11-21T17:50:00Z"),
+                reason=Reason("Empty", "spot-b-x2 runs no pod that has to move, unneeded since 2026-11-21T17:50:00Z"),
             ),
         ),
         pods=(
@@ -152,7 +152,7 @@ def mixed_plan() -> Plan:
                 blockers=(
                     Blocker(code="LocalStorage", pod="shop/cache-0", message="local storage would be lost: volume data"),
                     Blocker(code="LocalStorage", pod="shop/cache-1", message="local storage would be lost: volume data"),
-                    Blocker(code="SystemPod", pod="kube-system/dns", message="a kube-system pod without a PodDisruptionBudget"),
+                    Blocker(code="SystemPod", pod="kube-system/dns", message="kube-system pod without a PodDisruptionBudget"),
                 ),
             ),
             NodeLine(node="spot-b-x2", group="spot-b", state=NodeState.EMPTY, utilization_permille=0, removable=True),
@@ -175,5 +175,5 @@ def mixed_plan() -> Plan:
         ),
         settled_loops=5,
         not_captured=("PodDisruptionBudget",),
-        problems=(PlanProblem(code="QuantityUnreadable", object="Pod shop/odd", message="requests.cpu '1x' is no quantity"),),
+        problems=(PlanProblem(code="QuantityUnreadable", object="Pod shop/odd", message="requests.cpu: invalid quantity '1x'"),),
     )

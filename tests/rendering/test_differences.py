@@ -69,7 +69,7 @@ Groups: 4
   - quiet: leaves the policy at 0
   + general-a: desired 7 -> 10, settled 6 -> 9, range 2..40 -> 2..60: 9 pending pods on 3 new nodes;
     LeastWaste over general-b
-  + spot-b: desired 2 -> 3, settled 2 -> unknown: without what is done today (spot-b-x2 runs nothing
+  + spot-b: desired 2 -> 3, settled 2 -> unknown: without what is done today (spot-b-x2 runs no pod
     that has to move, unneeded since 2026-11-21T17:50:00Z)
   + fresh: a group from now on, 0 -> 0
 
@@ -79,7 +79,7 @@ Actions: 2
   after: Plan: 1 group up (+6 nodes), 37 pods cannot be placed, 1 held; +$4.608/h.
   + general-a: resize 4 -> 10: 9 pending pods on 3 new nodes; LeastWaste over general-b (today:
     general-a: resize 4 -> 7)
-  ~ no longer: spot-b: remove node spot-b-x2 (3 -> 2): spot-b-x2 runs nothing that has to move,
+  ~ no longer: spot-b: remove node spot-b-x2 (3 -> 2): spot-b-x2 runs no pod that has to move,
     unneeded since 2026-11-21T17:50:00Z
 
 Pods: 3
@@ -89,7 +89,7 @@ Nodes: 1
   ~ spot-b: 1 node, empty, removable -> empty, stays: spot-b-x2
 
 Problems: 1
-  - no longer: QuantityUnreadable: Pod shop/odd: requests.cpu '1x' is no quantity
+  - no longer: QuantityUnreadable: Pod shop/odd: requests.cpu: invalid quantity '1x'
 
 Policy: 3
   + NodeGroup fresh: added (fresh.yaml:1:1)

@@ -37,7 +37,7 @@ def _read(files: dict[str, str]) -> PolicyTree:
 
 FLEET: tuple[tuple[str, dict[str, str], Object, str], ...] = (
     ("turned", {MIN: "5", MAX: "2"}, {}, "2 is below the minimum 5"),
-    ("words", {MIN: "few", MAX: "2"}, {}, '"few" is no whole number from 0'),
+    ("words", {MIN: "few", MAX: "2"}, {}, '"few" is not a whole number of at least 0'),
     ("huge", {MIN: "1", MAX: "999999999"}, {}, "size.max is 999999999, the most is 100000"),
     ("negative", {}, {"replicas": -1}, "size.min is -1, the least is 0"),
     ("unread", {}, {"replicas": None}, "how many replicas were asked for cannot be read"),

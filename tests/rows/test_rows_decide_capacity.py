@@ -36,7 +36,7 @@ def test_s002_a_replacement_is_told_as_what_the_desired_count_causes() -> None:
     later.machine("general-9", later.world().targets[0].ref, created=NOW + 500)
     plan, _ = decide(later.world(), policy(node_group("general")), memory, NOW + 600)
     (reason,) = [reason for reason in group(plan, "general").reasons if reason.code == "Replaced"]
-    assert reason.message.startswith("1 machine (general-9) in place of nodes that went, made by the target: it keeps 2 replicas")
+    assert reason.message.startswith("the target created 1 machine (general-9) to replace lost nodes: it keeps 2 replicas")
     asked, _ = decide(later.world(), policy(node_group("general")), Memory(), NOW + 600)
     assert "Replaced" not in codes(group(asked, "general"))
 
@@ -61,7 +61,7 @@ def test_s027_the_rules_that_reject_a_pod_elsewhere_are_named_with_their_number(
     plan = plan_of(cluster.world(), policy(node_group("general")))
     (blocker,) = node(plan, "general-1").blockers
     assert blocker.code == "NoPlaceToMove"
-    assert blocker.message.endswith("has no place on the other 3 nodes: 2 NodeResourcesFit, 1 TaintToleration")
+    assert blocker.message.endswith("does not fit on the other 3 nodes: 2 NodeResourcesFit, 1 TaintToleration")
 
 
 @pytest.mark.parametrize(("cores", "warned"), [(39, True), (40, False)])

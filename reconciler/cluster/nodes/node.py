@@ -48,10 +48,10 @@ NO_VOLUMES = NodeVolumes()
 class NodeShape(msgspec.Struct, frozen=True, kw_only=True):
     """An equivalence class of nodes for scheduling.
 
-    `labels` are sorted and leave out the hostname label when it equals the node's name (every node has its own; it is
-    implied; `without_hostname` is true for the odd node that has no such label at all). `taints` are sorted.
-    `declared_features` keeps those of `status.declaredFeatures` that a pod can need. Two nodes of one shape get the same
-    node-local verdict for every pod shape that does not name a host. `volumes` is of new nodes alone.
+    `labels` are sorted. They omit a hostname label that equals the node's name, because every node has its own.
+    `without_hostname` is true for a node without that label. `taints` are sorted. `declared_features` keeps those of
+    `status.declaredFeatures` that a pod can need. Two nodes of one shape get the same node-local verdict for every pod shape that
+    does not name a host. Only new nodes have `volumes`.
     """
 
     labels: tuple[tuple[str, str], ...] = ()

@@ -177,9 +177,9 @@ def draft_shape(
 ) -> ShapeDraft:
     """The shape of a pod, or of the pods that a template will make. Raises `UnreadableError`.
 
-    The API server folds `matchLabelKeys` and `mismatchLabelKeys` of affinity terms into their selectors when it creates a
-    pod, and kube-scheduler reads the selectors alone: so they are folded for templates, and left alone for pods. Of spread
-    constraints kube-scheduler reads `matchLabelKeys` itself, so they are folded for both.
+    When the API server creates a pod, it folds `matchLabelKeys` and `mismatchLabelKeys` of affinity terms into their selectors.
+    kube-scheduler reads only the selectors, so they are folded for templates and not for pods. kube-scheduler itself reads
+    `matchLabelKeys` of spread constraints, so these are folded for both.
     """
     own = _labels.read(labels) or {}
     affinity = _affinity.read(spec.affinity) or wire.Affinity()

@@ -161,7 +161,7 @@ def parts(file: str, body: bytes) -> Iterator[tuple[str, bytes]]:
     """The JSON texts of one file, each with its name where there are several. Raises `SnapshotError`."""
     text = _utf8(file, body)
     if not text.strip():
-        raise SnapshotError(file, "", "the file is empty: the capture was cut off before it began")
+        raise SnapshotError(file, "", "the file is empty: the capture failed")
     try:
         start = texts.without_messages(text)
         if start == len(text):
@@ -210,7 +210,7 @@ def split(file: str, part: str, body: bytes) -> Iterator[Document]:
             return
         first = envelopes()[0][0].list_key
         refused = SnapshotError if is_object(Raw(body)) else ForeignError
-        raise refused(file, part, f"no kind and no {first}: no Kubernetes object and no list of any")
+        raise refused(file, part, f"no kind and no {first}: neither a Kubernetes object nor a list of objects")
     if envelope.kind == "Status":
         raise SnapshotError(file, part, f"an answer of the API server instead of objects: {_status_message(body)}")
     if envelope.items is msgspec.UNSET:
@@ -240,14 +240,14 @@ def _array(file: str, part: str, body: bytes) -> Iterator[Document]:
 
 
 def _unnamed(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[Document]:
-    """Items below no kind: each says its own, or all are of one kind of a cloud. A list of anything else is no objects."""
+    """Items without a kind above them: each has its own kind, or all have one kind of a cloud. Other lists have no objects."""
     if any(_kind_of(item) or is_object(item) for item in items):
         yield from _runs(file, part, items, more=more)
         return
     kind = kind_of(items) if items else None
     if kind is None:
-        what = "an empty list that does not say of what" if not items else "a list of something that is no Kubernetes object"
-        raise ForeignError(file, part, f"{what}; give it whole, without --query and jq")
+        what = "an empty list without a kind" if not items else "a list of something other than Kubernetes objects"
+        raise ForeignError(file, part, f"{what}; pass the complete output, without --query and jq")
     yield Document(file=file, part=part, api_version="", kind=kind, items=items, is_list=True, more=more)
 
 
@@ -286,7 +286,7 @@ def _runs(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[Doc
         if not head.kind:
             name = object_name(bytes(item))
             label = f"item {index + 1} ({name})" if name else f"item {index + 1}"
-            raise SnapshotError(file, _joined(part, label), "an item of a List without kind: nobody can tell what it is")
+            raise SnapshotError(file, _joined(part, label), "an item of a List has no kind")
         if current is not None and (head.kind, head.api_version) != (current.kind, current.api_version):
             yield _run(file, part, current, items[start:index], start, more=more)
             start = index
@@ -314,7 +314,7 @@ def _object_envelope(file: str, part: str, body: bytes, error: msgspec.Validatio
     except msgspec.ValidationError as second:
         told = _told(second, body)
         if body.lstrip()[:1] != b"{":
-            told = "no Kubernetes object and no list of any; a snapshot is what `kubectl get … -o json` or -o yaml prints"
+            told = "neither a Kubernetes object nor a list; a snapshot is the output of `kubectl get … -o json` or -o yaml"
             raise ForeignError(file, part, told) from None
         raise SnapshotError(file, part, told) from None
     except DECODING_ERRORS as second:
@@ -362,7 +362,7 @@ def _is_json(text: bytes) -> bool:
 
 def _told(error: Exception, body: bytes) -> str:
     if "truncated" in str(error):
-        return f"the JSON breaks off after {len(body)} bytes: the capture is not complete"
+        return f"the JSON ends after {len(body)} bytes: the capture is not complete"
     return _BYTE.sub(lambda found: f"({texts.place(body, int(found[1]))})", finding(error))
 
 

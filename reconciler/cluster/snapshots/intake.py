@@ -145,7 +145,7 @@ class Intake:
             try:
                 item = decoder.decode(raw)
                 if item.kind and item.kind != document.kind:
-                    raise UnreadableError(f"it says kind {item.kind} in a list of {document.kind}")
+                    raise UnreadableError(f"its kind is {item.kind} in a list of {document.kind}")
                 keep(item, first + index, document)
                 if stamps:
                     self.newest.see(raw)
@@ -165,7 +165,7 @@ class Intake:
         for kind, file in sorted(self._unfinished.items()):
             if kind not in self._finished:
                 raise SnapshotError(
-                    file, "", f"the list of {kind} goes on (metadata.continue) and no file holds its end: capture it whole"
+                    file, "", f"the list of {kind} continues (metadata.continue), but no file has its end: capture it completely"
                 )
 
     def contradiction(self, error: ContradictionError) -> SnapshotError:
@@ -347,7 +347,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     if seconds is None:
         seconds = intake.newest.seconds
         if not seconds:
-            message = "no object carries a time and no snapshot.yaml says capturedAt: ages and timers count from 1970"
+            message = "no object has a time and no snapshot.yaml has capturedAt: ages and timers count from 1970"
             problems.append(WorldProblem(code="NoTimestamp", object="", message=message))
     world = World(
         name=manifest.cluster,

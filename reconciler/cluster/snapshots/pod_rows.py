@@ -1,8 +1,7 @@
-"""Pods as they are read, one after the other, until the whole view is known and they become a table.
+"""Pods in the order of reading, until the whole view is known and they become a table.
 
-A pod costs a few numbers and two strings here, not an object. Shape and traits are looked up by the bytes of all that
-they depend on; only a form that was never seen is decoded and brought into canonical form, so that equal pods that are
-written differently still share one shape.
+A pod costs a few numbers and two strings here, not an object. Shape and traits are looked up by the bytes that they depend on.
+Only a new form is decoded and made canonical, so equal pods that are written differently share one shape.
 """
 
 from array import array
@@ -66,7 +65,7 @@ class PodRows:
             raise UnreadableError("metadata.name and metadata.namespace must not be empty")
         phase = _PHASE_CODES.get(status.phase if status else None)
         if phase is None:
-            raise UnreadableError(f"status.phase: {status.phase if status else ''!r} is no phase of a pod")
+            raise UnreadableError(f"status.phase: {status.phase if status else ''!r} is not a phase of a pod")
         ready, unschedulable = _conditions(status)
         draft = self._draft_of(meta, spec, status)
         trait = self._trait_of(meta, spec)
@@ -94,10 +93,10 @@ class PodRows:
         return len(self._drafts) - 1
 
     def table(self, nodes: Mapping[str, int], priorities: Mapping[str, int], templates: tuple[int | ShapeDraft, ...]) -> PodsRead:
-        """All pods in canonical order. `priorities` by class name, with the global default under the empty name;
-        `templates` are drafts, or numbers from `add_template`, in the order in which they count as used, after all pods.
+        """All pods in canonical order. `priorities` are by class name, with the global default under the empty name. `templates`
+        are drafts, or numbers from `add_template`. They count as used in this order, after all pods.
 
-        Raises `ContradictionError` when two rows of one name differ; equal ones count once.
+        Raises `ContradictionError` if two rows of one name differ; equal rows count once.
         """
         order = self._order()
         # The API answers in this very order, so that mostly the columns can stay as they are.

@@ -1,10 +1,9 @@
-"""A snapshot that may leave the house: what decisions read stays, typed, and everything else goes.
+"""A redacted snapshot for other people: fields that decisions read stay, typed, and everything else is removed.
 
-What is kept of an object are the fields that the reader of snapshots decodes, no more. Of these, numbers, amounts and instants
-stay where they are nothing else; words that Kubernetes or the policy use stay (see `Pseudonyms`), as do the names of nodes,
-namespaces, targets, machines and classes, which plans and policies call by name, unless they are to be hidden as well; every
-other word becomes a pseudonym. Words that a person wrote go. A pod's name becomes a number and a pseudonym: the number keeps the
-order of the names, since ties are broken by name and the plan must come out the same.
+Of an object, only the fields stay that the reader of snapshots decodes. Pure numbers, amounts and instants stay. Words of
+Kubernetes or the policy stay (see `Pseudonyms`). Names of nodes, namespaces, targets, machines and classes stay, because plans
+and policies use them, unless they are to be hidden. Every other word becomes a pseudonym, and free text is removed. A pod's name
+becomes a number and a pseudonym. The number keeps the order of the names: names break ties, and the plan must stay the same.
 """
 
 import hashlib
@@ -52,7 +51,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     list_key: str = ""
 
     def encoded(self) -> bytes:
-        """The list as JSON, one item a line, so that two captures can be compared line by line."""
+        """The list as JSON, one item per line, so that two captures can be compared line by line."""
         body = b",\n".join(_encoder.encode(item) for item in self.items)
         if self.list_key:
             return b"{" + _encoder.encode(self.list_key) + b":[\n" + body + b"\n]}\n"
@@ -84,7 +83,7 @@ _EVERYWHERE = frozenset({"default", "kube-system", "kube-public", "kube-node-lea
 
 class Pseudonyms:
     """`salt` is the cluster's secret. `words` stay as they are, `keys` are those of labels and taints whose values do, too.
-    `hides_names`: names of nodes, namespaces, targets, machines and classes are no words that stay."""
+    `hides_names`: names of nodes, namespaces, targets, machines and classes are hidden too."""
 
     def __init__(self, salt: bytes, words: Iterable[str] = (), keys: Iterable[str] = (), *, hides_names: bool = False) -> None:
         self._salt = salt
@@ -175,29 +174,39 @@ KEYS = frozenset(
 _WORDS = """
 Node Pod Namespace ReplicaSet ReplicationController StatefulSet DaemonSet Deployment Job PodDisruptionBudget
 PriorityClass PersistentVolume PersistentVolumeClaim StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment
-LimitRange RuntimeClass Container ProvisioningRequest Provisioned BookingExpired CapacityRevoked
+LimitRange RuntimeClass Container
+
+ProvisioningRequest Provisioned BookingExpired CapacityRevoked
 check-capacity.autoscaling.x-k8s.io best-effort-atomic-scale-up.autoscaling.x-k8s.io autoscaling.x-k8s.io/v1
+
 v1 v1alpha1 v1beta1 v1beta2 apps/v1 batch/v1 policy/v1 apps batch policy Ready True False Unknown MemoryPressure
 DiskPressure PIDPressure NetworkUnavailable PodScheduled Unschedulable SchedulingGated Initialized ContainersReady
+
 DisruptionTarget PodResizePending PodResizeInProgress Deferred Infeasible Available Pending Running Succeeded Failed
 Deleted Bound Released Terminating Always OnFailure Never Restart RestartAllContainers NoSchedule PreferNoSchedule
+
 NoExecute Exists Equal In NotIn DoesNotExist Gt Lt DoNotSchedule ScheduleAnyway Honor Ignore ReadWriteOnce ReadOnlyMany
+
 ReadWriteMany ReadWriteOncePod Filesystem Block Immediate WaitForFirstConsumer Memory HugePages TCP UDP SCTP
 IfHealthyBudget AlwaysAllow Apply Update scale status cpu memory ephemeral-storage pods storage hugepages-1Gi
+
 hugepages-2Mi nvidia.com/gpu amd.com/gpu gpu.intel.com/i915 attachable-volumes-aws-ebs attachable-volumes-gce-pd
 attachable-volumes-azure-disk attachable-volumes-cinder linux windows amd64 arm64 ppc64le s390x default-scheduler
 kubernetes.io/hostname kubernetes.io/metadata.name metadata.name node-role.kubernetes.io/control-plane
 node-role.kubernetes.io/master node-role.kubernetes.io/infra statefulset.kubernetes.io/pod-name pod-template-hash
+
 controller-revision-hash pod-template-generation job-name batch.kubernetes.io/job-name cloud.google.com/gke-accelerator
 node.kubernetes.io/exclude-from-external-load-balancers node.kubernetes.io/not-ready node.kubernetes.io/unreachable
 node.kubernetes.io/unschedulable node.kubernetes.io/memory-pressure node.kubernetes.io/disk-pressure
 node.kubernetes.io/pid-pressure node.kubernetes.io/network-unavailable node.cloudprovider.kubernetes.io/uninitialized
 reconciler.dev/deleting ToBeDeletedByClusterAutoscaler DeletionCandidateOfClusterAutoscaler system-cluster-critical
 system-node-critical kubernetes.io/no-provisioner kubernetes.io/aws-ebs kubernetes.io/gce-pd kubernetes.io/azure-disk
+
 kubernetes.io/cinder kubernetes.io/vsphere-volume kubernetes.io/portworx-volume ebs.csi.aws.com pd.csi.storage.gke.io
 disk.csi.azure.com cinder.csi.openstack.org csi.vsphere.vmware.com virtualMachineScaleSets nodegroup-reconciler
 cluster-autoscaler kubectl kubectl-create kubectl-edit kubectl-patch kubectl-replace kubectl-set k9s oc Mozilla
 kubectl-client-side-apply kubectl-last-applied helm
+
 Helm argocd-controller argocd-application-controller kustomize-controller helm-controller flux-client-side-apply
 terraform Terraform HashiCorp pulumi-kubernetes manager before-first-apply ancient-changes kube-controller-manager
 kube-scheduler external
@@ -270,7 +279,7 @@ def _last_applied(text: str) -> str:
 _CALLED_BY_NAME = ("Node", "Namespace", "PriorityClass", "StorageClass", "CSIDriver")
 _INSTANTS = frozenset({"creationTimestamp", "deletionTimestamp", "lastTransitionTime", "time"})
 _QUANTITIES = frozenset({"capacity", "maximumVolumeSize"})
-"""Of a CSIStorageCapacity, beside whose metadata they stand as texts."""
+"""Fields of a CSIStorageCapacity. They are texts next to its metadata."""
 _WRITTEN_BY_PEOPLE = frozenset({"message", "failureMessage", "failureReason"})
 _TOKENS = frozenset({"providerID", "providerIDList"})
 _PARTS: dict[tuple[type, str], Any] = {
@@ -300,8 +309,8 @@ _GONE = object()
 
 
 def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: str = "") -> list[Listing]:
-    """The same lists with what decisions read. A kind of which nothing is read is left out. The plan of the result is the plan
-    of the original, but for names of pods and of what belongs to them, and for the words of holds."""
+    """The same lists with what decisions read. Kinds that decisions do not read are left out. The result gives the same plan as
+    the original, except for the names of pods and their objects and the words of holds."""
     found = list(listings)
     words = pseudonyms.add((*_forms(found), *_words())).name(_names(found))
     cleaner = _Cleaner(words, found, capi_group)

@@ -48,23 +48,21 @@ _MOST_ERRORS = 50
 def read_snapshot(files: Mapping[str, bytes], capi_group: str = "", unused: list[SnapshotError] | None = None) -> World:
     """The World that the files of a snapshot describe.
 
-    `files` maps relative paths (with `/`, without `.gz`) to contents; each is asked for once and only when its turn
-    comes, so that a lazy mapping keeps one file in memory at a time. Below `management/` only what sizes node groups is
-    read, since the nodes and pods there are those of another cluster. The same objects give the same World whatever
-    files they are in, in whatever order.
+    `files` maps relative paths (with `/`, without `.gz`) to contents. Each file is read once, when it is needed, so a lazy
+    mapping keeps one file in memory at a time. Below `management/`, only the objects that size node groups are read, because the
+    nodes and pods there belong to another cluster. The same objects give the same World in any files and any order.
 
-    `capi_group` is the API group that an operator gave Cluster API (empty: its own). `unused` is given what could be read and
-    holds no object, such as a version or a list of names: the snapshot goes on without it.
+    `capi_group` is the API group that an operator gave Cluster API (empty: its own). `unused` gets readable files without
+    objects, such as a version or a list of names. The snapshot is valid without them.
 
-    Raises `SnapshotError` for anything that is damaged, cut off, or contradicts itself: for several such things
-    `SeveralError`, which lists them.
+    Raises `SnapshotError` for anything that is damaged, truncated or contradictory, or `SeveralError`, which lists several.
     """
     manifests = [read_manifest(path, files[path]) for path in sorted(files) if _is_manifest(path)]
     manifest = merged(manifests) if manifests else Manifest()
     intake = Intake(capi_group)
     paths = [path for path in sorted(files) if not _is_manifest(path)]
     if not paths:
-        raise SnapshotError("", "", "the snapshot holds no documents (.json, .yaml or .yml, also .gz)")
+        raise SnapshotError("", "", "the snapshot has no documents (.json, .yaml or .yml, also .gz)")
     foreign: list[SnapshotError] = []
     errors: list[SnapshotError] = []
     for path in paths:

@@ -39,7 +39,7 @@ def without_messages(text: bytes, position: int = 0) -> int:
         if logs is not None:
             end = _LOGS_END.search(text, logs.end())
             if end is None:
-                raise UnreadableError(f"{place(text, position)}: logs of a container without their end: the dump was cut off")
+                raise UnreadableError(f"{place(text, position)}: container logs without an end: the dump was truncated")
             position = end.end()
         if position == start:
             return position
@@ -57,7 +57,7 @@ def json_values(text: bytes) -> Iterator[tuple[int, bytes]]:
     while position < len(text):
         if text[position : position + 1] not in (b"{", b"["):
             line = text[position : position + _SHOWN_CHARACTERS].split(b"\n")[0].decode("utf-8", "replace")
-            raise UnreadableError(f"{place(text, position)}: {line!r} is no JSON: what else was written into this file?")
+            raise UnreadableError(f"{place(text, position)}: {line!r} is not JSON: did something else write to this file?")
         end = len(text)
         try:
             msgspec.json.decode(view[position:], type=Raw)
@@ -120,7 +120,7 @@ def json_parts(text: bytes) -> list[bytes]:
         reader.read(text)
     except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        message = f"no valid YAML: {problem}{_where(getattr(error, 'problem_mark', None))}"
+        message = f"invalid YAML: {problem}{_where(getattr(error, 'problem_mark', None))}"
         raise reader.error("nested more deeply than any object is" if too_deep(error) else message) from None
     except UnicodeDecodeError:
         raise reader.error("text that is not UTF-8") from None
@@ -139,7 +139,7 @@ class _JsonParts(YamlReader[_Value]):
 
     def key(self, opened: Opened[_Value], key: _Value, event: yaml.Event) -> None:
         if not isinstance(key, str):
-            raise self.error(f"a mapping key that is no text{_where(event.start_mark)}")
+            raise self.error(f"a mapping key that is not a text{_where(event.start_mark)}")
         if isinstance(event, yaml.ScalarEvent) and key == MERGE_KEY and not event.style:
             self.fault("MergeKey", event, f"merge keys ({MERGE_KEY}) are not supported")
         if key in opened.keys:

@@ -64,20 +64,20 @@ def amount(resource: str, text: str) -> int:
 def count(text: str) -> int:
     """A whole number from 0 without a unit. Raises `UnreadableError`."""
     if not _COUNT.fullmatch(text) or int(text) < 0:
-        raise UnreadableError(f'"{text[:64]}" is no whole number from 0')
+        raise UnreadableError(f'"{text[:64]}" is not a whole number of at least 0')
     return int(text)
 
 
 def complete(amounts: Mapping[str, int], origins: str) -> tuple[Resources | None, tuple[str, ...]]:
-    """The vector of one node, or None: a node whose cpu or memory is unknown cannot be bought for anybody.
+    """The vector of one node, or None: a group cannot add nodes for a pod if their cpu or memory is unknown.
 
-    As upstream, 110 pods where nothing says how many.
+    As upstream, the default is 110 pods.
     """
     if not amounts:
         return None, ()
     missing = [name for name in (CPU, MEMORY) if not amounts.get(name)]
     if missing:
-        return None, (f"the capacity of a new node is not known: {' and '.join(missing)} is missing in {origins}",)
+        return None, (f"the capacity of a new node is unknown: {' and '.join(missing)} is missing in {origins}",)
     return Resources.of({PODS: DEFAULT_MAX_PODS, **amounts}), ()
 
 
@@ -88,7 +88,7 @@ def label_list(text: str, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
     for position, item in _items(text):
         name, equals, value = item.partition("=")
         if not equals or not name.strip():
-            problems.append(f'{key}: item {position} ("{item}") is no label key=value')
+            problems.append(f'{key}: item {position} ("{item}") is not a label key=value')
         else:
             labels[name.strip()] = value.strip()
     return labels, tuple(problems)
@@ -102,7 +102,7 @@ def taint_list(text: str, key: str) -> tuple[list[Taint], tuple[str, ...]]:
         pair, _, effect = item.rpartition(":")
         name, _, value = pair.partition("=")
         if not name.strip() or effect.strip() not in _EFFECTS:
-            problems.append(f'{key}: item {position} ("{item}") is no taint key=value:Effect with {", ".join(_EFFECTS)}')
+            problems.append(f'{key}: item {position} ("{item}") is not a taint key=value:Effect with {", ".join(_EFFECTS)}')
         else:
             taints.append(Taint(name.strip(), value.strip(), effect.strip()))
     return taints, tuple(problems)

@@ -22,10 +22,10 @@ def normalized_provider_id(provider_id: str) -> str:
 
 
 def with_nodes(machines: Iterable[Machine], nodes: Iterable[Node]) -> tuple[Machine, ...]:
-    """Machines sorted, those without a node reference joined by provider id where exactly one node has it.
+    """Machines, sorted. A machine without a node reference is joined by provider id if exactly one node has it.
 
-    A node that was registered without one (no cloud provider runs) is known by its name: AWS calls it like its instance, with the
-    domain or without. It counts only where one machine alone, and one node alone, is called so.
+    A node without a provider id (no cloud provider runs) is matched by name. On AWS it has the name of its instance, with or
+    without the domain. The match counts only if exactly one machine and one node have that name.
     """
     by_id: dict[str, list[str]] = {}
     by_word: dict[str, list[str]] = {}

@@ -44,8 +44,8 @@ class HoldMark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_hold(text: str) -> HoldMark | None:
-    """The hold that the annotation's value says; None without one. An end that is no instant is part of the reason, so
-    that a slip of the pen holds too long rather than not at all."""
+    """The hold in the annotation's value; None without one. An invalid end becomes part of the reason, so a typing mistake holds
+    too long rather than not at all."""
     if not text:
         return None
     reason, found, until = text.rpartition(_UNTIL)
@@ -105,7 +105,7 @@ def evidence(meta: TargetMeta, whole: tuple[str, str] = ("", "")) -> OwnerEviden
         owners = replicas_owners(meta.managed_fields)
         last_applied = last_applied_replicas(annotations)
     except UnreadableError as error:
-        unreadable.append(f"who owns spec.replicas cannot be told: {error}")
+        unreadable.append(f"the owner of spec.replicas is unknown: {error}")
     return OwnerEvidence(
         # Evidence that cannot be read is no evidence: nobody may conclude from it that the field is free.
         managed_fields_present=bool(meta.managed_fields) and not unreadable,
@@ -142,7 +142,7 @@ def last_applied_replicas(annotations: dict[str, str]) -> int | None:
     try:
         manifest = _last_applied.decode(text)
     except DECODING_ERRORS:
-        raise UnreadableError(f"the annotation {LAST_APPLIED} is no manifest that can be read") from None
+        raise UnreadableError(f"the annotation {LAST_APPLIED} is not a readable manifest") from None
     return manifest.spec.replicas if manifest.spec else None
 
 
@@ -152,9 +152,9 @@ def tracking(
     references: Iterable[OwnerReference] = (),
     whole: tuple[str, str] = ("", ""),
 ) -> tuple[str, ...]:
-    """Who keeps the object, as `WHO:WHAT`: tools by what they call it (`argocd:shop`), platforms that size it from an object of
-    their own by the domain of their keys (`rancher:cattle.io`), and every owner that does not control it by its kind
-    (`NodePool:a`), but for `whole` as in `evidence`."""
+    """Who keeps the object, as `WHO:WHAT`. Tools have their own name for it (`argocd:shop`). Platforms that size it from their
+    own object have the domain of their keys (`rancher:cattle.io`). An owner that does not control it has its kind (`NodePool:a`),
+    except with `whole`, as in `evidence`."""
     marks = {**annotations, **labels}
     argo = annotations.get(_ARGO_ID, "").partition(":")[0] or labels.get(_ARGO_INSTANCE)
     found = {f"argocd:{argo}"} if argo else set()

@@ -14,7 +14,7 @@ _LARGEST_DISTANCE = 4
 
 
 def near_misses(keys: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
-    """One sentence for each key that is no known one but close to one."""
+    """One sentence for each unknown key that is similar to a known one."""
     targets = tuple(sorted(set(known)))
     findings: list[str] = []
     for key in sorted(set(keys) - set(targets)):
@@ -45,7 +45,7 @@ def distance(left: str, right: str, limit: int) -> int:
 
 MIN_SIZE = "cluster-api-autoscaler-node-group-min-size"
 MAX_SIZE = "cluster-api-autoscaler-node-group-max-size"
-_NO_SIZE, _BELOW = "is no whole number from 0", "is below the minimum"
+_NO_SIZE, _BELOW = "is not a whole number of at least 0", "is below the minimum"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -133,7 +133,7 @@ def read_options(pairs: Iterable[tuple[str, str]], prefix: str) -> tuple[tuple[T
                 options.append(TargetOption(key=_SWITCHES[name], value=_switch(text), origin=origin))
                 problem = ""
             elif name in _WITHOUT_COUNTERPART:
-                problem = "is not read: there is no such setting for one group"
+                problem = "is not read: a single group does not have this setting"
             else:
                 problem = f"is not read: the options are {', '.join(OPTIONS)}"
         except UnreadableError as error:
@@ -145,10 +145,10 @@ def read_options(pairs: Iterable[tuple[str, str]], prefix: str) -> tuple[tuple[T
 
 def _percent(text: str) -> tuple[int, str]:
     if not _DECIMAL.fullmatch(text):
-        raise UnreadableError(f'"{text[:64]}" is no ratio between 0 and 1, such as 0.5')
+        raise UnreadableError(f'"{text[:64]}" is not a ratio between 0 and 1, such as 0.5')
     percent = Fraction(text) * 100
     if not 0 <= percent <= 100:
-        raise UnreadableError(f'"{text}" is no ratio between 0 and 1')
+        raise UnreadableError(f'"{text}" is not a ratio between 0 and 1')
     whole = int(percent + Fraction(1, 2))
     return whole, "" if percent == whole else f'"{text}" is finer than one percent and is used as {whole} percent'
 
@@ -163,7 +163,7 @@ def _seconds(text: str) -> tuple[int, str]:
     try:
         seconds = exact_seconds(text)
     except DurationError:
-        raise UnreadableError(f"{quoted(text)} is no duration (such as 10m, 90s or 1h30m)") from None
+        raise UnreadableError(f"invalid duration {quoted(text)}; write it like 10m, 90s or 1h30m") from None
     if seconds < 0:
         raise UnreadableError(f'"{text}" is negative')
     whole = int(seconds + Fraction(1, 2))

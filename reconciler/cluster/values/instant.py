@@ -3,8 +3,8 @@
 from reconciler.cluster.values.unreadable import UnreadableError, quoted
 from reconciler.values.instant import InstantError, InstantFault, parse_instant
 
-_WORDS = {InstantFault.DAY: "there is no such day", InstantFault.TIME: "there is no such time of day"}
-_WORDS |= {InstantFault.OFFSET: "there is no such offset"}
+_WORDS = {InstantFault.DAY: "the day does not exist", InstantFault.TIME: "the time of day does not exist"}
+_WORDS |= {InstantFault.OFFSET: "the offset does not exist"}
 
 
 def unix_seconds(text: str) -> int:
@@ -12,8 +12,8 @@ def unix_seconds(text: str) -> int:
     try:
         return parse_instant(text)
     except InstantError as error:
-        fault = _WORDS.get(error.fault, "RFC 3339, such as 2026-11-21T18:00:00Z")
-        raise UnreadableError(f"{quoted(text)} is no time ({fault})") from None
+        fault = _WORDS.get(error.fault, "write RFC 3339, such as 2026-11-21T18:00:00Z")
+        raise UnreadableError(f"invalid time {quoted(text)} ({fault})") from None
 
 
 def unix_seconds_or_zero(text: str | None) -> int:

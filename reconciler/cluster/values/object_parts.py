@@ -100,7 +100,7 @@ class Kept(Generic[_KEPT_OBJECT_T]):
             raise ContradictionError("/".join(part for part in key if part), self._sources[key], source)
 
     def discard(self, key: Key) -> _KEPT_OBJECT_T | None:
-        """Forget an object, as a live view does before it reads the object anew; what was kept, None when nothing was."""
+        """Forget an object, as a live view does before it reads it again. Returns what was kept, or None."""
         self._sources.pop(key, None)
         return self._items.pop(key, None)
 

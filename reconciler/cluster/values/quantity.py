@@ -33,8 +33,8 @@ def nano(text: str) -> int:
     """The amount in billionths, rounded away from zero. Raises `QuantityError`."""
     try:
         amount, _ = parse_quantity(text).units(-9)
-    except QuantityFormError as error:
-        raise QuantityError(f"{quoted(text)} {error} (a number such as 2, 500m, 1.5Gi or 1e3)") from None
+    except QuantityFormError:
+        raise QuantityError(f"invalid quantity {quoted(text)}; write a number such as 2, 500m, 1.5Gi or 1e3") from None
     return amount
 
 

@@ -38,7 +38,7 @@ def label_selector(wire: meta.LabelSelector | None, added: Iterable[Requirement]
 
 
 def node_terms(wire: pod.NodeSelector | None) -> tuple[NodeSelectorTerm, ...] | None:
-    """Node selector terms, sorted; None when there is no selector at all."""
+    """Node selector terms, sorted; None without any selector."""
     if wire is None:
         return None
     return tuple(sorted({_node_term(term) for term in wire.node_selector_terms or ()}))

@@ -12,10 +12,10 @@ class UnreadableError(ValueError):
 
 
 class SnapshotError(Exception):
-    """A snapshot that cannot be trusted, because a part of it is damaged, cut off or contradicts another part.
+    """A snapshot that cannot be trusted, because a part of it is damaged, truncated or contradicts another part.
 
-    `file` is the path inside the snapshot (empty: the snapshot as a whole), `item` names the object
-    (`item 4 (Pod shop/web-1)`; empty: the whole file), `message` is one sentence.
+    `file` is the path inside the snapshot (empty: the whole snapshot). `item` names the object as `item 4 (Pod shop/web-1)`
+    (empty: the whole file). `message` is one sentence.
     """
 
     def __init__(self, file: str, item: str, message: str) -> None:
@@ -29,7 +29,7 @@ class SnapshotError(Exception):
 
 
 class ForeignError(SnapshotError):
-    """A text that can be read and holds no object, such as a version or a list of names: a snapshot goes on without it."""
+    """A readable text without objects, such as a version or a list of names. A snapshot is valid without it."""
 
 
 class SeveralError(SnapshotError):

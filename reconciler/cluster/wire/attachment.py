@@ -20,7 +20,7 @@ class CsiDriver(msgspec.Struct, rename="camel"):
 
 
 class StorageCapacity(msgspec.Struct, rename="camel"):
-    """A CSIStorageCapacity: its fields stand beside the metadata."""
+    """A CSIStorageCapacity. Its fields are next to the metadata."""
 
     metadata: ObjectMeta
     storage_class_name: str

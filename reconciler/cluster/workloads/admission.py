@@ -1,9 +1,9 @@
-"""What the API server writes into a pod when it is made: defaults of limit ranges, what its runtime class adds, and what
-requests follow from limits.
+"""What the API server writes into a new pod: defaults of limit ranges, additions of its runtime class, and requests that follow
+from limits.
 
-SOURCE: Kubernetes 1.36: the admission plugins LimitRanger (`mergePodResourceRequirements`: only what a container leaves out, from
-one limit range after the other) and RuntimeClass (`setOverhead`, `setScheduling`); the defaults of `core/v1`
-(`SetDefaults_Pod`: a request that is missing is the limit; for the pod as a whole only where no container requests the resource).
+SOURCE: Kubernetes 1.36. The admission plugin LimitRanger (`mergePodResourceRequirements`) fills only what a container omits, from
+one limit range after the other. The plugin RuntimeClass has `setOverhead` and `setScheduling`. With `SetDefaults_Pod` of
+`core/v1`, a missing request is the limit. For the whole pod, that applies only if no container requests the resource.
 """
 
 from collections.abc import Iterable, Mapping

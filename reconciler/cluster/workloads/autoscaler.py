@@ -1,7 +1,7 @@
-"""A Cluster Autoscaler, known by what its container runs: tenants name their Deployments as they like.
+"""A Cluster Autoscaler, recognized by its container, because tenants choose the names of their Deployments.
 
-SOURCE: names of its images since they are published (one for each architecture too, and those of vendors that fork it), its
-program, and flags that no other program takes together.
+SOURCE: the names of all its published images, those per architecture and those of vendors' forks included. Its program, and flags
+that no other program combines.
 """
 
 import re

@@ -1,1 +1,1 @@
-"""The demand: pods that ask for a place, alone or in gangs, and what was bought for whom."""
+"""The demand: pods that need a node, alone or in gangs, and which nodes were added for them."""

@@ -1,6 +1,6 @@
-"""Gangs: pods that are of use only together, so that a plan has a place for all of them or buys for none.
+"""Gangs: pods that are useful only together, so a plan places all of them or adds nodes for none.
 
-Which pods are one is asked for by the policy (`pods.gangLabels`): the label of a coscheduling plugin, of a queue, of a job.
+The policy says which pods are a gang (`pods.gangLabels`): by the label of a coscheduling plugin, a queue or a job.
 """
 
 from collections import Counter
@@ -75,8 +75,8 @@ def given_up(
 
 
 def second_chances(world: World, all_gangs: Sequence[Gang], refused: Mapping[int, Served]) -> tuple[Gang, ...]:
-    """Gangs that may have a place now that others were given up after them, the most important first, and no more than are given
-    up one by one. One that was given up alone had its try, and one with a pod that fits no group has no place anywhere."""
+    """Gangs that may fit now that others were given up after them, the most important first. There are at most as many as are
+    given up one by one. A gang that was given up alone had its try. A gang with a pod that fits no group fits nowhere."""
     lost = [gang for gang in all_gangs if gang.pods[0] in refused]
     if len(lost) < 2:
         return ()
@@ -130,8 +130,8 @@ def _told(world: World, gang: Gang, served: Mapping[int, Served]) -> list[tuple[
 
 
 def place_nominated(draft: Draft, demands: tuple[Demand, ...]) -> tuple[tuple[Demand, ...], dict[int, Served]]:
-    """Pods that their nominated node has room for, now or once others are gone, take it; the demands without them, and what
-    became of them by pod. The others wait like any pod."""
+    """Place pods on their nominated node if it has room, now or once others are gone. Returns the demands without them, and their
+    outcome by pod. The others wait like any pod."""
     column = draft.world.pods.nominated
     if column.count(-1) == len(column):
         return demands, {}
@@ -183,8 +183,8 @@ def _place(draft: Draft, pod: int, node: int, ending: Iterable[int]) -> Served |
 
 
 def place_beside_nominated(draft: Draft, queue: Queue, nominated: Mapping[int, Served]) -> None:
-    """Pods that the same ends make room for as for the `nominated` ones: kube-scheduler nominates a pod for room that it makes,
-    and not the next pod for what is left of it."""
+    """Pods that fit into the same freed room as the `nominated` ones. kube-scheduler nominates a pod for room that it frees, but
+    not the next pod for the rest."""
     state, pods, shapes = draft.state, draft.world.pods, draft.world.pod_shapes
     makes_room = {pods.nominated[pod] for pod, entry in nominated.items() if entry.reasons[0].code == RoomAfterOthers.code}
     ending = _ending(draft) if makes_room else {}

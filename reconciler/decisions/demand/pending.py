@@ -96,8 +96,8 @@ def _own_delays(world: World) -> Mapping[int, int]:
 def _by_age(
     world: World, indices: list[int], delay_seconds: int, delays: Mapping[int, int], now_seconds: int
 ) -> tuple[list[tuple[int, PodOutcome, Reason]], list[int]]:
-    """Pods that are younger than the delay, with their reason, and the others. As the Cluster Autoscaler has it, what a pod asks
-    for itself counts where it is longer; a text that is no duration asks for nothing."""
+    """Pods that are younger than the delay, with their reason, and the others. As in Cluster Autoscaler, a pod's own delay counts
+    if it is longer. An invalid duration does not count."""
     if not (delay_seconds or delays):
         return [], indices
     young, old = [], []
@@ -191,8 +191,8 @@ def rejections(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...
 
 
 def arriving(plan: Plan, world: World, rules: PodRules, now_seconds: int) -> Arriving | None:
-    """What growth for pending pods waits for; None when no pod that needs a node came within the last `burstPause`, or one has
-    waited for `burstLimit`. Pods from the future (another clock) are no sign of a burst."""
+    """What growth for pending pods waits for. None if no pod that needs a node came within the last `burstPause`, or one has
+    waited for `burstLimit`. Pods from the future (another clock) do not show a burst."""
     asking = {line.pod for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
     if not asking:
         return None

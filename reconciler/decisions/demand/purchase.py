@@ -1,7 +1,7 @@
-"""The demand that nodes were bought for: while it lasts, it costs no nodes again.
+"""The demand for which nodes were added. While it lasts, it does not cost nodes again.
 
-Draining into the spare room of nodes that the same demand has just bought is an up and a down for nothing that changed: the
-Cluster Autoscaler does so one unneeded time after a purchase (measured on 1.36: 2 -> 9 -> 8 for one burst of pods).
+A drain into the spare capacity of nodes that the same demand just added is a scale-up and a scale-down without any change.
+Cluster Autoscaler does that one unneeded time after a scale-up (measured on 1.36: 2 -> 9 -> 8 for one burst of pods).
 """
 
 import hashlib
@@ -34,12 +34,11 @@ Counts = Mapping[str, int]
 
 
 class PodCounts(msgspec.Struct, frozen=True):
-    """Pods that are asked for now: no fewer than `least`, no more than `most`.
+    """Pods that are in demand now: no fewer than `least`, no more than `most`.
 
-    A pod that terminates and has a controller is made again, at once or (StatefulSet) when its name is free: until then nobody
-    can tell from pods whether fewer are wanted. It counts among `most` alone, and only until `LINGER_SECONDS` after its grace
-    period, so that a pod that never goes away keeps nothing. Finished pods, expendable ones and those that go with their node
-    are no demand.
+    A terminating pod with a controller is created again, at once or (StatefulSet) when its name is free. Until then, pods do not
+    show whether fewer are desired. It counts only in `most`, until `LINGER_SECONDS` after its grace period, so a pod that never
+    ends keeps nothing. Finished pods, expendable pods and those that leave with their node do not count.
     """
 
     least: Counts
@@ -97,8 +96,8 @@ def _kinds(draft: Draft, shapes: Iterable[int]) -> dict[int, str]:
 
 
 def _text(shape: PodShape) -> bytes:
-    """What a pod of the shape asks for. Who it is does not count: a rollout, a Job's next run and the next pod of a
-    StatefulSet ask for what those before them asked for, under other labels and with other claims."""
+    """What a pod of the shape requires. Its identity does not count. A rollout, a Job's next run and the next pod of a
+    StatefulSet have the same requirements as before, with other labels and claims."""
     asked = msgspec.structs.replace(shape, namespace="", labels=(), volumes=())
     return msgspec.json.encode((asked, len(shape.volumes)))
 
@@ -139,16 +138,16 @@ _MOST_CLOSED = 1_000
 
 
 class Demand:
-    """The demand of one view, worked out when it is first asked for.
+    """The demand of one view, computed on first use.
 
-    It lasts while of every kind as many pods are asked for as there were, at most, since the purchase. More pods are no reason
-    to give up what was bought for fewer; one pod less is. The most since the purchase, not the number at that instant: pods may
-    have been between two lives then (preempted, evicted, drained), and when one of them is really gone later, that is less
-    demand all the same. A fall may be such a gap too, so the purchase stays remembered, and counts when the pods are back.
+    It lasts while every kind has as many pods as the most since the nodes were added. More pods do not end it; one pod less does.
+    The most since then counts, not the number at that instant. Pods may have been between two lives then (preempted, evicted,
+    drained). If one of them is really gone later, that is less demand. A fall may be such a gap too, so the entry stays and
+    counts again when the pods are back.
 
-    It is over for good, whatever pods ask for, under another policy and when room appears that nobody bought: a node takes pods
-    that took none at the purchase, or one that was asked for since then is not ours. Room that goes, and a group that becomes
-    ours or ceases to be with the nodes that it had, free nothing.
+    It ends for good under another policy, or if room appears that was not added for it. For example, a node takes pods that took
+    none then, or a node requested since then is not ours. It does not end if room disappears, nor if a group becomes ours or
+    stops being ours with its nodes.
     """
 
     def __init__(self, draft: Draft, policy_digest: str) -> None:
@@ -196,7 +195,7 @@ class Demand:
         return machine.created_seconds if machine is not None else self._draft.world.nodes[index].created_seconds
 
     def bought(self) -> Bought:
-        """What the memory says was bought for this very demand."""
+        """What was added for this very demand, by the memory."""
         draft, purchase = self._draft, self._before
         if purchase is None or not self._lasts:
             return NOTHING
@@ -216,8 +215,8 @@ class Demand:
         return Bought(frozenset(nodes), since)
 
     def purchase(self, grown: Collection[str], adopted: Collection[str]) -> Purchase | None:
-        """What to remember when the groups of these names grow for pods or headroom now, and others are adopted: what somebody
-        else made of a group is not what was bought."""
+        """What to remember when the groups of these names grow for pods or headroom now, and others are adopted. What somebody
+        else did to a group was not added for this demand."""
         draft, purchase = self._draft, self._before
         if purchase is not None and self._lasts:
             pods = self._pods.raised(purchase.pods)
@@ -244,7 +243,7 @@ def _takes_none(node: Node, state: NodeState, shape: NodeShape) -> bool:
 
 
 def came_late(draft: Draft, index: int) -> bool:
-    """Whether a node joined after its machine was given up: others were bought in its place, so it may leave."""
+    """Whether a node joined after its machine was given up. Others were added instead, so it may leave."""
     machine = draft.members.machine_of.get(index)
     where = draft.members.group_of[index]
     if machine is None or not machine.created_seconds or where < 0:

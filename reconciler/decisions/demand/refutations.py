@@ -1,7 +1,7 @@
-"""Whether the nodes that came of a group's template refute what the template promises.
+"""Whether the nodes from a group's template contradict it.
 
-A node that is bought in vain never ends the demand that it was bought for: the pod is still pending, and the next plan buys
-again. So what an empty, ready node of the group says counts more than the template.
+A node that does not help never ends its demand: the pod is still pending, and the next plan would add another node. So an empty,
+ready node of the group counts more than the template.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""What requests for cpu and memory are worth beside each other, where nothing has a price."""
+"""The relative worth of cpu and memory requests, if nothing has a price."""
 
 from reconciler.cluster.values.resources import Resources
 

@@ -36,14 +36,13 @@ class Amounts(msgspec.Struct, frozen=True):
 
 
 def amounts_of(levels: Sequence[GroupFields], base: Offered | None, usual_pods: int) -> Amounts:
-    """`template.capacity` of the levels, the nearest that names a resource counting, over `base`.
+    """`template.capacity` of the levels over `base`. For each resource, the nearest level with it counts.
 
-    A machine whose cpu and memory are both written, and differ from those of the base, is another one: of the base only what
-    the configuration of a node says counts then, not its devices. `usual_pods` is how many pods the nodes of the group take (0:
-    there are none).
+    If both cpu and memory are written and differ from the base, it is another machine type. Then only the node configuration of
+    the base counts, not its devices. `usual_pods` is how many pods the nodes of the group take (0: there are none).
 
-    Allocatable is the capacity less `template.reserved` where that is written. Else what the base keeps for itself stays kept;
-    of another machine nothing is known to be kept.
+    Allocatable is the capacity minus `template.reserved`, if that is written. Otherwise the reserve of the base stays. Nothing is
+    known about the reserve of another machine type.
     """
     counting = CAPACITY.counting(levels, 0)
     written = {name: amount for _, pairs in counting for name, amount in pairs}
@@ -54,7 +53,9 @@ def amounts_of(levels: Sequence[GroupFields], base: Offered | None, usual_pods: 
     taken = {name: amount for name, amount in known.items() if not other_machine or name in _OF_ANY_MACHINE}
     missing = [name for name in (CPU, MEMORY) if name not in {**taken, **written}]
     if missing:
-        return Amounts(problem=f"template.capacity gives no {' and no '.join(missing)}, and nothing else tells: write it as well")
+        return Amounts(
+            problem=f"template.capacity gives no {' and no '.join(missing)}, and no other source does: write it as well"
+        )
     capacity = Resources.of({**taken, **written})
     if not capacity.pods:
         capacity = msgspec.structs.replace(capacity, pods=usual_pods or DEFAULT_MAX_PODS)

@@ -7,8 +7,9 @@ from reconciler.cluster.world import World
 
 
 def daemon_shapes(world: World, group_of: Sequence[int]) -> Mapping[tuple[str, str, int], int]:
-    """The shape of the newest pod by namespace and name of its DaemonSet and position of the group, for DaemonSets whose pods
-    differ in their requests (a webhook may look at the node). `group_of` are positions by node, below 0 where it is of none."""
+    """The shape of the newest pod, by namespace and name of its DaemonSet and position of the group. It covers DaemonSets whose
+    pods differ in their requests, because a webhook may depend on the node. `group_of` has positions by node, below 0 for
+    none."""
     several = {(daemon.namespace, daemon.name): (daemon.shape, *daemon.others) for daemon in world.daemon_pods if daemon.others}
     if not several:
         return {}

@@ -164,7 +164,7 @@ class Values:
         """A number that the target itself may say, and where; `nothing`, from `where`, when nobody does, told as that text."""
         found = self._found(path, target, (nothing, nothing_text), where)
         if not isinstance(found, int):
-            raise TypeError(f"{path} is no number")
+            raise TypeError(f"{path} is not a number")
         return found
 
     def text(self, path: str, nothing_text: str = "", target: tuple[str, str] | None = None) -> str:
@@ -203,7 +203,7 @@ class Values:
         told = dict[GroupScalar, str]()
         if built_in is None:
             if nothing is None:
-                raise TypeError(f"{path} has no default: say what applies when nobody says it")
+                raise TypeError(f"{path} has no default: name the value that applies if no level sets it")
             built_in = nothing[0]
             told[built_in] = nothing[1]
 

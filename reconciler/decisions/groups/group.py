@@ -26,12 +26,11 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     A field of `scaleDown` and `scaleUp` that is added to the policy is here without a line of its own.
 
-    `template` is what one new node offers (None: unknown, `template_problem` says why), `in_zones` the same in each of several
-    zones that the platform fills evenly; `stated` is the same without regard to
-    nodes that have less, `made_of_template` are its ready nodes that came of this template, as far as anybody knows, and
-    `untried`: nothing has come of it yet, and what came before is smaller. `pods_guessed`: nothing states how many pods a new
-    node takes. `chains` maps a field path (`size.min`) to the sources
-    in order of precedence; the first one won. `facts` None: the target is not there.
+    `template` is the shape of a new node (None: unknown, `template_problem` says why). `in_zones` is the same in each of several
+    zones that the platform fills evenly. `stated` is the same without regard to nodes that have less. `made_of_template` are its
+    ready nodes that came from this template, as far as known. `untried`: no node has come from it yet, and the previous ones are
+    smaller. `pods_guessed`: no source gives the number of pods of a new node. `chains` maps a field path (`size.min`) to the
+    sources in order of precedence; the first one won. `facts` is None if the target does not exist.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Which node belongs to which group, and what a group has asked for that is no node yet."""
+"""Which node belongs to which group, and which requests of a group are not nodes yet."""
 
 from collections import defaultdict
 
@@ -40,16 +40,16 @@ def clusters_of_discovery(policy: NodeGroupPolicy) -> frozenset[str]:
 def tier_of(
     policy: NodeGroupPolicy, name: str, labels: tuple[tuple[str, str], ...], document: NodeGroup | None, found: Discovery | None
 ) -> tuple[Tier | None, int]:
-    """The tier of a group and its rank: named by the document, else by the discovery item, else the first whose `match`
-    takes it; rank `len(tiers)` and no tier when none does."""
+    """The tier of a group and its rank: named by the document, else by the discovery item, else the first whose `match` fits. If
+    none does, the rank is `len(tiers)`, without a tier."""
     named = (document.tier if document is not None else None) or (found.tier if found is not None else None)
     rank = tier_rank(policy, named, name, labels)
     return (None, len(policy.tiers)) if rank is None else (policy.tiers[rank], rank)
 
 
 class Membership(msgspec.Struct, frozen=True, kw_only=True):
-    """`group_of[node index]` is a position in the list of targets asked for, or -1; `members[position]` node indices in
-    World order; `conflicts` names nodes that two groups claim (they belong to none)."""
+    """`group_of[node index]` is a position in the given list of targets, or -1. `members[position]` are node indices in World
+    order. `conflicts` names nodes that two groups claim; they belong to neither."""
 
     group_of: tuple[int, ...]
     members: tuple[tuple[int, ...], ...]

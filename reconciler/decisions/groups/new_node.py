@@ -161,12 +161,12 @@ def new_node_shape(
 ) -> TemplateResult:
     """The shape of one new node. `place` says where the template of a level is written.
 
-    Capacity, resource by resource: what the nearest level of the policy writes, else the target's (annotations, tags,
-    infrastructure template; not one computed for the machine type that the members have), else the least over `members` (ready
-    nodes of the group; upstream takes the first one, so that pods larger than the others buy nodes in vain). Allocatable:
-    `amounts_of`. Labels: `labels_of`. Taints: what all members share, overlaid by the target's, else the policy's alone. How many
-    volumes a driver attaches: the least of the members, overlaid by the target's, overlaid by the policy's.
-    `evidence` and `volumes` are those of the World, where they are at hand already.
+    Capacity comes resource by resource from the nearest level of the policy, else from the target, else from `members`. The
+    target has annotations, tags or an infrastructure template; a capacity computed for the machine type of the members does not
+    count. Of `members`, the ready nodes of the group, the least counts. Upstream uses the first one, so that pods larger than the
+    others add nodes in vain. Allocatable: `amounts_of`. Labels: `labels_of`. Taints: what all members share, overlaid by the
+    target's, else only the policy's. How many volumes a driver attaches: the least of the members, overlaid by the target's, then
+    by the policy's. `evidence` and `volumes` are those of the World, if they are already available.
     """
     sources: list[str] = []
     live, sizes = _least_shape(world, members)
@@ -198,7 +198,7 @@ def _without_limits(amounts: Resources) -> Resources:
 
 
 def _base(target: TargetTemplate, live: NodeShape | None, sources: list[str]) -> Offered | None:
-    """What is known beside the policy, and into `sources` who says it."""
+    """What is known from outside the policy; its origins go into `sources`."""
     if target.capacity is not None:
         sources.extend(target.origins)
         if target.allocatable is not None or live is None or not same_machine(live.capacity, target.capacity):

@@ -1,4 +1,4 @@
-"""Which labels a new node of a group will bear: none that is of a single node, and zones as the platform promises them."""
+"""The labels of a new node of a group: none that belong to a single node, and zones as the platform promises them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -31,9 +31,9 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class LabelEvidence(msgspec.Struct, frozen=True):
-    """What the nodes of a cluster say about labels. `of_volumes` are keys that volume drivers tell nodes apart by (zones and
-    regions left out), `same_as_zone` those labels that have the value of the zone wherever both are, and that new nodes bear as
-    well; `only_zone` is the zone of all nodes, empty where there are several. `drivers` are the volume drivers at work."""
+    """What the nodes of a cluster show about labels. `of_volumes` are keys by which volume drivers distinguish nodes, without
+    zones and regions. `same_as_zone` are labels that equal the zone wherever a node has both; new nodes have them too.
+    `only_zone` is the zone of all nodes, empty if there are several. `drivers` are the volume drivers in use."""
 
     of_volumes: frozenset[str] = frozenset()
     same_as_zone: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class LabelEvidence(msgspec.Struct, frozen=True):
 
 
 def _like_the_zone(key: str, labels: Iterable[dict[str, str]], *, expected: bool) -> bool:
-    """Whether a label has the zone's value on all nodes that bear both; where no node does, what is `expected` of it."""
+    """Whether a label has the zone's value on all nodes that have both; without such a node, the `expected` answer."""
     pairs = {one[key] == one[ZONE_LABEL] for one in labels if key in one and ZONE_LABEL in one}
     return all(pairs) if pairs else expected
 
@@ -77,9 +77,9 @@ def labels_of(
 ) -> Labels:
     """What all members share, overlaid by the target's, overlaid by the policy's.
 
-    Of the members nothing counts that is one node's own: a value that is its name, the keys by which volume drivers tell nodes
-    apart. Where they are counts as far as the platform leaves that open: of a group in several zones nothing does, and of a
-    single member only what all nodes of the cluster share.
+    What belongs to a single member does not count: a value that is its name, and the keys by which volume drivers distinguish
+    nodes. Their location counts only if the platform does not determine it. In a group of several zones it never counts. With a
+    single member, only what all nodes of the cluster share counts.
     """
     merged = _shared(target, evidence, world, members)
     if not members:

@@ -30,7 +30,8 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """The option taken, the expander that decided (empty: there was no other option), and the scores it compared (`big 0.75`)."""
+    """The chosen option, the expander that decided (empty: only one option existed), and the scores that it compared (`big
+    0.75`)."""
 
     option: Option
     expander: str
@@ -46,10 +47,10 @@ def expanders_in_force(chosen: tuple[Expander, ...], prices: Iterable[int | None
 
 
 def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_percent: int) -> Choice:
-    """Apply the expanders in turn until one option is left; ties go to fewer machines for what they serve, then by name (a
-    cloud's sizes mostly cost the same for what they have). `options` is not empty.
+    """Apply the expanders in turn until one option is left. Ties go to fewer machines for what they serve, then to the first
+    name: most sizes of a cloud cost the same for their capacity. `options` is not empty.
 
-    LeastCost needs a price for every option; where one is missing this choice falls back to LeastWaste and says so.
+    LeastCost needs a price for every option. If one is missing, this choice falls back to LeastWaste and says so.
     """
     left = sorted(options, key=lambda option: option.group)
     decided, compared = "", tuple[str, ...]()
@@ -98,8 +99,8 @@ def ranked(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
 
 
 def _keys(expander: Expander, options: list[Option], near_tie_percent: int) -> list[tuple[bool, Fraction, Fraction]]:
-    """Smaller is better: whether it is no near tie with the best, then the score. Near ties in waste go to fewer machines for
-    what they serve: each has to be booted, patched, watched and paid for once more than its waste says."""
+    """Smaller is better: first whether it is outside a near tie with the best, then the score. Near ties in waste go to fewer
+    machines for what they serve, because each machine has to be booted, patched and watched."""
     scores = [_RULES[expander].score(option) for option in options]
     if expander is not Expander.LEAST_WASTE or not near_tie_percent:
         return [(False, score, Fraction(0)) for score in scores]
@@ -124,8 +125,8 @@ def waste(option: Option) -> Fraction:
 
 
 def wasted(bought: Resources, requested: Resources) -> Fraction:
-    """Share of cpu plus share of memory that is not requested, of the capacity bought (0..2): what is reserved on every machine
-    and what its DaemonSets take is paid for and lost too.
+    """Share of cpu plus share of memory of the added capacity that is not requested (0..2). What every machine reserves and its
+    DaemonSets use counts as waste too.
 
     Source: Cluster Autoscaler least-waste.
     """

@@ -15,12 +15,11 @@ from reconciler.scheduling.new_nodes import NO_SPREAD, Entries, Filled, HostSpre
 
 
 def open_domains(draft: Draft, groups: list[GroupDraft], shapes: list[int]) -> None:
-    """Make the domains of `groups` known to the scheduling state, by a closed node without any room in each new one.
+    """Add the domains of `groups` to the scheduling state, with a closed node without any room in each new one.
 
-    kube-scheduler spreads over the domains that exist. From zero there is none, so all pods would be legal in the first
-    zone that gets a node, and the spread that the workload asks for would be lost; the Cluster Autoscaler does just that
-    (reference: one node a loop, or all in one zone). Counting the zones that groups could open gives every zone its
-    share in one plan.
+    kube-scheduler spreads over the existing domains. From zero there are none, so the first zone with a node could take all pods,
+    and the required spread would be lost. Cluster Autoscaler does that: one node per loop, or all in one zone. Counting the zones
+    that groups could open gives every zone its share in one plan.
     """
     keys = frozenset(c.topology_key for shape in shapes for c in draft.state.pod_shape(shape).spread) - {HOSTNAME_LABEL}
     if not keys:
@@ -80,8 +79,8 @@ class Filling:
         return True
 
     def fill(self, alike: object, probe: int, waiting: Waiting, room: int, daemons: tuple[int, ...]) -> Filled | None:
-        """How `room` nodes like `probe` at most, which carries `daemons`, would fill; None where such nodes are no hosts of
-        their own. `alike` stands for everything about the template that matters."""
+        """How at most `room` nodes like `probe`, with its `daemons`, would fill. None if such nodes are not separate hosts.
+        `alike` represents everything that matters about the template."""
         state = self._draft.state
         if not state.own_host(probe):
             return None
@@ -123,8 +122,8 @@ class Filling:
         return tuple(found)
 
     def _apart(self, shapes: tuple[int, ...]) -> tuple[bytearray, list[list[int]], int]:
-        """By entry, whether one of it fills a node, and which entries before it share none with it; and the steps that took: none
-        for the shapes of the last time, since most templates take the same."""
+        """By entry: whether one pod of it fills a node, and which earlier entries cannot share a node with it. Also the steps
+        spent: none for the shapes of the last call, because most templates get the same shapes."""
         if shapes == self._last[0]:
             return *self._last[1], 0
         place = {shape: entry for entry, shape in enumerate(shapes)}
@@ -139,8 +138,8 @@ class Filling:
         return alone, before, sum(map(len, before))
 
     def _within_shares(self, served: Waiting, room: int) -> Waiting:
-        """Without shapes of a namespace that one pass may take far beyond its share: they have their turn when it is known what
-        the others took."""
+        """Without shapes of a namespace that one pass may take far beyond its share. Their turn comes when the use of the others
+        is known."""
         nodes = min(room, sum(count for _, count in served))
         shares = self._draft.shares
         if len(served) * nodes <= shares.common:

@@ -30,9 +30,9 @@ def options_of(
 ) -> list[Option]:
     """One option for every group that could serve a pod; `waiting` are (shape, pods) in serving order.
 
-    Groups whose new nodes are alike in everything that some pod looks at (`keys` are those labels) would do the same: the
-    work is done once for them, as long as none of them runs out of room in it. `filling` remembers between choices. `refuted`
-    are shapes by position of a group of which its nodes tell that they would not help.
+    Groups whose new nodes are equal in everything that pods select by (`keys` are those labels) give the same result. The work is
+    done once for them, unless one of them runs out of room. `filling` remembers between choices. `refuted` are shapes, by
+    position of a group, that its nodes have shown to reject.
     """
     found: list[Option] = []
     known: dict[object, tuple[Option | None, int]] = {}
@@ -81,8 +81,8 @@ def _filled(
 
 
 def _holds_for(option: Option | None, tried_room: int, room: int) -> bool:
-    """Whether what was found for a room of `tried_room` nodes is what would be found for `room`: an answer that filled all
-    its room might have gone on in a larger one."""
+    """Whether the result for a room of `tried_room` nodes also holds for `room`. A result that filled all its room might be
+    larger in a larger one."""
     return room == tried_room or option is None or (option.nodes < tried_room and option.nodes <= room)
 
 
@@ -227,8 +227,8 @@ _TOLD_AT_MOST = 5
 
 
 def others_of(draft: Draft, options: list[Option], waiting: list[tuple[int, int]]) -> tuple[str, ...]:
-    """`big (AtMaxSize)`, the first few by name and how many more: groups that offered nothing for `waiting`, (shape, pods) in
-    serving order, with the code of what stands in the way. `LowerTier`: asked when the tiers above offer nothing."""
+    """Groups that offered nothing for `waiting`, each with the code of the reason: `big (AtMaxSize)`. The first few are named,
+    the others counted. `waiting` is (shape, pods) in serving order. `LowerTier`: used if the tiers above offer nothing."""
     offering = {option.position for option in options}
     rank = min((draft.groups[position].group.tier_rank for position in offering), default=0)
     rest = sorted((group for group in draft.groups if group.position not in offering), key=lambda group: group.group.name)

@@ -1,8 +1,8 @@
-"""Requests for nodes that have not come: which are still waited for, which failed, and what is taken back.
+"""Requests for nodes that have not joined: which are still expected, which failed, and which are cancelled.
 
 Source: Cluster Autoscaler `clusterstate` (an instance without node is long unregistered after max-node-provision-time) and
-`removeOldUnregisteredNodes`. There the size is lowered by whatever is missing, and incidents tell of healthy nodes that went
-for it; here exactly the failed machine goes, the size falls by those alone, and a group at its minimum gets others.
+`removeOldUnregisteredNodes`. It lowers the size by whatever is missing; in incidents, that removed healthy nodes. Here exactly
+the failed machines are deleted, and the size falls by their number. A group at its minimum gets others.
 """
 
 from reconciler.decisions.draft import Cancellation, Draft, GroupDraft
@@ -29,10 +29,10 @@ def replacements(draft: Draft, group: GroupDraft) -> Replaced | None:
 
 
 def cancel_requests(draft: Draft) -> None:
-    """Take back, a group, what failed. Runs after growth: a group that grows in this plan keeps its requests for now.
+    """Cancel the failed requests of a group. This runs after growth: a group that grows in this plan keeps its requests for now.
 
-    Not while a rollout replaces machines by itself, and never for a group that is held. At its minimum the group asks for
-    others instead, and not before its back-off has ended, so that a target which always fails is not asked in a circle.
+    It does nothing while a rollout replaces machines by itself, nor for a held group. A group at its minimum requests others
+    instead, after its back-off has ended. So a target that always fails does not get requests in a tight loop.
     """
     for group in draft.groups:
         situation = group.situation

@@ -146,7 +146,7 @@ def _grow_tier(
 
 
 def _serve_again(draft: Draft, queue: Queue, found: Rearranged, taken_before: dict[int, int], reasons_before: list[int]) -> None:
-    """Pods of this tier whose nodes were bought again get the new ones, and the groups the new reasons."""
+    """Pods of this tier whose nodes were chosen again get the new nodes, and the groups get the new reasons."""
     names = [group.group.name for group in draft.groups]
     if found.bought is None:
         for position in {node.position for node in found.stay}:
@@ -199,8 +199,8 @@ def _served_by_new(group: GroupDraft, expander: str) -> Served:
 
 
 def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
-    """Pods under a spread or affinity constraint may have got room by the last choice: a pod more in one zone frees a
-    place in the others."""
+    """The last choice may have made room for pods with a spread or affinity constraint. One more pod in a zone allows one in the
+    others."""
     owner: dict[int, GroupDraft] = {}
     for shape, count in queue.waiting():
         pod = draft.state.pod_shape(shape)

@@ -1,1 +1,1 @@
-"""What is worth mending, whatever the plan of the moment."""
+"""What is worth fixing, whatever the current plan."""

@@ -1,4 +1,4 @@
-"""What is worth mending in the sizes, machine types and reserves of groups."""
+"""What is worth fixing in the sizes, machine types and reserves of groups."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -47,8 +47,8 @@ def _reserved_slot(view: View) -> Iterator[Finding]:
                 code="ReservedSlotAtRisk",
                 object=f"NodeGroup {group.group.name}",
                 message=f"{count_text(len(names), 'node')} not ready, and {what} is used up: "
-                "a replacement would take that place for good",
-                advice="hold the group and stop what keeps its desired count, before the machine is started again",
+                "a replacement would occupy that place permanently",
+                advice="before you start the machine again, hold the group and stop what keeps its desired count",
                 nodes=names,
             )
 
@@ -117,17 +117,17 @@ def _other_size_than_template(view: View) -> Iterator[Finding]:
             yield Finding(
                 code="SmallerThanTemplate" if small else "LargerThanTemplate",
                 object=f"NodeGroup {group.name}",
-                message=f"{count_text(len(names), 'node')} {have} another size than a new one is taken to have: {broken}",
-                advice="pods may not fit the nodes that come: state the least of all machine types in template.capacity"
+                message=f"{count_text(len(names), 'node')} {have} a size that differs from the template: {broken}",
+                advice="pods may not fit on new nodes: set template.capacity to the least of all machine types"
                 if small
-                else "what is larger is paid and not counted on: use machine types of one size",
+                else "you pay for larger machines, but plans do not use the difference: use machine types of one size",
                 nodes=tuple(names),
             )
 
 
 def _taken_to_have(template: NodeShape) -> Resources:
-    """The capacity of a new node, at least what `explain group` says that it offers to pods: that is known from the nodes that
-    are there, where the capacity is only what the platform takes any node to have."""
+    """The capacity of a new node, but at least what `explain group` says it offers to pods. The existing nodes show the offer;
+    the capacity may be only the platform's assumption for any node."""
     known = dict(template.allocatable.items())
     return Resources.of(known | {name: max(amount, known.get(name, 0)) for name, amount in template.capacity.items() if amount})
 
@@ -137,7 +137,7 @@ def _less(one: Resources, other: Resources) -> bool:
 
 
 def _accelerator_of_a_limit(view: View) -> Iterator[Finding]:
-    """A limit that selects nodes by a type of accelerator that nothing carries counts nothing: too many are bought."""
+    """A limit that selects nodes by an accelerator type that no node has counts nothing, so too many nodes are added."""
     shapes = [*view.world.node_shapes, *(group.template for group in view.groups if group.template is not None)]
     for limit in view.policy.policy.limits:
         for key, value in limit.nodes.match_labels if limit.nodes is not None else ():
@@ -148,7 +148,7 @@ def _accelerator_of_a_limit(view: View) -> Iterator[Finding]:
                     code="AcceleratorTypeUnknown",
                     object=f"limit {limit.name}",
                     message=f"no node or template has {key}={value}, {there}: the limit counts nothing",
-                    advice="write the value that the nodes carry, or select by another label",
+                    advice="write the value that the nodes have, or select by another label",
                 )
 
 
@@ -176,8 +176,8 @@ def _group_a_tenant(view: View) -> Iterator[Finding]:
             yield Finding(
                 code="GroupPerTenant",
                 object=f"NodeGroupPolicy {view.policy.policy.name}",
-                message=f"{', '.join(sorted(groups.values()))} are alike but for the value of taint {key}",
-                advice="share larger groups, and separate teams by namespace, requests and limits where they trust each other",
+                message=f"{', '.join(sorted(groups.values()))} differ only in the value of taint {key}",
+                advice="share larger groups, and separate teams that trust each other by namespace, requests and limits",
             )
 
 
@@ -190,5 +190,5 @@ def _outside_platform(view: View) -> Iterator[Finding]:
                     code=PlatformBound.code,
                     object=f"NodeGroup {group.name}",
                     message=reason.message,
-                    advice="change the bound of the target itself, or write the size that applies into the policy",
+                    advice="change the bound of the target itself, or write the effective size into the policy",
                 )

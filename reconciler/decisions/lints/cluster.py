@@ -1,4 +1,4 @@
-"""What is worth mending in a cluster, whatever the plan of the moment: each a finding with advice.
+"""What is worth fixing in a cluster, whatever the current plan: each a finding with advice.
 
 Sources: the recommendations of OpenShift's, EKS's and Cluster API's autoscaling documents; the code names the rule, the
 docstring of each function the reason.
@@ -50,8 +50,8 @@ def _cautions(view: View) -> Iterator[Finding]:
 def _budgets_that_block(world: World) -> Iterator[Finding]:
     """A budget that by its own numbers never allows a disruption: no node with such a pod can ever be drained.
 
-    SOURCE: Kubernetes' documentation of disruption budgets names maxUnavailable 0 and minAvailable 100 % (or as many as there
-    are) as what keeps a node from being drained.
+    SOURCE: the Kubernetes documentation of disruption budgets. With maxUnavailable 0, or minAvailable 100 % or all replicas, a
+    node cannot be drained.
     """
     for budget in world.budgets:
         why = _never(budget)
@@ -76,7 +76,8 @@ def _never(budget: DisruptionBudget) -> str:
 
 
 def _one_size_annotation(world: World) -> Iterator[Finding]:
-    """The two size annotations count only together; one alone is no bound, and the webhook takes 1 for missing replicas."""
+    """The two size annotations count only together. With one alone, the group has no bound, and the webhook sets missing replicas
+    to 1."""
     for facts in world.targets:
         there = [name for name in (MIN_SIZE, MAX_SIZE) if any(key.endswith(f"/{name}") for key, _ in facts.annotations)]
         if len(there) == 1 and not _below_another_target(facts):
@@ -142,7 +143,7 @@ def _nodes_differ(view: View) -> Iterator[Finding]:
                 code="NodesDiffer",
                 object=f"NodeGroup {group.name}",
                 message=f"{_differ(len(names))} from the other nodes of the group: {broken}",
-                advice="change the template of the group and let it roll out, not single nodes",
+                advice="change the template of the group and roll it out; do not change single nodes",
                 nodes=tuple(sorted(names)),
             )
 
@@ -169,7 +170,7 @@ def _workloads(world: World) -> dict[str, list[int]]:
 
 
 def _without_requests(world: World) -> Iterator[Finding]:
-    """A pod that requests nothing is invisible: it keeps no node, and no node is bought for what it uses."""
+    """A pod without requests is invisible: it keeps no node, and no node is added for what it uses."""
     for name, pods in _workloads(world).items():
         requests = world.pod_shapes[world.pods.shape[pods[0]]].requests
         if not requests.cpu_milli and not requests.memory_bytes:
@@ -190,7 +191,7 @@ def _without_disruption_budget(world: World) -> Iterator[Finding]:
                 code="NoDisruptionBudget",
                 object=name,
                 message=f"no PodDisruptionBudget covers its {len(pods)} running pods",
-                advice="add one, so that pods are not evicted faster than their successors are ready",
+                advice="add one, so that pods are not evicted faster than their replacements become ready",
             )
 
 
@@ -215,7 +216,7 @@ def _zonal_volumes(view: View) -> Iterator[Finding]:
                 code="ZonalVolumes",
                 object=f"NodeGroup {group.name}",
                 message=f"it spans {', '.join(sorted(zones))} and {len(claims)} of its pods use volumes",
-                advice="use one group a zone with balanceWith, so that a node can be added where the volume is",
+                advice="use one group per zone with balanceWith, so that a node can be added in the zone of the volume",
             )
 
 
@@ -226,7 +227,7 @@ def _many_small_groups(view: View) -> Iterator[Finding]:
         yield Finding(
             code="ManySmallGroups",
             object=f"NodeGroupPolicy {view.policy.policy.name}",
-            message=f"{len(small)} of {len(view.groups)} groups may have {FEW_NODES} nodes at most",
+            message=f"{len(small)} of {len(view.groups)} groups may have at most {FEW_NODES} nodes",
             advice="prefer fewer groups with more nodes; separate teams by namespace",
         )
 
@@ -240,13 +241,13 @@ def _regional_and_zonal(view: View) -> Iterator[Finding]:
         yield Finding(
             code="RegionalAndZonalGroups",
             object=f"NodeGroupPolicy {view.policy.policy.name}",
-            message=f"{', '.join(regional)} span several zones beside the zonal {', '.join(zonal)}",
+            message=f"{', '.join(regional)} span several zones, but these are zonal: {', '.join(zonal)}",
             advice="use one kind, or keep regional pods off the zonal groups with node affinity",
         )
 
 
 def _accelerator_label(view: View) -> Iterator[Finding]:
-    """Until its device plugin runs a node advertises no GPU; the label tells what will come, so that it is not bought twice."""
+    """Until its device plugin runs, a node advertises no GPU. The label announces it, so that no second node is added."""
     for group in view.groups:
         if group.template is None or not has_gpu(group.template):
             continue

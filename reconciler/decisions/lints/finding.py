@@ -1,4 +1,4 @@
-"""One thing that is worth mending."""
+"""One thing that is worth fixing."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -23,7 +23,7 @@ class Finding(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="cam
 
 
 class PlatformLints(msgspec.Struct, frozen=True, kw_only=True):
-    """`findings` are what is worth mending in a view of a cluster with targets of this platform."""
+    """`findings` are what is worth fixing in a cluster with targets of this platform."""
 
     findings: Callable[[View], Iterator[Finding]]
 

@@ -57,8 +57,8 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
 def foreseen(
     draft: Draft, judged: Mapping[int, Judged], served: Mapping[int, Served], actions: Iterable[Action], halted: tuple[str, ...]
 ) -> Foreseen | None:
-    """None where more than time is in the way, or where more happens than that nodes join, leave and pods move: nodes that are
-    starting, leaving or not ready, machines on their way, adoptions, replacements, pods that give way to others."""
+    """None if more than time is in the way, or if more happens than nodes that join or leave and pods that move. Examples: nodes
+    that are starting, leaving or not ready, requested machines, adoptions, replacements, preempted pods."""
     if not _plain(draft, actions) or any(entry.outcome is PodOutcome.DELAYED for entry in served.values()):
         return None
     leaving = {index: entry for index, entry in judged.items() if entry.safe}

@@ -269,7 +269,7 @@ def plan_problems(
     found.extend(_unknown_accelerators(draft))
     found.extend(without_targets(draft.world, draft.policy, [group.group for group in draft.groups]))
     if memory.known_groups and not draft.groups:
-        message = f"the policy has no groups any more, where it had {len(memory.known_groups)}: nothing is released"
+        message = f"the policy has no groups any more; it had {len(memory.known_groups)}: nothing is released"
         found.append(PlanProblem(code="AllGroupsGone", message=message))
     if draft.work.exhausted:
         message = (
@@ -295,7 +295,7 @@ def _delayed(shares: Shares, namespace: str) -> str:
     pods = shares.delayed.get(namespace, 0)
     waiting = f"{count_text(pods, 'pod')} of it were" if pods else "nodes that its pods run on were"
     return (
-        f"its pods took {shares.spent.get(namespace, 0)} steps, more than its share of the work of a plan ({shares.each}, and "
+        f"its pods used {shares.spent.get(namespace, 0)} steps, more than its share of the work of a plan ({shares.each}, and "
         f"what nobody else is kept): {waiting} not examined, those of other namespaces were"
     )
 

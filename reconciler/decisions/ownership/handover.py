@@ -1,13 +1,13 @@
-"""What Cluster API's defaulting webhook makes of replicas that a commit leaves unset, said before it happens.
+"""What Cluster API's defaulting webhook will make of replicas that a commit omits.
 
-SOURCE: the defaulting of MachineDeployments and MachineSets, measured on Cluster API 1.14 with its webhooks. It acts only
-where a write leaves `spec.replicas` out. With both size annotations: the minimum on a new object, else the old value brought
-into the range. With fewer: 1, whatever ran before. Who applies a value and then drops it makes the API server remove the
-field unless another manager owns it too, and the webhook fills it again; the topology controller does so within a second
-after the Cluster's topology drops it.
+SOURCE: the defaulting of MachineDeployments and MachineSets, measured on Cluster API 1.14 with its webhooks. It acts only on a
+write without `spec.replicas`. With both size annotations, it sets the minimum on a new object, else the old value within the
+range. With fewer, it sets 1, whatever ran before. If a manager applies a value and then drops it, the API server removes the
+field, unless another manager owns it too. Then the webhook fills it again. The topology controller does so within a second after
+the Cluster's topology drops it.
 
-It stands with the ownership and not in its platform's folder, since a topology is a kind of owner (`OwnerEvidence`) that plans,
-lints and the first policy speak of. How a target comes from another autoscaler is each platform's own (`platform_handover`).
+This module is with the ownership and not with its platform, because plans, lints and the first policy name a topology as an owner
+(`OwnerEvidence`). The handover from another autoscaler is in each platform (`platform_handover`).
 """
 
 import msgspec
@@ -25,9 +25,8 @@ from reconciler.policy.problems.findings import Problem, Severity
 
 
 class ReplicasUnset(Because, frozen=True, kw_only=True):
-    """What dropping replicas does: `manager` declares `before` now, and `after` is what comes of it. `kept_by` names who owns
-    the field besides, so that it stays; `annotated` says whether both size annotations are there, `keeping` whether they would
-    keep the size."""
+    """The effect of dropping replicas. `manager` declares `before` now, and `after` is the result. `kept_by` names another owner
+    of the field, with which it stays. `annotated`: both size annotations are present. `keeping`: they would keep the size."""
 
     code = "ReplicasUnset"
     manager: str
@@ -62,8 +61,8 @@ def when_unset(facts: TargetFacts, manager: str, *, keeping: bool = True) -> Rep
 
 
 class HandOver(msgspec.Struct, frozen=True, kw_only=True):
-    """How replicas change hands. `steps` are sentences in order; `lines` are what to write at `where`; `replicas` are those at
-    the end, `risk` what the obvious way would do instead (empty: the same)."""
+    """How the owner of replicas changes. `steps` are sentences in order. `lines` are what to write at `where`. `replicas` are the
+    final ones. `risk` is what the obvious way would do instead (empty: the same)."""
 
     steps: tuple[str, ...]
     where: str
@@ -77,10 +76,10 @@ class HandOver(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
-    """How a target whose replicas its topology, or another applier, declares comes to us.
+    """How we take over a target whose replicas its topology or another applier declares.
 
-    Annotations and the removal of replicas belong into one change of one document: the annotations keep the value, and
-    Cluster API refuses a topology that has replicas and an annotation. What a topology owns is changed on the Cluster alone.
+    Annotations and the removal of replicas belong in one change of one document. The annotations keep the value, and Cluster API
+    rejects a topology with both replicas and an annotation. What a topology owns is changed only on the Cluster.
     """
     replicas, group = facts.replicas or 0, facts.api_group or group_of_targets(facts.ref.kind)
     after = defaulted(facts.replicas, min_size, max_size)
@@ -102,8 +101,8 @@ def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
 
 class FromTopology(Because, frozen=True, kw_only=True):
     """A topology declares the replicas of a group: what to write so that the group becomes ours, and what the webhook makes of
-    it. `lines` are YAML to add at `where`, and `block` is the same as a part of the Cluster, to copy; `alone` is what removing
-    replicas without them sets."""
+    it. `lines` are YAML to add at `where`. `block` is the same as a part of the Cluster, to copy. `alone` is the value after
+    removing replicas without them."""
 
     code = "FromTopology"
     where: str

@@ -1,6 +1,6 @@
 """Two policies with a group on one target: which of them may write it, before either has written anything.
 
-Each stores in its memory which targets it means to write (its claims), before it acts; then it reads the claims of the others,
+Each stores in its memory which targets it means to write (its claims), before it acts. Then it reads the claims of the others,
 and writes only where they are what it has judged. Whichever of two stores first, the other one reads it: never do both write.
 A claim under which something was written holds against one under which nothing was; a dead policy holds nothing.
 
@@ -36,7 +36,7 @@ def by_target(claims: tuple[PolicyClaim, ...]) -> dict[str, list[PolicyClaim]]:
 
 
 def contest(others: Sequence[PolicyClaim], before: Claim | None, policy: str) -> Contest:
-    """What becomes of a target that `policy` means to write and had claimed `before` (None: it had not); `others` are the claims
+    """What becomes of a target that `policy` means to write and had claimed `before` (None: it had not). `others` are the claims
     of other policies on it. Two claims that are equal hold both; then the policy whose name comes later gives way."""
     live = max((one for one in others if one.live), key=_rank, default=None)
     if live is None:

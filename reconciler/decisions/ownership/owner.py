@@ -1,7 +1,7 @@
-"""Who decides the replicas of a target, from the evidence on the objects (rule 1 of the product).
+"""The owner of a target's replicas, from the evidence on the objects (rule 1 of the product).
 
-Sources: managed fields as a real API server writes them after each kind of write (server-side apply, update, `/scale`,
-client-side apply, topology controller, a stripped object), measured on kube-apiserver 1.36 with Cluster API 1.14.
+Sources: managed fields that a real API server writes, measured on kube-apiserver 1.36 with Cluster API 1.14. The writes were
+server-side apply, update, `/scale`, client-side apply, the topology controller, and a stripped object.
 """
 
 import hashlib
@@ -82,12 +82,12 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy says about taking over, and the instant. `first_seen_seconds` is when a write that carries no time (as
-    `/scale` leaves it) was first seen; it counts as that write's time (None: it was not seen before). `rivals` is evidence of
-    another autoscaler at work on the cluster: it writes again whatever is written, and by `/scale` it leaves no trace on the
-    target. `undone` is what somebody made of our last write, and when, where that left no trace either. `policy` is the one that
-    judges (empty: any, so that no mark of another one holds), `ended` are others that nobody runs any more. `claimed` is the
-    claim of another policy that holds the target (None: none does)."""
+    """The policy's rules for taking over, and the instant. `first_seen_seconds` is when a write without a time (as `/scale`
+    leaves it) was first seen. It counts as that write's time (None: not seen before). `rivals` is evidence that another
+    autoscaler works on the cluster. It overwrites every write, and with `/scale` it leaves no trace on the target. `undone` is
+    what somebody made of our last write, and when, if that left no trace either. `policy` is the deciding policy. If it is empty,
+    marks of other policies do not hold. `ended` are other policies that nobody runs any more. `claimed` is the claim of
+    another policy that has the target (None: none)."""
 
     adopt_from: tuple[str, ...] = ()
     human_hold_seconds: int = 3600
@@ -125,7 +125,7 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
     `conflict` is a sentence when a second writer has undone our writes too often; it holds as well.
     """
     if facts is None:
-        return _judged(OwnerState.UNKNOWN, "", ("the target is not there",), None)
+        return _judged(OwnerState.UNKNOWN, "", ("the target does not exist",), None)
     evidence = facts.owner
     state, owner, sentences = _state(facts, evidence, terms)
     mark = policy_mark(facts)
@@ -149,15 +149,15 @@ def rivals_over(facts: TargetFacts, rivals: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def policy_mark(facts: TargetFacts) -> str:
-    """The policy whose mark a target bears; empty for none. A MachineDeployment copies its annotations to its MachineSets, ours
-    too: those tell of the MachineDeployment, and nothing of theirs is ours to take off."""
+    """The policy whose mark a target has; empty for none. A MachineDeployment copies its annotations, ours included, to its
+    MachineSets. Those concern the MachineDeployment, and we must not remove them."""
     return "" if facts.owner.controller else dict(facts.annotations).get(POLICY_MARK, "")
 
 
 def _of_another_policy(mark: str) -> tuple[str, ...]:
     """What holds a target that another policy has written, and how that ends."""
-    way = f"it holds until policy {mark} leaves the target out and releases it, or nobody runs that policy for 10 minutes"
-    return f"annotation {POLICY_MARK}: {mark}", f"{way}; where neither will happen, delete the annotation"
+    way = f"it holds until policy {mark} drops and releases the target, or nobody runs that policy for 10 minutes"
+    return f"annotation {POLICY_MARK}: {mark}", f"{way}; if neither will happen, delete the annotation"
 
 
 def _judged(
@@ -171,7 +171,7 @@ def _judged(
 
 def _state(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
     if evidence.deleting:
-        return OwnerState.HELD, "deletion", ("the target carries a deletion timestamp",)
+        return OwnerState.HELD, "deletion", ("the target has a deletion timestamp",)
     if evidence.paused:
         return OwnerState.HELD, "pause", (evidence.paused,)
     if facts.writers:
@@ -186,7 +186,7 @@ def _state(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[O
     if facts.replicas is None:
         return OwnerState.UNKNOWN, "", ("spec.replicas is missing or unreadable",)
     if not evidence.managed_fields_present:
-        return OwnerState.UNKNOWN, "", (f"{_NO_FIELDS}, so nobody can tell who set spec.replicas{_CAPTURE}",)
+        return OwnerState.UNKNOWN, "", (f"{_NO_FIELDS}, so the writer of spec.replicas is unknown{_CAPTURE}",)
     return _fields(facts, evidence, terms)
 
 
@@ -252,14 +252,14 @@ def _claimed(others: tuple[FieldOwner, ...], evidence: OwnerEvidence, terms: Ter
 
 
 def _wait(persons: tuple[FieldOwner, ...], terms: Terms) -> str:
-    """How long the last of these writes holds; empty when none does any more. That of one that carries no time is counted from
-    the first look that remembers it; where none does, from this one, and the sentence says so."""
+    """How long the last of these writes holds; empty if none does any more. A write without a time counts from the first
+    observation that is remembered, else from this one, and the sentence says so."""
     first_seen = terms.now_seconds if terms.first_seen_seconds is None else terms.first_seen_seconds
     since = max((owner.time_seconds or first_seen for owner in persons), default=0)
     if not persons or since + terms.human_hold_seconds <= terms.now_seconds:
         return ""
     timeless = terms.first_seen_seconds is None and not all(owner.time_seconds for owner in persons)
-    counted = ", counted from this look, for it carries no time" if timeless else ""
+    counted = ", counted from now, because it has no time" if timeless else ""
     return f"{_PERSON} for {duration_text(terms.human_hold_seconds)}, {_until(since, terms)}{counted}"
 
 
@@ -290,11 +290,11 @@ def _without_entry(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) ->
 
 
 def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]] | None:
-    """Held, where our own value became 0 by somebody who left no entry; None where it did not, or long enough ago.
+    """Held, if a writer without an entry changed our own value to 0. None otherwise, or if it was long enough ago.
 
-    Measured on Cluster API 1.14: `/scale` to 0 drops the owner's entry and writes none, so that a person's
-    `kubectl scale --replicas=0` looks as if nobody had ever written. It gets the time that a person's write gets. Any other
-    value that is scaled to over ours names its writer.
+    Measured on Cluster API 1.14: `/scale` to 0 drops the owner's entry and writes none. So a person's `kubectl scale
+    --replicas=0` looks as if nobody had ever written. It holds as long as a person's write. Any other value that replaces ours
+    through `/scale` names its writer.
     """
     undone = terms.undone
     if undone is None or evidence.owners or facts.replicas != 0 or undone.theirs != 0:
@@ -302,7 +302,7 @@ def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tupl
     until = undone.seen_seconds + terms.human_hold_seconds
     if until <= terms.now_seconds:
         return None
-    change = f"our replicas {undone.ours} became {undone.theirs} by a write that left no trace"
+    change = f"our replicas {undone.ours} became {undone.theirs} through a write that left no trace"
     wait = f"{_AS_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
     return OwnerState.HELD, "a writer without a name", (change, wait)
 

@@ -1,8 +1,8 @@
-"""Our last write to a target: what is remembered of it, what a later read says of it, and what it says of a read.
+"""Our last write to a target: what is remembered of it, and how it relates to later reads.
 
-A platform whose objects have no generation tells nobody which write a read has seen. There the order of time decides: a read
-that began before our write had ended, or within the platform's lag after it, may show what was there before.
-SOURCE: measured with responses after 0.3 s and reads 15 s old: growth alone looked like a second writer.
+If a platform's objects have no generation, a read does not show which write it includes. There, time decides. A read that began
+before our write ended, or within the platform's lag after it, may show the previous state. SOURCE: measured with responses after
+0.3 s and reads 15 s old: growth alone looked like a second writer.
 """
 
 from collections.abc import Sequence
@@ -45,8 +45,8 @@ def seen(write: LastWrite, facts: TargetFacts, now_seconds: int) -> Seen:
 
 
 def with_last_writes(world: World, memory: Memory, now_seconds: int) -> World:
-    """The world with the larger sizes that we wrote, where a read may be older: the same nodes would be asked for again. A size
-    that we lowered stays as it was read, beside the machines that were read with it."""
+    """The world with the larger sizes that we wrote, if a read may be older. Otherwise the same nodes would be requested again. A
+    size that we lowered stays as it was read, together with the machines of that read."""
     found = tuple(_raised(facts, memory.last_writes.get(str(facts.ref)), now_seconds) for facts in world.targets)
     return world if found == world.targets else msgspec.structs.replace(world, targets=found)
 
@@ -173,7 +173,7 @@ def conflict_sentence(memory: Memory, group: EffectiveGroup) -> str:
         return ""
     return (
         f"{state.writer} undid our writes {state.count} times, the last from {state.ours} to {state.theirs}; "
-        f"{_rules(group).writer_told_by}. End it there, then hold and release the group to start afresh"
+        f"{_rules(group).writer_told_by}. Stop that writer, then hold and release the group to start again"
     )
 
 

@@ -1,1 +1,1 @@
-"""Every reason that a decision can give: one type a code, grouped by what it speaks of."""
+"""Every reason that a decision can give: one type per code, grouped by subject."""

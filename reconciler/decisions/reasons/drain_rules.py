@@ -14,11 +14,11 @@ class NotSafeToEvict(Because, frozen=True, kw_only=True):
 
 
 class OnCompletion(Because, frozen=True, kw_only=True):
-    """The pod's annotation asks to wait until it has ended."""
+    """The pod's annotation delays its eviction until the pod ends."""
 
     code = "OnCompletion"
 
-    template = 'annotation safe-to-evict is "on-completion": the node waits until the pod ends'
+    template = 'annotation safe-to-evict is "on-completion": the node stays until the pod ends'
 
 
 class Unreplicated(Because, frozen=True, kw_only=True):
@@ -26,26 +26,26 @@ class Unreplicated(Because, frozen=True, kw_only=True):
 
     code = "Unreplicated"
 
-    template = "no controller would make it again"
+    template = "it has no controller that would recreate it"
 
 
 class CustomController(Because, frozen=True, kw_only=True):
-    """The pod's controller is of a kind that drain rules do not know (`drain.customControllers`)."""
+    """The pod's controller has a kind that the drain rules do not know (`drain.customControllers`)."""
 
     code = "CustomController"
     kind: str
 
-    template = "its controller is a {kind}, which drain rules do not know"
+    template = "its controller is a {kind}, a kind that the drain rules do not know"
 
 
 class ControllerUnknown(Because, frozen=True, kw_only=True):
-    """Controllers of this kind were not read, so that the pod's own may be gone."""
+    """The snapshot lacks controllers of this kind, so the pod's controller may be gone."""
 
     code = "ControllerUnknown"
     kind: str
     name: str
 
-    template = "{kind} objects were not captured, so {name} may be gone"
+    template = "the snapshot has no {kind} objects, so its controller {name} may be gone"
 
 
 class ControllerNotFound(Because, frozen=True, kw_only=True):
@@ -73,19 +73,19 @@ class MinReplicas(Because, frozen=True, kw_only=True):
 
 
 class SystemPod(Because, frozen=True, kw_only=True):
-    """A kube-system pod without a PodDisruptionBudget; `timeoutSeconds` null: its age does not matter."""
+    """A kube-system pod has no PodDisruptionBudget. If `timeoutSeconds` is null, its age does not matter."""
 
     code = "SystemPod"
     timeout_seconds: int | None
 
     def sentence(self) -> str:
-        """And up to which age, where the policy sets one."""
-        until = "" if self.timeout_seconds is None else f" and it is younger than {duration_text(self.timeout_seconds)}"
-        return f"a kube-system pod without a PodDisruptionBudget{until}"
+        """With the age up to which it blocks, if the policy sets one."""
+        until = "" if self.timeout_seconds is None else f", younger than {duration_text(self.timeout_seconds)}"
+        return f"kube-system pod without a PodDisruptionBudget{until}"
 
 
 class LocalStorage(Because, frozen=True, kw_only=True):
-    """The pod has volumes on the node that nobody declared safe to lose: the first ones by name, and how many more."""
+    """The pod has local volumes that are not declared safe to lose. The first ones are named, the others counted."""
 
     code = "LocalStorage"
     volumes: tuple[str, ...]
@@ -112,18 +112,18 @@ class PodNotModelled(Because, frozen=True, kw_only=True):
     code = "NotModelled"
     feature: str
 
-    template = "it uses {feature}, which is not modelled, so no other place is known for it"
+    template = "it uses {feature}, which is not modelled, so no other node is known to fit"
 
 
 class SeveralPdbs(Because, frozen=True, kw_only=True):
-    """Several PodDisruptionBudgets cover the pod. The eviction API answers with an error (measured on kube-apiserver 1.36)."""
+    """Several PodDisruptionBudgets cover the pod. The eviction API returns an error (measured on kube-apiserver 1.36)."""
 
     code = "SeveralPdbs"
     budgets: tuple[str, ...]
 
     def sentence(self) -> str:
         """The budgets by name."""
-        return f"several PodDisruptionBudgets cover it ({', '.join(self.budgets)}), which the eviction API refuses"
+        return f"several PodDisruptionBudgets cover it ({', '.join(self.budgets)}), and the eviction API rejects that"
 
 
 class NotEnoughPdb(Because, frozen=True, kw_only=True):
@@ -136,5 +136,5 @@ class NotEnoughPdb(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """How many it allows, and how many are needed."""
-        verb = "is" if self.needed == 1 else "are"
-        return f"PodDisruptionBudget {self.budget} allows {count_text(self.allowed, 'eviction')}, {self.needed} {verb} needed"
+        allowed = count_text(self.allowed, "eviction")
+        return f"PodDisruptionBudget {self.budget} allows {allowed}, the drain needs {self.needed}"

@@ -1,4 +1,4 @@
-"""Reasons about what a node group is and how it stands."""
+"""Reasons about the configuration and state of a node group."""
 
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because
@@ -6,19 +6,19 @@ from reconciler.values.duration import duration_text
 
 
 class TemplateUnknown(Because, frozen=True, kw_only=True):
-    """Nothing says what a new node of the group would offer."""
+    """No source gives the capacity of a new node of the group."""
 
     code = "TemplateUnknown"
     group: str
     why: str
 
-    template = "nothing says what a new node of {group} offers: {why}"
+    template = "the capacity of a new node of {group} is unknown: {why}"
 
 
 class GroupUnhealthy(Because, frozen=True, kw_only=True):
-    """Most nodes of the group are not ready, so that one more would hardly be: another group grows instead.
+    """Too many nodes of the group are not ready. Another group grows instead.
 
-    Source: Cluster Autoscaler `clusterstate`, health of a node group: more than 3 and more than 45 %, of its own nodes.
+    Source: Cluster Autoscaler `clusterstate`, health of a node group: more than 3 of its own nodes and more than 45 % of them.
     """
 
     code = "GroupUnhealthy"
@@ -29,7 +29,7 @@ class GroupUnhealthy(Because, frozen=True, kw_only=True):
     max_percent: int
 
     def sentence(self) -> str:
-        """How many of how many, and what is tolerated."""
+        """How many of how many nodes, and the tolerated number."""
         verb = "is" if self.unready == 1 else "are"
         of = "its only node" if self.nodes == 1 else f"{self.unready} of its {self.nodes} nodes"
         tolerated = f"more than {self.ok_unready} and more than {self.max_percent}%"
@@ -37,46 +37,47 @@ class GroupUnhealthy(Because, frozen=True, kw_only=True):
 
 
 class BackedOff(Because, frozen=True, kw_only=True):
-    """The last attempts to grow the group failed; it is left alone for a while."""
+    """The last attempts to scale the group up failed, so it waits before the next attempt."""
 
     code = "BackedOff"
     group: str
     failures: int
     until: str
 
-    template = "{group} is left alone until {until} after {failures:failed attempt}"
+    template = "{group} backs off until {until} after {failures:failed attempt}"
 
 
 class TargetMissing(Because, frozen=True, kw_only=True):
-    """The object behind the group is not in the view."""
+    """The target of the group does not exist in the observed cluster."""
 
     code = "TargetMissing"
     target: str
 
-    template = "{target} is not there; if it was deleted for good, remove the NodeGroup from git"
+    template = "{target} does not exist; if it was deleted for good, remove the NodeGroup from git"
 
 
 class ReplicasUnknown(Because, frozen=True, kw_only=True):
-    """The target does not say its replicas."""
+    """The target has no readable replicas."""
 
     code = "ReplicasUnknown"
     target: str
 
-    template = "{target} carries no readable spec.replicas"
+    template = "{target} has no readable spec.replicas"
 
 
 class MixedShapes(Because, frozen=True, kw_only=True):
-    """The nodes of the group differ in size, and nothing else says what a new one offers: the least of each is counted on."""
+    """The nodes of the group differ in size, and it has no template. A new node is assumed to offer the least of each
+    resource."""
 
     code = "MixedShapes"
     shapes: int
     differs: str
 
-    template = "its nodes have {shapes:size} ({differs}): a new one is taken to offer the least of each"
+    template = "its nodes have {shapes:size} ({differs}): a new one is assumed to offer the least of each resource"
 
 
 class CoolDown(Because, frozen=True, kw_only=True):
-    """Removals wait after something that has just happened; `until` is empty where that is this plan itself."""
+    """Removals wait after an event. `until` is empty if this plan is that event."""
 
     code = "CoolDown"
     after: str
@@ -109,7 +110,7 @@ class WindowOpen(Because, frozen=True, kw_only=True):
 
 
 class CouldBeReplaced(Because, frozen=True, kw_only=True):
-    """One cheaper node could stand in for several."""
+    """One new node could replace several nodes at a lower cost."""
 
     code = "CouldBeReplaced"
     nodes: tuple[str, ...]
@@ -119,28 +120,28 @@ class CouldBeReplaced(Because, frozen=True, kw_only=True):
     enabled: bool
 
     def sentence(self) -> str:
-        """Which nodes, by what, what that saves, and what keeps it from happening."""
+        """The nodes, the replacement, what it saves, and the setting that prevents it."""
         text = f"{', '.join(self.nodes)} could be replaced by one new node of {self.by}: saves {self.saving_per_hour}/h"
         text += f" ({self.saving_percent}%)"
         return text if self.enabled else f"{text}; scaleDown.consolidation.mode is Disabled"
 
 
 class PlatformChooses(Because, frozen=True, kw_only=True):
-    """Nodes leave a target without Machines: the platform takes the instances that it likes."""
+    """The target has no Machines, so the platform chooses the instances to remove."""
 
     code = "PlatformChooses"
     target: str
     nodes: tuple[str, ...]
 
     def sentence(self) -> str:
-        """Which nodes are emptied, and that others may go."""
-        asked = f"{', '.join(self.nodes)} emptied and replicas lowered by {len(self.nodes)}"
-        return f"{self.target} has no Machines: {asked}, the platform chooses what goes (scaleDown.withoutMachines)"
+        """Which nodes are drained, and that the platform may remove others."""
+        drained = f"{', '.join(self.nodes)} drained and replicas lowered by {len(self.nodes)}"
+        return f"{self.target} has no Machines: {drained}; the platform chooses which to remove (scaleDown.withoutMachines)"
 
 
 class WaitsForApproval(Because, frozen=True, kw_only=True):
-    """More nodes of the group would leave within a day than the policy lets go without an approval. `trailer` is the line of a
-    commit message that would allow all of them."""
+    """The policy allows fewer removals per day without an approval. `trailer` is the line of a commit message that approves all
+    of them."""
 
     code = WAITS_FOR_APPROVAL
     group: str
@@ -153,6 +154,6 @@ class WaitsForApproval(Because, frozen=True, kw_only=True):
         """How many wait, and what to write."""
         wait = "1 node waits" if self.waiting == 1 else f"{self.waiting} nodes wait"
         return (
-            f"{wait} for an approval: {self.gone} of {self.group} leave within 24 hours, and {self.limit} may; "
-            f"as a trailer of a signed commit, with an end within a day: {self.trailer}"
+            f"{wait} for an approval: {self.gone} of {self.group} would leave within 24 hours, {self.limit} may; "
+            f"to approve, add this trailer to a signed commit, with an end within a day: {self.trailer}"
         )

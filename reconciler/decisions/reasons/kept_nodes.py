@@ -1,4 +1,4 @@
-"""Reasons why a node stays: the node, its group, limits, and what this plan or the time allows."""
+"""Reasons why a node stays: the node itself, its group, limits, this plan, or timers."""
 
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
@@ -10,7 +10,7 @@ class NotManaged(Because, frozen=True, kw_only=True):
 
     code = "NotManaged"
 
-    template = "no node group of this policy holds it"
+    template = "it belongs to no node group of this policy"
 
 
 class KeptByHold(Because, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class KeptByHold(Because, frozen=True, kw_only=True):
 
 
 class ScaleDownDisabled(Because, frozen=True, kw_only=True):
-    """The policy switches removals from the group off."""
+    """The policy disables removals from the group."""
 
     code = "ScaleDownDisabled"
     group: str
@@ -32,7 +32,7 @@ class ScaleDownDisabled(Because, frozen=True, kw_only=True):
 
 
 class GroupObserved(Because, frozen=True, kw_only=True):
-    """The group went to mode Observe while the node was being drained."""
+    """The group changed to mode Observe during the drain of the node."""
 
     code = "Observe"
     group: str
@@ -41,7 +41,7 @@ class GroupObserved(Because, frozen=True, kw_only=True):
 
 
 class TargetKeepsNodes(Because, frozen=True, kw_only=True):
-    """The platform says that the target loses no nodes now."""
+    """The platform forbids removals from the target now."""
 
     code = "TargetKeepsNodes"
     why: str
@@ -50,19 +50,17 @@ class TargetKeepsNodes(Because, frozen=True, kw_only=True):
 
 
 class NotSelectable(Because, frozen=True, kw_only=True):
-    """The target has no Machines, and the policy does not leave the choice to the platform."""
+    """The target has no Machines, and the policy does not let the platform choose which node to remove."""
 
     code = "NotSelectable"
     group: str
     target: str
 
-    template = (
-        "{target} has no Machines, so that nobody can choose which node it loses; scaleDown.withoutMachines of {group} is Block"
-    )
+    template = "{target} has no Machines, so the node to remove cannot be chosen; scaleDown.withoutMachines of {group} is Block"
 
 
 class ScaleDownDisabledAnnotation(Because, frozen=True, kw_only=True):
-    """An annotation of the node switches its removal off."""
+    """An annotation of the node disables its removal."""
 
     code = "ScaleDownDisabledAnnotation"
     annotation: str
@@ -71,20 +69,20 @@ class ScaleDownDisabledAnnotation(Because, frozen=True, kw_only=True):
 
 
 class DelayDeletion(Because, frozen=True, kw_only=True):
-    """An annotation of the node asks for time to clean up."""
+    """An annotation of the node delays its deletion for a cleanup."""
 
     code = "DelayDeletion"
     annotation: str
 
-    template = "annotation {annotation} asks to wait"
+    template = "annotation {annotation} delays its deletion"
 
 
 class NodeLeaving(Because, frozen=True, kw_only=True):
-    """The node is leaving already."""
+    """The node is already being removed."""
 
     code = "Leaving"
 
-    template = "it is leaving already"
+    template = "it is already being removed"
 
 
 class NodeNotStarted(Because, frozen=True, kw_only=True):
@@ -96,28 +94,28 @@ class NodeNotStarted(Because, frozen=True, kw_only=True):
 
 
 class NotUnderutilized(Because, frozen=True, kw_only=True):
-    """The node is used above its threshold; `utilizationPermille` null: it advertises nothing to divide by."""
+    """The utilization of the node is above its threshold. `utilizationPermille` is null if the node advertises no capacity."""
 
     code = "NotUnderutilized"
     utilization_permille: int | None
     threshold_percent: int
 
     def sentence(self) -> str:
-        """Use and threshold."""
+        """Utilization and threshold."""
         share = "unknown" if self.utilization_permille is None else permille_text(self.utilization_permille)
-        return f"used at {share}, above the threshold {self.threshold_percent}%"
+        return f"utilization {share} is above the threshold {self.threshold_percent}%"
 
 
 class GroupWithinMax(Because, frozen=True, kw_only=True):
-    """The node was a candidate because its group was above its maximum; others leave for that."""
+    """The node was a candidate because its group was above its maximum. Other nodes leave instead."""
 
     code = "NotUnderutilized"
 
-    template = "its group is back within its maximum without this node"
+    template = "its group returns to its maximum through other nodes"
 
 
 class AwaitedByPods(Because, frozen=True, kw_only=True):
-    """This plan counts on the node for pending pods."""
+    """This plan expects pending pods to run on the node."""
 
     code = "PendingPods"
 
@@ -125,11 +123,11 @@ class AwaitedByPods(Because, frozen=True, kw_only=True):
 
 
 class ReceivesPods(Because, frozen=True, kw_only=True):
-    """Pods of nodes that leave go to this node."""
+    """The plan expects pods of removed nodes to move to this node."""
 
     code = "ReceivesPods"
 
-    template = "it takes pods of nodes that leave"
+    template = "pods of removed nodes move to it"
 
 
 class GroupGrows(Because, frozen=True, kw_only=True):
@@ -142,13 +140,13 @@ class GroupGrows(Because, frozen=True, kw_only=True):
 
 
 class SameDemand(Because, frozen=True, kw_only=True):
-    """The group has grown for the present demand, so that nothing of it leaves for the same demand."""
+    """The group scaled up for the current demand, so none of its nodes leaves while that demand lasts."""
 
     code = "SameDemand"
     group: str
     since: str
 
-    template = "{group} has grown for the same demand since {since}: no up and down for one demand"
+    template = "{group} scaled up for the current demand since {since} and keeps its nodes while that demand lasts"
 
 
 class AtMinSize(Because, frozen=True, kw_only=True):
@@ -177,11 +175,11 @@ class HeadroomNode(Because, frozen=True, kw_only=True):
     code = "Headroom"
     group: str
 
-    template = "headroom of {group} stands on it"
+    template = "it is headroom of {group}"
 
 
 class HeadroomElsewhere(Because, frozen=True, kw_only=True):
-    """Pods of the node could move to a node that headroom keeps free, and the headroom would be bought again."""
+    """Pods of the node would move to a node that headroom keeps free, so the headroom would have to be added again."""
 
     code = "Headroom"
     node: str
@@ -190,7 +188,7 @@ class HeadroomElsewhere(Because, frozen=True, kw_only=True):
 
 
 class KeptByLimitMin(Because, frozen=True, kw_only=True):
-    """A limit of the policy has a minimum that the removal would pass."""
+    """The removal would pass the minimum of a limit of the policy."""
 
     code = "LimitMin"
     limit: str
@@ -200,18 +198,18 @@ class KeptByLimitMin(Because, frozen=True, kw_only=True):
 
 
 class ReplacesOthers(Because, frozen=True, kw_only=True):
-    """The node is the new one of a replacement under way."""
+    """The node is the new one in a replacement that is in progress."""
 
     code = "Replaces"
     nodes: tuple[str, ...]
 
     def sentence(self) -> str:
-        """Which nodes it stands in for."""
-        return f"it stands in for {', '.join(self.nodes)}"
+        """Which nodes it replaces."""
+        return f"it replaces {', '.join(self.nodes)}"
 
 
 class AwaitsReplacement(Because, frozen=True, kw_only=True):
-    """The node leaves when the new node of a replacement is ready."""
+    """The node leaves as soon as its replacement is ready."""
 
     code = "AwaitsReplacement"
     target: str
@@ -220,18 +218,18 @@ class AwaitsReplacement(Because, frozen=True, kw_only=True):
 
 
 class BudgetUsedUp(Because, frozen=True, kw_only=True):
-    """Nodes that leave earlier in this plan use a PodDisruptionBudget up."""
+    """Nodes that leave earlier in this plan use up a PodDisruptionBudget."""
 
     code = "NotEnoughPdb"
     budget: str
 
-    template = "PodDisruptionBudget {budget} is used up by nodes that leave before it"
+    template = "nodes that leave before it use up PodDisruptionBudget {budget}"
 
 
 class NoPlaceToMove(Because, frozen=True, kw_only=True):
-    """Pods of the node have no place on the other nodes.
+    """Pods of the node fit on no other node.
 
-    `boughtExcluded`: room that was bought for the present demand does not count. `rejections`: which rules say no, on how
+    With `boughtExcluded`, nodes added for the current demand do not count. `rejections` says which rules reject the pods, on how
     many nodes.
     """
 
@@ -245,9 +243,9 @@ class NoPlaceToMove(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """How many pods, what each needs, and what rejects them."""
-        text = f"{_alike(self.pods, self.cpu_milli, self.memory_mib, 'has', 'have')} no place on {_others(self.nodes)}"
+        text = f"{_alike(self.pods, self.cpu_milli, self.memory_mib, 'does', 'do')} not fit on {_others(self.nodes)}"
         if self.bought_excluded:
-            text += "; room that was bought for the same demand as now does not count"
+            text += "; nodes added for the current demand do not count"
         return f"{text}: {self.rejections}" if self.rejections else text
 
 
@@ -261,12 +259,12 @@ class PlaceNotSafe(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """How many pods, and what each needs."""
-        alike = _alike(self.pods, self.cpu_milli, self.memory_mib, "has", "have")
-        return f"{alike} a place elsewhere only while no other pod of the node takes it first"
+        alike = _alike(self.pods, self.cpu_milli, self.memory_mib, "fits", "fit")
+        return f"{alike} elsewhere only if no other pod of the node takes that place first"
 
 
 class NoPlaceForSome(Because, frozen=True, kw_only=True):
-    """A drain of this node alone: some of its pods have no other place."""
+    """A drain of this node alone: some of its pods fit on no other node."""
 
     code = "NoPlaceToMove"
     pods: int
@@ -274,12 +272,12 @@ class NoPlaceForSome(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """How many of how many."""
-        verb = "has" if self.pods == 1 else "have"
-        return f"{self.pods} of {count_text(self.of, 'pod')} like it {verb} no place on another node"
+        verb = "fits" if self.pods == 1 else "fit"
+        return f"{self.pods} of {count_text(self.of, 'pod')} like it {verb} on no other node"
 
 
 class NodeNotExamined(Because, frozen=True, kw_only=True):
-    """The plan's work budget ended before this node."""
+    """The work budget of the plan ran out before this node."""
 
     code = "NotExamined"
 
@@ -287,7 +285,7 @@ class NodeNotExamined(Because, frozen=True, kw_only=True):
 
 
 class RemovalsHalted(Because, frozen=True, kw_only=True):
-    """Nothing at all is removed now: the cluster is unhealthy, or the view has holes."""
+    """No node is removed now, because the cluster is unhealthy or could not be read completely."""
 
     code = "RemovalsHalted"
     why: str
@@ -316,8 +314,8 @@ class NotUnreadyLongEnough(Because, frozen=True, kw_only=True):
 
 
 class DisruptionBudgetUsedUp(Because, frozen=True, kw_only=True):
-    """A budget of the policy allows no further node at once; one of `nodes` and `percent` is set. `until`: one of zero with a
-    schedule ends then."""
+    """A budget of the policy allows no further removal now. One of `nodes` and `percent` is set. `until` is the end of a
+    scheduled budget of zero."""
 
     code = "Budget"
     nodes: int | None
@@ -333,7 +331,7 @@ class DisruptionBudgetUsedUp(Because, frozen=True, kw_only=True):
 
 
 class KeptByWindow(Because, frozen=True, kw_only=True):
-    """When the other timers end, a window is open that keeps the group larger."""
+    """An open window keeps the group larger when the other timers end."""
 
     code = "KeptByWindow"
     group: str
@@ -361,7 +359,7 @@ class NeedsApproval(Because, frozen=True, kw_only=True):
     limit: int
 
     def sentence(self) -> str:
-        """How many left, and how many may."""
+        """How many nodes left, and how many may."""
         verb = "leaves" if self.gone == 1 else "leave"
         return (
             f"{count_text(self.gone, 'node')} of {self.group} {verb} within 24 hours, and {self.limit} may "
@@ -374,4 +372,4 @@ def _alike(pods: int, cpu_milli: int, memory_mib: int, one: str, several: str) -
 
 
 def _others(nodes: int) -> str:
-    return "the other node" if nodes == 1 else f"the other {nodes} nodes" if nodes else "any other node: there is none"
+    return "the other node" if nodes == 1 else f"the other {nodes} nodes" if nodes else "another node: there is none"

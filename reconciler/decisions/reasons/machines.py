@@ -1,4 +1,4 @@
-"""Reasons about machines that a target was asked for, makes or gives back."""
+"""Reasons about the machines of a target: requested, created or given back."""
 
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
@@ -7,7 +7,7 @@ _NAMED_AT_MOST = 5
 
 
 class UpcomingNodes(Because, frozen=True, kw_only=True):
-    """Nodes already asked for that no pod can use yet: `starting` of them have joined, and wait for what `waits_for` names."""
+    """Requested nodes that no pod can use yet. `starting` of them have joined and wait for what `waits_for` names."""
 
     code = "UpcomingNodes"
     count: int
@@ -15,11 +15,11 @@ class UpcomingNodes(Because, frozen=True, kw_only=True):
     waits_for: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """How many, and what those that have joined wait for."""
-        parts = [f"{count_text(self.count - self.starting, 'node')} asked for and not registered yet"]
+        """How many, and what the joined nodes wait for."""
+        parts = [f"{count_text(self.count - self.starting, 'node')} requested but not registered yet"]
         if self.starting:
             named = f" ({', '.join(self.waits_for)})" if self.waits_for else ""
-            parts.append(f"{count_text(self.starting, 'node')} joined and not started yet{named}")
+            parts.append(f"{count_text(self.starting, 'node')} joined but not started yet{named}")
         return ", ".join(parts[self.count == self.starting :])
 
 
@@ -36,16 +36,16 @@ class MachinesFailed(Because, frozen=True, kw_only=True):
 
 
 class MayNotReturn(Because, frozen=True, kw_only=True):
-    """The last node of a group goes whose machines are scarce."""
+    """The last node of a group leaves, and its machines are scarce."""
 
     code = "MayNotReturn"
     why: str
 
-    template = "the group goes to 0 and its machines back to the provider; they may not be had again: {why}"
+    template = "the group scales to 0 and returns its machines to the provider, which may not have them later: {why}"
 
 
 class Replaced(Because, frozen=True, kw_only=True):
-    """The target makes machines by itself for nodes that went: its desired count did not change."""
+    """The target itself replaces lost machines. Its desired replicas did not change."""
 
     code = "Replaced"
     machines: tuple[str, ...]
@@ -55,13 +55,14 @@ class Replaced(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """Which machines, and why they come."""
         return (
-            f"{count_text(len(self.machines), 'machine')} ({', '.join(self.machines)}) in place of nodes that went, made by the "
-            f"target: it keeps {count_text(self.replicas, 'replica')}, unchanged since {self.since}"
+            f"the target created {count_text(len(self.machines), 'machine')} ({', '.join(self.machines)}) to replace lost nodes: "
+            f"it keeps {count_text(self.replicas, 'replica')}, unchanged since {self.since}"
         )
 
 
 class RequestCancelled(Because, frozen=True, kw_only=True):
-    """Requests for nodes that never came are taken back: exactly these machines go, and the size falls by no more than them."""
+    """Requests for nodes that never joined are cancelled. Exactly these machines are deleted, and the size falls by their
+    number."""
 
     code = "RequestCancelled"
     machines: tuple[str, ...]
@@ -70,16 +71,16 @@ class RequestCancelled(Because, frozen=True, kw_only=True):
     why: str
 
     def sentence(self) -> str:
-        """What goes, why, and what stays."""
+        """What is cancelled, why, and what stays."""
         parts = [f"machine {', '.join(self.machines)}"] if self.machines else []
         if self.without_machine:
             parts.append(f"{count_text(self.without_machine, 'request')} without a machine")
         stay = "the 1 node stays" if self.nodes == 1 else f"all {self.nodes} nodes stay"
-        return f"{' and '.join(parts)} never became a node ({self.why}): taken back, {stay}"
+        return f"{' and '.join(parts)} never became a node ({self.why}): cancelled, {stay}"
 
 
 class AskedAnew(Because, frozen=True, kw_only=True):
-    """Machines that never became nodes are replaced: the group is at its minimum, so that its size stays."""
+    """Machines that never became nodes are replaced. The size stays, because the group is at its minimum."""
 
     code = "AskedAnew"
     machines: tuple[str, ...]
@@ -89,11 +90,11 @@ class AskedAnew(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What is replaced, why, and why the size stays."""
         names = ", ".join(self.machines)
-        return f"machine {names} never became a node ({self.why}): asked for anew, since the minimum is {self.min}"
+        return f"machine {names} never became a node ({self.why}): requested again, because the minimum is {self.min}"
 
 
 class MachinesKept(Because, frozen=True, kw_only=True):
-    """Machines without a node that stay, since they may be somebody else's, or run pods."""
+    """Machines without a node are kept, because they may belong to somebody else or run pods."""
 
     code = "MachinesKept"
     machines: tuple[str, ...]
@@ -101,11 +102,11 @@ class MachinesKept(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """Which, why, and what ends it."""
-        return f"{_named(self.machines)} no node of this cluster and not taken back: {self.why}; end what is not needed by hand"
+        return f"{_named(self.machines)} not a node of this cluster and kept: {self.why}; delete by hand what is not needed"
 
 
 class NeverJoined(Because, frozen=True, kw_only=True):
-    """The target has machines, and none of them has ever become a node of this cluster: it may be another cluster's."""
+    """None of the target's machines has ever become a node of this cluster. The target may belong to another cluster."""
 
     code = "NeverJoined"
     target: str
@@ -115,14 +116,14 @@ class NeverJoined(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What is missing, and what ends it."""
         return (
-            f"no machine of {self.target} has ever become a node of this cluster, so that it may be another cluster's "
-            f"({_named(self.machines)} none; {self.why}): nothing is written until one joins"
+            f"no machine of {self.target} ({_listed(self.machines)}; {self.why}) has ever joined this cluster; "
+            "it may belong to another cluster, so nothing is written until one joins"
         )
 
 
 class OtherCluster(Because, frozen=True, kw_only=True):
-    """The target says that it is for another cluster. `here` are the names by which targets with nodes here, and the policy, call
-    this cluster; empty where nothing tells which of several it is."""
+    """The target names another cluster. `here` has the names of this cluster in the policy and in targets with nodes here. It is
+    empty if several names are possible."""
 
     code = "OtherCluster"
     target: str
@@ -130,18 +131,22 @@ class OtherCluster(Because, frozen=True, kw_only=True):
     here: tuple[str, ...]
 
     def sentence(self) -> str:
-        """Whose it is, and what ends it."""
-        says = f"{self.target} says that it is for cluster {' and '.join(self.named)}"
+        """The cluster it names, and what to do."""
+        says = f"{self.target} names cluster {' and '.join(self.named)}"
         if not self.here:
             return (
-                f"{says}, others of the policy name other clusters, and no node tells which one this is: "
-                "nothing is written until a machine of it joins; leave groups of other clusters out of the policy"
+                f"{says}, other targets name other clusters, and no node shows which one this is. "
+                "Nothing is written until one of its machines joins. Remove groups of other clusters from the policy"
             )
         this = " or ".join(self.here)
-        return f"{says}, and this one is {this}: nothing is written; leave it out of the policy, or correct its tags"
+        return f"{says}, but this is {this}: nothing is written; remove it from the policy, or correct its tags"
 
 
 def _named(machines: tuple[str, ...]) -> str:
+    return f"{_listed(machines)} {'is' if len(machines) == 1 else 'are'}"
+
+
+def _listed(machines: tuple[str, ...]) -> str:
     more = f" and {len(machines) - _NAMED_AT_MOST} more" if len(machines) > _NAMED_AT_MOST else ""
     listed = ", ".join(machines[:_NAMED_AT_MOST])
-    return f"machine {listed} is" if len(machines) == 1 else f"machines {listed}{more} are"
+    return f"machine {listed}" if len(machines) == 1 else f"machines {listed}{more}"

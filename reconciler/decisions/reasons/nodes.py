@@ -1,4 +1,4 @@
-"""Reasons for the removal of nodes. Times are instants, not ages: a plan made later has the same bytes."""
+"""Reasons for the removal of nodes. Times are instants, not ages, so a later plan has the same bytes."""
 
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
@@ -6,17 +6,17 @@ from reconciler.values.quantity import permille_text
 
 
 class NodeEmpty(Because, frozen=True, kw_only=True):
-    """The node runs nothing that would have to move."""
+    """The node runs no pod that would have to move."""
 
     code = "Empty"
     node: str
     since: str
 
-    template = "{node} runs nothing that has to move, unneeded since {since}"
+    template = "{node} runs no pod that has to move, unneeded since {since}"
 
 
 class NodeUnderutilized(Because, frozen=True, kw_only=True):
-    """The node is used at or below the threshold and every pod has another place."""
+    """The utilization of the node is at or below the threshold, and every pod fits elsewhere."""
 
     code = "Underutilized"
     node: str
@@ -28,7 +28,7 @@ class NodeUnderutilized(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """The figures."""
         return (
-            f"{self.node} is used at {permille_text(self.utilization_permille)} (threshold {self.threshold_percent}%), "
+            f"{self.node} has utilization {permille_text(self.utilization_permille)} (threshold {self.threshold_percent}%), "
             f"{count_text(self.pods, 'pod')} {'fits' if self.pods == 1 else 'fit'} elsewhere, unneeded since {self.since}"
         )
 
@@ -61,7 +61,7 @@ class NodeAboveMax(Because, frozen=True, kw_only=True):
 
 
 class NodeReplaced(Because, frozen=True, kw_only=True):
-    """A cheaper node stands in for the node."""
+    """A cheaper node replaces the node."""
 
     code = "Consolidated"
     node: str
@@ -72,13 +72,13 @@ class NodeReplaced(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """By which node, and what the whole replacement saves."""
         return (
-            f"{', '.join(self.by)} stands in for {self.node} and takes its {count_text(self.pods, 'pod')}; "
+            f"{', '.join(self.by)} replaces {self.node} and takes its {count_text(self.pods, 'pod')}; "
             f"the replacement saves {self.saving_per_hour}/h"
         )
 
 
 class NodesReplaced(Because, frozen=True, kw_only=True):
-    """One new node is to stand in for dearer ones."""
+    """One new node is to replace more expensive ones."""
 
     code = "Replacement"
     nodes: tuple[str, ...]
@@ -89,15 +89,15 @@ class NodesReplaced(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """The nodes by name."""
         names = ", ".join(self.nodes)
-        told = f"one new node of {self.by} takes all pods of {names}, which are drained once it is ready"
-        return f"{told}: saves {self.saving_per_hour}/h ({self.saving_percent}%)"
+        replaced = f"one new node of {self.by} takes all pods of {names}, which are drained once it is ready"
+        return f"{replaced}: saves {self.saving_per_hour}/h ({self.saving_percent}%)"
 
 
-# What a search for replacements did not come to.
+# What a search for replacements did not examine.
 
 
 class ReplacementsNotExamined(Because, frozen=True, kw_only=True):
-    """Nodes of a group that were not compared with every group that could stand in for them; `bound` is what ended that."""
+    """Nodes of a group were not compared with every group that could replace them. `bound` is what ended the search."""
 
     code = "ReplacementsNotExamined"
     group: str
@@ -107,4 +107,4 @@ class ReplacementsNotExamined(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """How many, and the bound."""
         nodes = "1 node" if self.nodes == 1 else f"{self.nodes} nodes"
-        return f"{nodes} of {self.group} not compared with all groups that could stand in: {self.bound}"
+        return f"{nodes} of {self.group} not compared with every group that could replace them: {self.bound}"

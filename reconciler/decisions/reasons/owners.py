@@ -1,11 +1,11 @@
-"""Reasons about who decides the replicas of a target."""
+"""Reasons about the owner of a target's replicas."""
 
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
 
 
 class GroupHeld(Because, frozen=True, kw_only=True):
-    """The group may not be changed: somebody else owns the replicas, or a hold is in force."""
+    """The group must not be changed: it has another owner, or a hold is in force."""
 
     code = "GroupHeld"
     group: str
@@ -27,7 +27,7 @@ class OtherPolicy(Because, frozen=True, kw_only=True):
 
 
 class Conflict(Because, frozen=True, kw_only=True):
-    """A second writer: our writes were undone again and again. From the third time on the group is held."""
+    """A second writer undid our writes repeatedly. From the third time, the group is held."""
 
     code = "Conflict"
     writer: str
@@ -39,18 +39,18 @@ class Conflict(Because, frozen=True, kw_only=True):
     more_asking: int = 0
 
     def sentence(self) -> str:
-        """Who, how often, the two values, who asks for ours, and what follows."""
+        """Who, how often, the two values, who requests ours, and what follows."""
         text = f"{self.writer} undid our writes {count_text(self.times, 'time')}, the last from {self.ours} to {self.theirs}"
         if self.asking:
             rest = f" and {self.more_asking} more" if self.more_asking else ""
-            text += f"; {', '.join(self.asking)}{rest} keep asking for {self.ours}"
+            text += f"; {', '.join(self.asking)}{rest} keep requesting {self.ours}"
         if self.times >= self.hold_at:
-            return f"{text}; nothing is written until that ends and the group was held and released"
-        return f"{text}; at {self.hold_at} times nothing more is written"
+            return f"{text}; nothing is written until that stops and the group was held and released"
+        return f"{text}; after {self.hold_at} times writes stop"
 
 
 class WriteDenied(Because, frozen=True, kw_only=True):
-    """The platform says that we may not write what was decided. `what` is growth or removal."""
+    """The platform denies a write of this plan. `what` is growth or removal."""
 
     code = "WriteDenied"
     what: str
@@ -58,11 +58,11 @@ class WriteDenied(Because, frozen=True, kw_only=True):
     until: str
     why: str
 
-    template = "the platform denies {what}, {times:time} so far, and is asked again from {until} on: {why}"
+    template = "the platform denied {what} {times:time}; the next attempt is at {until}: {why}"
 
 
 class Adoption(Because, frozen=True, kw_only=True):
-    """The replicas field is taken over from an owner that the policy allows to take over from."""
+    """The reconciler takes over the replicas field from an owner that the policy permits."""
 
     code = "Adoption"
     manager: str
@@ -72,8 +72,8 @@ class Adoption(Because, frozen=True, kw_only=True):
 
 
 class Released(Because, frozen=True, kw_only=True):
-    """The group left the policy; the target keeps its size. `back` says how its manifest or topology takes replicas over again,
-    `risk` what another value there would do; both empty where neither has left them out for us."""
+    """The group left the policy, and the target keeps its size. `back` says how its manifest or topology declares replicas again.
+    `risk` says what another value there would do. Both are empty if neither omits replicas."""
 
     code = "Released"
     replicas: int
@@ -81,9 +81,9 @@ class Released(Because, frozen=True, kw_only=True):
     risk: str = ""
 
     def sentence(self) -> str:
-        """What stays, what goes, and the way back."""
+        """What stays, what is removed, and how to declare replicas again."""
         text = f"the group left the policy; its target keeps {count_text(self.replicas, 'replica')} and our marks are removed"
-        return f"{text}; to declare them again, {self.back} ({self.risk})" if self.back else text
+        return f"{text}; to declare replicas again, {self.back} ({self.risk})" if self.back else text
 
 
 class ResizeNextTime(Because, frozen=True, kw_only=True):
@@ -91,4 +91,4 @@ class ResizeNextTime(Because, frozen=True, kw_only=True):
 
     code = "ResizeNextTime"
 
-    template = "the adoption comes first; the size changes in the next loop, judged anew on the adopted object"
+    template = "the adoption comes first; the next iteration decides the size on the adopted object"

@@ -6,7 +6,7 @@ from reconciler.values.plural import count_text
 
 
 class RoomOnNode(Because, frozen=True, kw_only=True):
-    """A node that is there has room; kube-scheduler will place the pod."""
+    """An existing node has room. kube-scheduler will place the pod."""
 
     code = "RoomOnNode"
     node: str
@@ -15,7 +15,7 @@ class RoomOnNode(Because, frozen=True, kw_only=True):
 
 
 class RoomAfterOthers(Because, frozen=True, kw_only=True):
-    """The node that kube-scheduler nominated has room when pods that give way there are gone; `ending` of them terminate."""
+    """The node that kube-scheduler nominated has room once its preempted pods are gone. `ending` of them are terminating."""
 
     code = "RoomAfterOthers"
     node: str
@@ -27,11 +27,11 @@ class RoomAfterOthers(Because, frozen=True, kw_only=True):
         others = count_text(self.ending, "pod") if self.ending else "pods"
         are = "is" if self.ending == 1 else "are"
         due = f"due at {self.until}"
-        return f"{self.node}, which kube-scheduler has nominated, has room once {others} of lower priority {are} gone, {due}"
+        return f"{self.node}, nominated by kube-scheduler, has room once {others} of lower priority {are} gone, {due}"
 
 
 class RoomBesideOthers(Because, frozen=True, kw_only=True):
-    """Pods that end for another pod, which kube-scheduler nominated for their node, leave room for this one as well."""
+    """Pods terminate for another pod that kube-scheduler nominated for their node. They leave room for this pod as well."""
 
     code = "RoomBesideOthers"
     node: str
@@ -42,21 +42,21 @@ class RoomBesideOthers(Because, frozen=True, kw_only=True):
         """Where, how many end, and when they should be gone."""
         are = "is" if self.ending == 1 else "are"
         gone = f"once {count_text(self.ending, 'pod')} of lower priority {are} gone, due at {self.until}"
-        return f"{self.node} has room for it beside the pod that kube-scheduler has nominated, {gone}"
+        return f"{self.node} has room for it next to the pod that kube-scheduler nominated, {gone}"
 
 
 class RoomOnUpcoming(Because, frozen=True, kw_only=True):
-    """A node that is already on its way will have room."""
+    """A requested node that has not joined yet will have room."""
 
     code = "RoomOnUpcoming"
     node: str
     group: str
 
-    template = "{node} of {group}, already asked for, will have room for it"
+    template = "{node} of {group}, already requested, will have room for it"
 
 
 class NewNode(Because, frozen=True, kw_only=True):
-    """A node that this plan asks for will take the pod."""
+    """A node that this plan adds will run the pod."""
 
     code = "NewNode"
     group: str
@@ -66,12 +66,12 @@ class NewNode(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """The group, and what chose it."""
         group = f"{self.group} (tier {self.tier})" if self.tier else self.group
-        chosen = f"chosen by {self.expander}" if self.expander else "the only one that can now"
+        chosen = f"chosen by {self.expander}" if self.expander else "the only group that can now"
         return f"no node has room; {group} grows for it, {chosen}"
 
 
 class NoGroupFits(Because, frozen=True, kw_only=True):
-    """No group offers a node that the pod could run on."""
+    """No group offers a node that could run the pod."""
 
     code = "NoGroupFits"
     groups: int
@@ -79,12 +79,12 @@ class NoGroupFits(Because, frozen=True, kw_only=True):
     rejections: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """How many groups were looked at, and what the nodes that are there have against it."""
+        """How many groups were examined, and why the existing nodes reject it."""
         return f"no new node of any of {count_text(self.groups, 'group')} could run it{_on_nodes(self.nodes, self.rejections)}"
 
 
 class GroupsExhausted(Because, frozen=True, kw_only=True):
-    """Groups whose nodes could run the pod exist, but none may grow."""
+    """Nodes of some groups could run the pod, but none of these groups may grow."""
 
     code = "GroupsExhausted"
     groups: tuple[str, ...]
@@ -92,7 +92,7 @@ class GroupsExhausted(Because, frozen=True, kw_only=True):
     rejections: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """Which groups, and what the nodes that are there have against it."""
+        """Which groups, and why the existing nodes reject it."""
         return f"{', '.join(self.groups)} could run it, but none may grow now{_on_nodes(self.nodes, self.rejections)}"
 
 
@@ -120,7 +120,7 @@ class ResourceNotOffered(Because, frozen=True, kw_only=True):
 
 
 class ZoneNotCertain(Because, frozen=True, kw_only=True):
-    """The pod would run on new nodes of one zone of a group and not of another, and the platform chooses the zone."""
+    """The pod could run in one zone of a group but not in another, and the platform chooses the zone of a new node."""
 
     code = "ZoneNotCertain"
     group: str
@@ -129,9 +129,9 @@ class ZoneNotCertain(Because, frozen=True, kw_only=True):
     why: str
 
     def sentence(self) -> str:
-        """Where the next node may come, and what speaks against the pod there."""
+        """The possible zones of the next node, and why one of them rejects the pod."""
         where = self.zones[0] if len(self.zones) == 1 else f"any of {', '.join(self.zones)}"
-        refused = f"in {self.zone} it would not run the pod: {self.why}"
+        refused = f"a node in {self.zone} would not run the pod: {self.why}"
         return f"{self.group}: the platform puts its next node in {where}, and {refused}"
 
 
@@ -140,18 +140,18 @@ TEMPORARY_TAINT = "if nodes lose such a taint once they are set up, name it in t
 
 
 class TemplateRefuted(Because, frozen=True, kw_only=True):
-    """The template of a group accepts the pod, and an empty node that came of it does not: another one would not help."""
+    """The template of a group accepts the pod, but an empty node made from it does not. Another node would not help."""
 
     code = "TemplateRefuted"
     group: str
     node: str
     why: str
 
-    template = "{group} would not help, though its template accepts the pod: its node {node} is empty and rejects it: {why}"
+    template = "{group} would not help: its template accepts the pod, but its empty node {node} rejects it: {why}"
 
 
 class TemplateRefutedBefore(Because, frozen=True, kw_only=True):
-    """A node that came of the group's template did not help such a pod, and is gone by now."""
+    """A node made from the group's template rejected such a pod. The node is gone now."""
 
     code = "TemplateRefutedBefore"
     group: str
@@ -160,19 +160,19 @@ class TemplateRefutedBefore(Because, frozen=True, kw_only=True):
     until: str
 
     template = (
-        "{group} did not help such a pod: its node {node} came and rejected it: {why}; it is tried again from {until}, or when "
-        "the policy or the target changes"
+        "{group} did not help such a pod: its node {node} rejected it: {why}. "
+        "The group is tried again from {until}, or after a change of the policy or the target"
     )
 
 
 class Expendable(Because, frozen=True, kw_only=True):
-    """The pod's priority is below the cut-off: it runs on spare room only."""
+    """The pod's priority is below the cut-off: it runs on spare capacity only."""
 
     code = "Expendable"
     priority: int
     cutoff: int
 
-    template = "its priority {priority} is below {cutoff}: it never adds a node and never keeps one"
+    template = "its priority {priority} is below {cutoff}, so it never adds or keeps a node"
 
 
 class Delayed(Because, frozen=True, kw_only=True):
@@ -184,11 +184,11 @@ class Delayed(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """The delay and its end."""
-        return f"new pods are looked at {duration_text(self.delay_seconds)} after their creation, this one from {self.until}"
+        return f"new pods wait {duration_text(self.delay_seconds)} after their creation, this one until {self.until}"
 
 
 class Arriving(Because, frozen=True, kw_only=True):
-    """Pods belong to a burst that is still arriving, for which nodes are bought when it is whole."""
+    """Pods belong to a burst that is still arriving. Nodes are added when the burst is complete."""
 
     code = "BurstArriving"
     pause_seconds: int
@@ -198,22 +198,20 @@ class Arriving(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What ends the wait."""
         pause, limit = duration_text(self.pause_seconds), duration_text(self.limit_seconds)
-        return (
-            f"pods are still arriving: nodes are bought when none has come for {pause}, at the latest after {limit}: {self.until}"
-        )
+        return f"pods are still arriving: nodes are added after {pause} without a new pod, after {limit} at most, at {self.until}"
 
 
 class NotModelled(Because, frozen=True, kw_only=True):
-    """The pod uses something that is not modelled; it is never guessed at."""
+    """The pod uses something that is not modelled. The reconciler never guesses."""
 
     code = "NotModelled"
     feature: str
 
-    template = "it uses {feature}, which is not modelled: no node is bought or kept for it on a guess"
+    template = "it uses {feature}, which is not modelled, so no node is added or kept for it"
 
 
 class NotExamined(Because, frozen=True, kw_only=True):
-    """The work budget of this plan ran out before the pod's turn."""
+    """The work budget of this plan ran out before this pod."""
 
     code = "NotExamined"
     spent: int
@@ -222,7 +220,7 @@ class NotExamined(Because, frozen=True, kw_only=True):
 
 
 class ShareUsed(Because, frozen=True, kw_only=True):
-    """The pods of this namespace took so much work that those of others would not have been looked at."""
+    """The pods of this namespace used their share of the work budget. The rest is for pods of other namespaces."""
 
     code = "ShareUsed"
     namespace: str
@@ -230,13 +228,13 @@ class ShareUsed(Because, frozen=True, kw_only=True):
     spent: int
 
     template = (
-        "namespace {namespace} has taken {spent:step}, its share of the work of this plan ({share}, and what nobody else is "
-        "kept): the rest of its pods waits for the next plans"
+        "namespace {namespace} used {spent:step} of this plan, its share ({share}, plus what no other namespace needs); "
+        "its other pods wait for the next plans"
     )
 
 
 class GangIncomplete(Because, frozen=True, kw_only=True):
-    """Some pods of a gang have no place, so that no node is bought for the others."""
+    """Some pods of a gang fit nowhere, so no node is added for the others."""
 
     code = "GangIncomplete"
     gang: str
@@ -245,11 +243,11 @@ class GangIncomplete(Because, frozen=True, kw_only=True):
     placed: int
     first: str
 
-    template = "gang {gang} (label {label}) would get {placed} of {pods:place}, all or none: {first} has none"
+    template = "only {placed} of {pods:pod} of gang {gang} (label {label}) would fit, and it needs all: {first} fits nowhere"
 
 
 class OtherScheduler(Because, frozen=True, kw_only=True):
-    """The pod is not for a scheduler that the policy names."""
+    """The pod uses a scheduler that the policy does not name."""
 
     code = "OtherScheduler"
     scheduler: str

@@ -1,4 +1,4 @@
-"""Reasons about how large a node group is, becomes or may become."""
+"""Reasons about the current, next and allowed size of a node group."""
 
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
@@ -6,7 +6,7 @@ from reconciler.values.quantity import amount_text
 
 
 class BelowMin(Because, frozen=True, kw_only=True):
-    """The group is smaller than its minimum and is healed in one write."""
+    """The group is below its minimum. One write raises it."""
 
     code = "BelowMin"
     current: int
@@ -18,18 +18,18 @@ class BelowMin(Because, frozen=True, kw_only=True):
 
 
 class MinNotReached(Because, frozen=True, kw_only=True):
-    """The minimum cannot be reached: something else bounds the group."""
+    """The group cannot reach its minimum, because another bound is lower."""
 
     code = "MinNotReached"
     reached: int
     min: int
     bound: str
 
-    template = "the minimum {min} cannot be reached, only {reached}: {bound}"
+    template = "the group reaches only {reached} of its minimum {min}: {bound}"
 
 
 class AboveMax(Because, frozen=True, kw_only=True):
-    """The group is larger than its maximum; nodes are drained within budgets until it is not."""
+    """The group is above its maximum. Nodes are drained within the budgets until it is not."""
 
     code = "AboveMax"
     current: int
@@ -41,7 +41,7 @@ class AboveMax(Because, frozen=True, kw_only=True):
 
 
 class PlatformBound(Because, frozen=True, kw_only=True):
-    """A bound of the policy lies outside what the platform allows, which applies instead. `side` is most or least."""
+    """The platform does not allow a bound of the policy, so the platform's bound applies. `side` is most or least."""
 
     code = "PlatformBound"
     bound: str
@@ -51,7 +51,7 @@ class PlatformBound(Because, frozen=True, kw_only=True):
     origin: str
 
     def sentence(self) -> str:
-        """What is wanted, what is allowed by whom, and what applies."""
+        """The desired bound, the allowed one with its origin, and which applies."""
         where = "above" if self.side == "most" else "below"
         return (
             f"{self.bound} {self.wanted} is {where} {self.allowed}, the {self.side} that {self.origin} allow: "
@@ -60,7 +60,7 @@ class PlatformBound(Because, frozen=True, kw_only=True):
 
 
 class PendingPods(Because, frozen=True, kw_only=True):
-    """The group grows for pods that no node can take."""
+    """The group grows for pods that fit on no existing node."""
 
     code = "PendingPods"
     pods: int
@@ -71,7 +71,7 @@ class PendingPods(Because, frozen=True, kw_only=True):
     apart: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """Pods, nodes, what the choice was made by, why other groups offered nothing, which were too different to share."""
+        """The pods, the nodes, the expander, why other groups offered nothing, and which were too different to balance with."""
         against = f"; by {self.expander}" if self.expander else "; the only group that can now"
         if self.compared:
             against = f"; {self.expander} over " + ", ".join(self.compared)
@@ -82,7 +82,7 @@ class PendingPods(Because, frozen=True, kw_only=True):
 
 
 class Headroom(Because, frozen=True, kw_only=True):
-    """The group grows so that its headroom is free again. `what` is `nodes` or `pods`."""
+    """The group grows to restore its headroom. `what` is `nodes` or `pods`."""
 
     code = "Headroom"
     wanted: int
@@ -91,13 +91,13 @@ class Headroom(Because, frozen=True, kw_only=True):
     what: str
 
     def sentence(self) -> str:
-        """What is wanted, what is there, what is added."""
+        """The desired, the free and the added amount."""
         wanted = count_text(self.wanted, self.what.removesuffix("s"))
-        return f"headroom for {wanted} has {self.free} free: {count_text(self.nodes, 'node')} more"
+        return f"headroom of {wanted} has {self.free} free: {count_text(self.nodes, 'node')} more"
 
 
 class HeadroomShort(Because, frozen=True, kw_only=True):
-    """The headroom cannot be had: a maximum or a limit is in the way."""
+    """The group cannot provide its headroom, because of a maximum or a limit."""
 
     code = "HeadroomShort"
     missing: int
@@ -105,7 +105,7 @@ class HeadroomShort(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """What is missing, and why."""
-        return f"headroom lacks {count_text(self.missing, self.what.removesuffix('s'))}, and the group may not grow further"
+        return f"headroom lacks {count_text(self.missing, self.what.removesuffix('s'))}, but the group cannot grow further"
 
 
 class AtMaxSize(Because, frozen=True, kw_only=True):
@@ -119,7 +119,7 @@ class AtMaxSize(Because, frozen=True, kw_only=True):
 
 
 class LimitReached(Because, frozen=True, kw_only=True):
-    """The group cannot grow: one more node would pass a limit."""
+    """The group cannot grow: one more node would exceed a limit."""
 
     code = "LimitReached"
     group: str
@@ -131,15 +131,15 @@ class LimitReached(Because, frozen=True, kw_only=True):
     max: int
 
     def sentence(self) -> str:
-        """What is there, how much of it nobody manages, what one node adds, what the limit is."""
+        """The limit, the amount in use, how much of it is unmanaged, and what one node adds."""
         used, node, most = (amount_text(self.resource, value) for value in (self.used, self.node, self.max))
         foreign = f" ({amount_text(self.resource, self.unmanaged)} of it unmanaged)" if self.unmanaged else ""
-        there = f"limit {self.limit} allows {most} {self.resource}: {used} there{foreign}"
+        there = f"limit {self.limit} allows {most} {self.resource}: {used} in use{foreign}"
         return f"{there}, one more node of {self.group} adds {node}"
 
 
 class RoomTaken(Because, frozen=True, kw_only=True):
-    """The group cannot grow: the platform has no more machines for it. `new` are those that this plan asks for already."""
+    """The group cannot grow: the platform has no more machines for it. `new` is how many this plan already adds."""
 
     code = "RoomTaken"
     group: str
@@ -148,13 +148,13 @@ class RoomTaken(Because, frozen=True, kw_only=True):
     new: int
 
     def sentence(self) -> str:
-        """What the room is, what there is of it, how much of it this plan takes."""
+        """The pool of machines, what it has, and how much this plan takes."""
         taken = f", {count_text(self.new, 'node')} more in this plan" if self.new else ""
         return f"{self.room} has no room for one more node of {self.group}: {self.why}{taken}"
 
 
 class OnlyWhole(Because, frozen=True, kw_only=True):
-    """The group grows to its maximum at once, or not at all, and something forbids a part of it."""
+    """The group grows to its maximum at once or not at all, and not all of its nodes can be added."""
 
     code = "OnlyWhole"
     group: str
@@ -162,7 +162,7 @@ class OnlyWhole(Because, frozen=True, kw_only=True):
     possible: int
     bound: str
 
-    template = "{group} only grows whole, by {missing:node}, and only {possible} can be added: {bound}"
+    template = "{group} only grows to its maximum at once, by {missing:node}, but only {possible} can be added: {bound}"
 
 
 class GrownWhole(Because, frozen=True, kw_only=True):
@@ -175,7 +175,7 @@ class GrownWhole(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """What is needed, what is added, and why."""
-        return f"{count_text(self.nodes, 'node')} where {self.needed} would do: it only grows whole, to its maximum {self.max}"
+        return f"{count_text(self.nodes, 'node')} where {self.needed} would do: it only grows to its maximum {self.max} at once"
 
 
 class PaceReached(Because, frozen=True, kw_only=True):
@@ -185,7 +185,7 @@ class PaceReached(Because, frozen=True, kw_only=True):
     group: str
     max: int
 
-    template = "this plan already adds {max:node}, the most that pace.maxAddedNodes allows at once"
+    template = "this plan already adds {max:node}, the most that pace.maxAddedNodes allows"
 
 
 class NoMaxSize(Because, frozen=True, kw_only=True):
@@ -210,27 +210,27 @@ class MaxPodsGuessed(Because, frozen=True, kw_only=True):
 
 
 class SmallerThanTemplate(Because, frozen=True, kw_only=True):
-    """Nodes of the group have less than its template says: a new one is taken to offer the smaller of both."""
+    """Nodes of the group offer less than its template. For a new node, the smaller amount of each resource counts."""
 
     code = "SmallerThanTemplate"
     node: str
     differs: str
 
     template = (
-        "its nodes have less than its template says ({differs}, node {node}): a new one is taken to offer the smaller of both, "
-        "resource by resource"
+        "its nodes offer less than its template ({differs}, node {node}): for a new one, the smaller amount of each resource "
+        "counts"
     )
 
 
 class TemplateUntried(Because, frozen=True, kw_only=True):
-    """The template was changed, and all nodes that are there are of the one before, and smaller."""
+    """The template changed, and all existing nodes come from the previous one and are smaller."""
 
     code = "TemplateUntried"
     group: str
 
     template = (
-        "the template of {group} promises more than its nodes have, which are of the one before: it grows one node at a time "
-        "until one has come of it"
+        "the nodes of {group} come from its previous template and are smaller than the new one. "
+        "It grows one node at a time until a node of the new template exists"
     )
 
 
@@ -238,9 +238,9 @@ class TemplateUntried(Because, frozen=True, kw_only=True):
 
 
 class LeastCostMix(Because, frozen=True, kw_only=True):
-    """Several groups together cost less than what one choice after the other gave, or as much with fewer nodes. Prices are
-    decimal strings an hour, with the new nodes of each; `solver` says whether the mix was improved by it or found greedily (it is
-    not installed)."""
+    """A mix of groups costs less than one choice after the other, or the same with fewer nodes. Prices are decimal strings per
+    hour, each with its number of new nodes. `solver` is false if the solver is not installed and a greedy search found the
+    mix."""
 
     code = "LeastCostMix"
     mix: str
@@ -253,28 +253,28 @@ class LeastCostMix(Because, frozen=True, kw_only=True):
 
     @property
     def alternatives(self) -> tuple[str, str]:
-        """The mix and what it was compared with, each with its cost."""
+        """The mix and its alternative, each with its cost."""
         ours, others = self._costs
         return f"{self.mix} {ours}", f"{self.one_by_one} {others}"
 
     @property
     def _costs(self) -> tuple[str, str]:
-        """Of both; with the number of nodes where that decided."""
+        """The cost of both, with the number of nodes if that decided."""
         ours, others = f"{self.cost_per_hour}/h", f"{self.one_by_one_per_hour}/h"
         if ours != others:
             return ours, others
         return f"{ours} on {count_text(self.new_nodes, 'node')}", f"{others} on {count_text(self.one_by_one_nodes, 'node')}"
 
     def sentence(self) -> str:
-        """The mix and its cost, what it was compared with, how it was found."""
+        """The mix and its cost, the alternative, and how the mix was found."""
         ours, others = self._costs
         text = f"LeastCost: {self.mix} for {ours}; {self.one_by_one} {others}"
-        return text if self.solver else f"{text}; highspy is not installed, so no better mix was looked for"
+        return text if self.solver else f"{text}; highspy is not installed, so no better mix was searched for"
 
 
 class LeastWasteMix(Because, frozen=True, kw_only=True):
-    """Several groups together waste less than what one choice after the other gave, or as much with fewer nodes. Capacities are
-    those of all new nodes."""
+    """A mix of groups wastes less than one choice after the other, or the same with fewer nodes. Capacities are those of all new
+    nodes."""
 
     code = "LeastWasteMix"
     mix: str
@@ -288,13 +288,13 @@ class LeastWasteMix(Because, frozen=True, kw_only=True):
 
     @property
     def alternatives(self) -> tuple[str, str]:
-        """The mix and what it was compared with, each with its capacity."""
+        """The mix and its alternative, each with its capacity."""
         ours = _capacity_text(self.cpu_milli, self.memory_bytes, self.new_nodes)
         others = _capacity_text(self.one_by_one_cpu_milli, self.one_by_one_memory_bytes, self.one_by_one_nodes)
         return f"{self.mix}: {ours}", f"{self.one_by_one}: {others}"
 
     def sentence(self) -> str:
-        """The mix and its capacity, and what it was compared with."""
+        """The mix and its alternative, each with its capacity."""
         return f"LeastWaste: {'; '.join(self.alternatives)}"
 
 
@@ -309,6 +309,6 @@ class SolverMissing(Because, frozen=True, kw_only=True):
     cost_per_hour: str
 
     template = (
-        "LeastCost: {cost_per_hour}/h is the greedy answer; highspy is not installed, so no better mix was looked for "
+        "LeastCost: {cost_per_hour}/h is the greedy answer; highspy is not installed, so no better mix was searched for "
         "(pip install 'nodegroup-reconciler[solver]')"
     )

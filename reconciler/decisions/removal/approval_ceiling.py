@@ -1,7 +1,7 @@
 """How many nodes each group may still lose within a day without an approval, or by one.
 
-What has gone is remembered by target, so that another name of the group changes nothing, in spans of ten minutes, each of which
-counts until a day after its end: rather too long than too short.
+Removed nodes are remembered by target, so a new name of the group changes nothing. They are counted in spans of ten minutes. Each
+span counts until a day after its end: rather too long than too short.
 """
 
 from collections import Counter

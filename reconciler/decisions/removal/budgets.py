@@ -21,11 +21,11 @@ DEFAULT_BUDGETS = (
 
 
 class BudgetLedger:
-    """What is left of every budget that is open now. The most restrictive open one decides.
+    """What is left of every open budget. The most restrictive one decides.
 
-    A percentage is of the Ready managed nodes and those that are leaving, rounded up (Karpenter's disruption budgets: without the
-    leaving ones a budget would shrink by each of them twice). Nodes that are leaving count against the budgets of their
-    reason; when the reason is not known any more, against every budget.
+    A percentage is of the Ready managed nodes plus those that are leaving, rounded up. This is Karpenter's rule: otherwise each
+    leaving node would shrink a budget twice. Leaving nodes count against the budgets of their reason. If the reason is no longer
+    known, they count against every budget.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ def halts(draft: Draft) -> tuple[str, ...]:
     found = []
     missing = [kind for kind in NEEDED_FOR_REMOVAL if kind in draft.world.not_captured]
     if missing:
-        found.append(f"{', '.join(missing)} objects were not captured, so nobody knows what a removal would disturb")
+        found.append(f"{', '.join(missing)} objects were not captured, so the effect of a removal is unknown")
     health = draft.policy.health
     halted, unready, managed = unhealthy(draft.states, health.max_unready_percent, health.ok_unready_count)
     if halted:

@@ -36,9 +36,9 @@ _NOT_MANAGED = NotManaged().blocker()
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One node as a removal sees it.
 
-    `reason` is why its own use would let it go (None: it is used, or nobody's), `above_max` that its group is too large;
-    `pods` are all pods on it by index, `moving` those by shape that need another place; `blockers` what keeps the node
-    whatever happens elsewhere.
+    `reason` is why its own utilization lets it leave (None: it is in use or unmanaged). `above_max`: its group is too large.
+    `pods` are all pods on it by index. `moving` are those that need another place, by shape. `blockers` keep the node whatever
+    happens elsewhere.
     """
 
     index: int
@@ -139,8 +139,8 @@ def _not_underutilized(utilization: int | None, percent: int) -> Blocker:
 
 
 def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> list[Because]:
-    """What keeps a node of a group whatever runs on it: a hold (`held_why`, empty for none), the group's settings and target,
-    annotations of the node."""
+    """What keeps a node of a group, whatever runs on it. That is a hold (`held_why`, empty for none), settings of the group, its
+    target, or annotations of the node."""
     reasons: list[Because] = []
     if held_why:
         reasons.append(KeptByHold(why=held_why))

@@ -1,12 +1,12 @@
-"""Consolidation: nodes for which one cheaper node could stand in, and what that saves.
+"""Consolidation: nodes that one cheaper node could replace, and the saving.
 
-All pods of the nodes that go must fit on the new node by themselves: wherever else the scheduler puts some of them, the rest
-still has a place, so that no replacement makes another purchase necessary. (Karpenter's consolidation counts room on other
-nodes as well, and pays for it with pods that wait.) A node of a lower tier never stands in for one of a higher tier.
+All pods of the replaced nodes must fit on the new node alone. Wherever the scheduler puts some of them, the others still fit, so
+no replacement needs a second new node. (Karpenter's consolidation also counts room on other nodes, at the price of waiting pods.)
+A node of a lower tier never replaces one of a higher tier.
 
-Nodes whose pods fit on other nodes that are there need no new one and are left to scale-down, which removes several of them
-in one plan when their use is at or below `utilizationThresholdPercent` (100: whatever their use). Their budgets are those of
-`Underutilized`; `Consolidated` counts the nodes that a `Replace` names.
+Nodes whose pods fit on other existing nodes need no new one and are left to scale-down. It removes several of them in one plan if
+their utilization is at or below `utilizationThresholdPercent` (100: any utilization). Their budgets are those of `Underutilized`.
+`Consolidated` counts the nodes that a `Replace` names.
 """
 
 from array import array
@@ -38,8 +38,8 @@ _FOR_LACK_OF_ROOM = frozenset({"NotUnderutilized", "NoPlaceToMove", "SameDemand"
 
 
 class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
-    """One new node of the group at `position` for `nodes` (World indices, in World order). Prices in millionths an hour;
-    `wait_seconds` is how long it must have been so, by the groups of the nodes; `enabled` whether all of them consolidate."""
+    """One new node of the group at `position` for `nodes` (World indices, in World order). Prices are in millionths per hour.
+    `wait_seconds` is how long this must have been true, by the groups of the nodes. `enabled`: all of them consolidate."""
 
     position: int
     nodes: tuple[int, ...]
@@ -84,19 +84,19 @@ class Search:
         return worth // max(1, _price(candidate.group)), self._draft.world.nodes[candidate.index].name
 
     def run(self) -> tuple[Opportunity, ...]:
-        """The replacement that saves most, then the one that saves most beside it, and so on."""
+        """The replacement that saves most, then the one that saves most in addition, and so on."""
         draft = self._draft
         targets = [group for group in draft.groups if self._may_grow(group)]
         if not targets or not self._sources:
             return ()
         found: list[Opportunity] = []
-        self._leave_out(f"{MOST_SOURCES} nodes a plan", self._beyond)
+        self._leave_out(f"{MOST_SOURCES} nodes per plan", self._beyond)
         mark = draft.state.mark()
         # One that alone has no place has none together with others either.
         self._sources = [source for source in self._sources if not self._has_places(source)]
         while targets and self._sources:
             if len(found) == MOST_FOUND:
-                self._leave_out(f"{MOST_FOUND} replacements a plan", self._sources)
+                self._leave_out(f"{MOST_FOUND} replacements per plan", self._sources)
                 break
             best = self._best(targets)
             if best is None:
@@ -157,7 +157,7 @@ class Search:
             if group is None or free[group.position] <= 0:
                 continue
             if self._trials >= MOST_TRIALS:
-                self._leave_out(f"{MOST_TRIALS} trials a plan", sources[number:])
+                self._leave_out(f"{MOST_TRIALS} trials per plan", sources[number:])
                 break
             if not draft.work.spend(len(source.moving)):
                 self._leave_out(_WORK, sources[number:])
@@ -169,8 +169,8 @@ class Search:
         return _opportunity(target, chosen)
 
     def _has_places(self, source: Candidate) -> bool:
-        """Whether all pods of a node fit on the others that are there. Where the work budget does not suffice to know that the
-        search is over, whatever the answer: nothing is bought on a guess."""
+        """Whether all pods of a node fit on the other existing nodes. If the work budget does not suffice to know, the search
+        ends, because no node is added on a guess."""
         if not self._draft.work.spend(len(self._there) * len(source.moving)):
             self._leave_out(_WORK, [source])
             return True
@@ -249,8 +249,8 @@ PATIENCE_SECONDS = 3600
 
 
 def takeovers(draft: Draft) -> tuple[Takeover, ...]:
-    """The replacements under way. One that never began (its write was refused or not made), has ended, or whose new node did
-    not come in time is dropped; a machine that fails backs its group off as any other."""
+    """The replacements in progress. A replacement is dropped if it never began (its write was refused or not made) or has ended.
+    It is also dropped if its new node did not join in time. A failed machine backs its group off as usual."""
     names = {node.name: index for index, node in enumerate(draft.world.nodes)}
     groups = {str(group.group.target): group for group in draft.groups}
     found = []

@@ -1,10 +1,11 @@
 """Which pods keep their node: every rule that fires, not the first.
 
-Rules as the Cluster Autoscaler 1.36 has them (mirror, long terminating, controller gone, minimum replicas, DaemonSet,
-safe-to-evict, terminal, unreplicated, system, local storage, disruption budget), with the product's differences:
-`safe-to-evict: "false"` is absolute, a missing controller blocks unless `"true"`, `"true"` lifts owner, system and
-storage rules but not the disruption budget, kube-system pods without a budget block for ever unless a timeout is set,
-names of safe local volumes are trimmed.
+SOURCE: the rules of Cluster Autoscaler 1.36: mirror, long terminating, controller gone, minimum replicas, DaemonSet,
+safe-to-evict, terminal, unreplicated, system, local storage, disruption budget.
+
+Differences: `safe-to-evict: "false"` is absolute. A missing controller blocks unless it is `"true"`. `"true"` lifts owner, system
+and storage rules, but not the disruption budget. kube-system pods without a budget always block, unless a timeout is set. Names
+of safe local volumes are trimmed.
 """
 
 from collections.abc import Mapping
@@ -40,9 +41,9 @@ _PENDING = phase_code(PodPhase.PENDING)
 class DisruptionLedger:
     """What is left of every budget. A pod under several budgets charges each of them.
 
-    SOURCE: the eviction API of Kubernetes 1.36 (`registry/core/pod/storage/eviction.go`). It refuses one eviction at a time, and
-    whoever drains asks again: pods of one budget on a node go one after the other, each when the one before it has been replaced.
-    So a budget that allows one eviction lets a whole node go, if no other node of the plan spends it.
+    SOURCE: the eviction API of Kubernetes 1.36 (`registry/core/pod/storage/eviction.go`). It refuses single evictions, and the
+    drain tries again. So pods of one budget on a node leave one after the other, each when the one before it has been replaced. A
+    budget that allows one eviction lets a whole node leave, if no other node of the plan uses it.
 
     `budgets_of(shape)` gives the indices of the budgets whose selector takes pods of that shape (namespace and labels
     are part of the shape). Taking and giving back are exact, so that a what-if can be undone.
@@ -93,9 +94,9 @@ class DisruptionLedger:
         return self.left[index] > 0 and self.left[index] == self._whole[index]
 
     def exempt(self, row: int) -> bool:
-        """Whether the pod in this row of the World is evicted without asking its budgets: it has not started, is going already,
-        or is not ready, where the budget's `unhealthyPodEvictionPolicy` lets such pods go: AlwaysAllow always, IfHealthyBudget
-        while as many others are healthy as should be."""
+        """Whether the pod in this row of the World is evicted without its budgets: it has not started, is terminating, or is not
+        ready. For a pod that is not ready, the budget's `unhealthyPodEvictionPolicy` decides: AlwaysAllow always allows it,
+        IfHealthyBudget while enough others are healthy."""
         pods = self._world.pods
         if is_ready(pods.flags[row]):
             return False

@@ -1,7 +1,7 @@
 """Which nodes could be drained today, at which utilization threshold, what keeps the others, and what that costs.
 
-The table of Kubecost's static check (nodes x thresholds, every failing pod with every failing rule), with the hourly price
-that each blocker pins and what to do about it. Each node is judged on its own, against the cluster as it stands.
+As in Kubecost's static check, the table has nodes by thresholds, and every failing pod with every failing rule. It adds the
+hourly price that each blocker pins, and what to do about it. Each node is examined alone, against the current cluster.
 """
 
 from collections import defaultdict
@@ -24,16 +24,16 @@ from reconciler.values.money import price_text
 # What keeps the node for the loop's own reasons and not for what runs on it: whoever drains by hand need not mind.
 _LOOP_ONLY = ("NotManaged", "GroupHeld", "NotUnderutilized", "RolloutInProgress", "NotSelectable", "ScaleDownDisabled")
 ADVICE = {
-    "BlockedNamespace": "drain the node by hand, or take the namespace out of drain.blockedNamespaces",
-    "ControllerNotFound": "delete the pod, or bring its controller back",
+    "BlockedNamespace": "drain the node by hand, or remove the namespace from drain.blockedNamespaces",
+    "ControllerNotFound": "delete the pod, or restore its controller",
     "ControllerUnknown": "capture its controller as well",
-    "CustomController": "annotate it safe-to-evict if its controller makes it again, or set drain.customControllers: Allow",
-    "LocalStorage": "name the volume in safe-to-evict-local-volumes if what is in it may be lost",
+    "CustomController": "annotate it safe-to-evict if its controller recreates it, or set drain.customControllers: Allow",
+    "LocalStorage": "name the volume in safe-to-evict-local-volumes if its data may be lost",
     "MinReplicas": "run more replicas, or lower drain.minReplicas",
-    "NoPlaceToMove": "another node needs room: lower the requests, or let a group grow",
+    "NoPlaceToMove": "the pod needs room on another node: lower its requests, or let a group grow",
     "NotEnoughPdb": "run more replicas than the disruption budget needs, or loosen it",
-    "NotModelled": "it uses something that is not modelled: drain the node by hand if you know better",
-    "NotSafeToEvict": 'take the annotation safe-to-evict: "false" off when the work is done',
+    "NotModelled": "it uses a feature that is not modelled: drain the node by hand if that is safe",
+    "NotSafeToEvict": 'remove the annotation safe-to-evict: "false" when the work is done',
     "OnCompletion": "wait until it ends",
     "SystemPod": "give it a PodDisruptionBudget",
     "Unreplicated": "run it under a controller",
@@ -41,7 +41,7 @@ ADVICE = {
 
 
 class NodeDrain(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One node. `safe` has one entry a threshold, in their order. `price_per_hour` None: unknown."""
+    """One node. `safe` has one entry per threshold, in their order. `price_per_hour` None: unknown."""
 
     node: str
     group: str | None
@@ -52,7 +52,7 @@ class NodeDrain(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one pod keeps: nodes that would be safe at the highest threshold if it and its like were not in the way."""
+    """What one pod keeps: nodes that would be safe at the highest threshold without this pod and equal ones."""
 
     pod: str
     codes: tuple[str, ...]
@@ -62,7 +62,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DrainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The table, and the pods that pin nodes, dearest first. `without_requests` counts running pods that request neither
+    """The table, and the pods that pin nodes, most expensive first. `without_requests` counts running pods that request neither
     cpu nor memory: they are invisible to every decision here."""
 
     format_version: str = "1.0"
@@ -75,7 +75,7 @@ class DrainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def drain_report(world: World, policy: PolicySet, now_seconds: int, thresholds: tuple[int, ...], work_budget: int) -> DrainReport:
-    """Judge every node on its own. Timers, budgets, cool-downs, group sizes and holds do not count here."""
+    """Examine every node alone. Timers, budgets, cool-downs, group sizes and holds do not count here."""
     draft = View.of(world, policy, Memory(), now_seconds, Work(work_budget)).draft(lift_holds=True)
     ledger = DisruptionLedger(world)
     candidates = look_at_nodes(draft, ledger)

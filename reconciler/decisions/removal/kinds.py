@@ -1,6 +1,6 @@
 """The kinds of removal: why a node leaves, when it may, what else bounds it, and the reason with its numbers.
 
-One row a kind. Whoever judges a node asks the row and never the name of the kind.
+One row per kind. Code that examines a node uses the row and never the name of the kind.
 """
 
 from collections.abc import Callable, Mapping
@@ -54,11 +54,11 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemovalKind(msgspec.Struct, frozen=True, kw_only=True):
-    """`due` is from when on the node may leave (Unix time), `waits` the reason until then, `why` the reason of its removal.
+    """`due` is when the node may leave (Unix time), `waits` the reason until then, `why` the reason of its removal.
 
-    `saves`: it follows demand, so that room which was bought for the present demand is no place for its pods and its group must
-    not have grown for it. `keeps_headroom`: a node that is headroom stays. `moves_beside_headroom` false: it stays where its pods
-    could take room that headroom keeps free. `cools_down`: it waits after additions, removals and failures.
+    `saves`: the removal follows demand. So its pods may not move to nodes added for the current demand, and its group must not
+    have grown for it. `keeps_headroom`: a node that is headroom stays. `moves_beside_headroom` false: it stays if its pods could
+    take room that headroom keeps free. `cools_down`: it waits after additions, removals and failures.
     """
 
     due: Callable[[Leaving], int]

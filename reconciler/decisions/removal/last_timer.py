@@ -33,10 +33,10 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastTimers:
-    """Of every node of a plan: what it waits for last among its own time (unneeded or unready), the cool-downs, budgets of zero
-    with a schedule, and windows that keep its group larger.
+    """The last timer of every node of a plan. Timers are its own time (unneeded or unready), cool-downs, scheduled budgets of
+    zero, and windows that keep its group larger.
 
-    Budgets that are used up are no timers: they are free again as soon as a drain ends, and nobody knows when.
+    Used-up budgets are not timers: they are free again when a drain ends, and that time is unknown.
     """
 
     def __init__(self, draft: Draft, budgets: BudgetLedger) -> None:

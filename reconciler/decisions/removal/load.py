@@ -17,10 +17,9 @@ from reconciler.scheduling.kernels import loops
 
 
 class NodeLoad(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One node. `requested` sums what runs and counts; `moving` are pods by shape that need another place, `evicted` those
-    whose eviction asks disruption budgets, if any are over them (expendable ones too), the same mapping where they are the same;
-    `blockers` come from pods and
-    their disruption budgets."""
+    """One node. `requested` is the sum of the running pods that count. `moving` are pods that need another place, by shape.
+    `evicted` are those whose eviction counts against disruption budgets, if any cover them (expendable ones too). It is the same
+    mapping if they are equal. `blockers` come from pods and their disruption budgets."""
 
     pods: tuple[int, ...] = ()
     requested: Resources = Resources()
@@ -30,8 +29,7 @@ class NodeLoad(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """What is the same for all pods that are alike: `special` says that their shape is not modelled, `covered` that some
-    disruption budget is over them."""
+    """What equal pods have in common. `special`: their shape is not modelled. `covered`: some disruption budget covers them."""
 
     shape: int
     expendable: bool

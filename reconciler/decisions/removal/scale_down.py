@@ -48,11 +48,11 @@ NOT_EXAMINED = NodeNotExamined().blocker()
 
 
 def in_order(draft: Draft, candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Empty nodes first, which cost no work; then those waiting longest (so that the choice does not change from plan to plan),
-    the dearest, the least used; ties by name.
+    """Empty nodes first, because they cost no work. Then by longest wait, so that the choice is stable from plan to plan, by
+    highest price and by lowest utilization. Names break ties.
 
-    Where the last plan ran out of work, nodes with pods come from the first one on that it did not examine
-    (`Memory.examine_next`), those before it last: together such plans examine every node, and none of them starts over.
+    If the last plan ran out of work, nodes with pods start at the first one that it did not examine (`Memory.examine_next`).
+    Those before it come last. So several plans together examine every node.
     """
     order = sorted(candidates, key=lambda candidate: _rank(draft, candidate))
     names = [draft.world.nodes[candidate.index].name for candidate in order]
@@ -89,8 +89,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Removals:
-    """One pass over all nodes. `halted` are reasons for which nothing at all leaves now and timers are forgotten; `bought` is
-    what came for the present demand, which is no reason for others to leave."""
+    """One pass over all nodes. `halted` are reasons why no node leaves now and timers are reset. `bought` has the nodes added for
+    the current demand, which must not make other nodes leave."""
 
     def __init__(
         self,
@@ -224,8 +224,8 @@ class Removals:
         return None
 
     def _keep_headroom(self, candidate: Candidate, reason: RemovalReason) -> Blocker | None:
-        """kube-scheduler knows no headroom and prefers empty nodes: pods that fit there may go there, and the headroom
-        would be bought again."""
+        """kube-scheduler does not know headroom and prefers empty nodes. Pods that fit there may move there, and the headroom
+        would have to be added again."""
         if KINDS[reason].moves_beside_headroom:
             return None
         for node in sorted(self._draft.protected):
@@ -285,9 +285,8 @@ class Removals:
         return why.blocker(_pod_of(self._draft.world, candidate, shape))
 
     def _crowded_out(self, candidate: Candidate, found: Moved, places: Places, lifted: int) -> Blocker | None:
-        """A shape that lacks a place when the smaller pods are bound before it, where it was to go: kube-scheduler binds evicted
-        pods in the order in which they are made again, wherever they fit. The state goes back to where nothing but the node is
-        `lifted`."""
+        """A shape without a place if smaller pods are bound first to where it was to move. kube-scheduler binds evicted pods in
+        the order of their re-creation, wherever they fit. Afterwards, only the node itself is `lifted` from the state."""
         state, moving = self._draft.state, candidate.moving
         state.undo(lifted)
         order = list(dict.fromkeys(found.shapes))[::-1]

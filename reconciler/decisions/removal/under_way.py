@@ -30,8 +30,8 @@ def intending(memory: Memory, removals: Iterable[tuple[str, str]]) -> Memory:
 
 
 def recovered(memory: Memory, world: World, now_seconds: int) -> Memory:
-    """The memory of a process that ended between such a write and what it brought: a node that is gone or leaving counts as
-    removed, as it would have by `settle`; one that stands as before was not touched."""
+    """The memory of a process that ended between such a write and its outcome. A node that is gone or leaving counts as removed,
+    as with `settle`. A node in its previous state was not touched."""
     if not memory.intended:
         return memory
     leaving = _leaving(world)

@@ -67,8 +67,8 @@ def note_failures(
 
 
 def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[str], now_seconds: int) -> Memory:
-    """Drop back-offs that are over for good, of groups that are gone, and of groups whose hold has just ended; with the
-    end of a hold the count of conflicts starts afresh too."""
+    """Drop back-offs that are over, of groups that are gone, and of groups whose hold has just ended. The end of a hold also
+    resets the count of conflicts."""
     rules = {group.name: BackoffRule.of(group) for group in groups}
     kept = {
         name: state
@@ -87,7 +87,7 @@ def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[
 DENIED = "Denied"
 GROWTH, REMOVAL = "growth", "removal"
 RULE = BackoffRule(initial_seconds=30, max_seconds=300, reset_seconds=1800)
-"""A person who mends it waits five minutes at most; half an hour after the last denial nobody asks for it any more."""
+"""A person who fixes it waits at most five minutes; half an hour after the last denial nobody asks for it any more."""
 _SIDES = {
     ActionKind.RESIZE: GROWTH,
     ActionKind.REPLACE: GROWTH,

@@ -1,13 +1,13 @@
-"""Whether the machines of a target are this cluster's, by evidence: only those that are may be taken back.
+"""Whether the machines of a target belong to this cluster, by evidence. Only such machines may be deleted.
 
-A machine that is no node of this cluster may be a node of another one, with pods on it. Of some platforms every machine is an
-object of this cluster's own API; of the others (Auto Scaling groups) it is a name in a list. There, what is known to be safe is a
-machine that our own growth started: it was not there when we wrote the size that asks for it, and nobody has raised that size
-since. It has to be started for a target of which machines have become nodes of this cluster, or which we have sized since it had
-none. Whatever else never became a node is kept, and named.
+A machine that is not a node of this cluster may be a node of another one, with pods on it. On some platforms, every machine is an
+object of this cluster's own API. On others (Auto Scaling groups), it is a name in a list. There, only a machine that our own
+growth started is known to be safe. It did not exist when we wrote the size for it, and nobody has raised that size since. Also,
+machines of its target have become nodes of this cluster, or we have sized the target since it had none. Every other machine that
+never became a node is kept and named.
 
-SOURCE: instances of another cluster, and nodes that were registered without a provider id, were terminated as machines that
-never came, undrained.
+SOURCE: incidents. Instances of another cluster were terminated undrained as machines that never joined. So were nodes that were
+registered without a provider id.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes
 
 
 class Belonging(msgspec.Struct, frozen=True, kw_only=True):
-    """What the evidence says of one group: `held` is why nothing at all is written for it (None: something may be), `kept` are
-    machines without a node that are never taken back, and `why` says what speaks for keeping them."""
+    """The evidence for one group. `held` is why nothing at all is written for it (None: writes are allowed). `kept` are machines
+    without a node that are never deleted, and `why` is the reason to keep them."""
 
     held: Because | None = None
     kept: tuple[str, ...] = ()
@@ -48,8 +48,8 @@ class Belonging(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def note_targets(memory: Memory, groups: Sequence[EffectiveGroup], members: Membership) -> Memory:
-    """The memory with what is known of each target whose machines are no objects of this cluster: those that are there, and which
-    of them our own growth started."""
+    """The memory with the existing machines of each target whose machines are not objects of this cluster, and which of them our
+    own growth started."""
     found = {}
     for position, group in enumerate(groups):
         if group.facts is not None and not _are_objects(group.facts):
@@ -126,15 +126,15 @@ def _belonging(
     else:
         # In a cluster that nothing ties to this one, what we have started may be a node already.
         trusted = () if foreign and not known.joined else known.started
-        kept, why = tuple(name for name in waiting if name not in trusted), "nothing shows that our own growth started them"
+        kept, why = tuple(name for name in waiting if name not in trusted), "no evidence shows that our own growth started them"
     if objects or known.joined or not set(waiting) - set(known.started):
         return Belonging(kept=kept, why=why)
     return Belonging(held=NeverJoined(target=str(group.target), machines=waiting, why=why), kept=kept)
 
 
 def _names_of_this_cluster(world: World, policy: NodeGroupPolicy, memory: Memory) -> frozenset[str]:
-    """By which names targets call this cluster: those of targets whose machines are, or have been, nodes of it, in a group
-    or not; and those that the policy discovers targets by."""
+    """The names of this cluster on targets. They come from targets whose machines are or were its nodes, in a group or not, and
+    from the discovery rules of the policy."""
     calls = {facts.ref: facts.clusters for facts in world.targets if facts.clusters}
     nodes = {node.name for node in world.nodes} if calls else frozenset[str]()
     now = {calls.get(machine.target, ()) for machine in world.machines if machine.target is not None and machine.node in nodes}

@@ -16,16 +16,16 @@ from reconciler.plan.plan import NodeState
 from reconciler.values.duration import duration_text
 
 CONFIGURATION = "Configuration"
-"""The kind of `LaunchFailure` that waiting does not mend."""
+"""The kind of `LaunchFailure` that waiting does not fix."""
 LEAVING_TAINTS = ("reconciler.dev/deleting", "ToBeDeletedByClusterAutoscaler")
 
 
 class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
-    """What one group has. `nodes` are indices in World order. `size` is what will remain of `current` once the nodes
-    that are leaving and the requests that failed are gone; `upcoming` counts nodes asked for, not registered, and still expected.
-    `failed` are (machine or request, why); `cancellable` those machines among them that may be taken back now, and `unmade`
-    the requests for which there is no machine at all, overdue or refused by the platform. `needs_person`: it will refuse all
-    others too until somebody mends the target."""
+    """The state of one group. `nodes` are indices in World order. `size` is what remains of `current` without the nodes that are
+    leaving and the failed requests. `upcoming` counts requested nodes that have not registered and are still expected. `failed`
+    are (machine or request, why). `cancellable` are the machines among them that may be deleted now. `unmade` are the requests
+    without any machine, overdue or refused by the platform. `needs_person`: the platform will refuse all other requests until
+    somebody fixes the target."""
 
     nodes: tuple[int, ...]
     current: int
@@ -103,7 +103,7 @@ def group_situations(
     now_seconds: int,
     belongings: tuple[Belonging, ...],
 ) -> tuple[GroupSituation, ...]:
-    """One situation a group, by the order of `groups`."""
+    """One situation per group, in the order of `groups`."""
     return tuple(
         _situation(world, group, members, position, states, memory, now_seconds, belongings[position])
         for position, group in enumerate(groups)
@@ -116,7 +116,7 @@ def waiting_key(group: EffectiveGroup, machine: Machine) -> str:
 
 
 def unmade_key(group: EffectiveGroup, replicas: int) -> str:
-    """What `Memory.waiting_since` calls the requests of a target, at one size, for which there is no machine."""
+    """The name in `Memory.waiting_since` for the requests of a target, at one size, without a machine."""
     return f"{group.target} at {replicas}"
 
 
@@ -206,8 +206,8 @@ def too_many(unready: int, nodes: int, max_unready_percent: int, ok_unready_coun
 def note_waiting(
     memory: Memory, groups: Sequence[EffectiveGroup], machines: Sequence[tuple[Machine, ...]], now_seconds: int
 ) -> Memory:
-    """The memory with the first sight of everything that is waited for and does not say itself since when: machines without
-    creation time (AWS does not tell it), and replicas for which no machine was made. A new size starts afresh."""
+    """The memory with the first sight of everything that is expected and has no time of its own. These are machines without a
+    creation time (AWS has none) and replicas without a machine. A new size starts again."""
     before: Mapping[str, int] = memory.waiting_since
     found: dict[str, int] = {}
     sizes: dict[str, SizeState] = {}

@@ -20,9 +20,9 @@ _NEVER = 1 << 40
 
 
 class Landing(msgspec.Struct, frozen=True):
-    """One node that is to come: the `zones` that it may come in, as far as those before it are where they are taken to be.
-    `shape` is the node in the first of them, `others` in the rest. `last` is the number of the node with which each of these
-    zones has got one."""
+    """One future node, and the `zones` where it may be created, if the nodes before it are in their assumed zones. `shape` is the
+    node in the first of them, `others` in the rest. `last` is the number of the node with which each of these zones has got
+    one."""
 
     zones: tuple[str, ...]
     shape: NodeShape
@@ -31,8 +31,8 @@ class Landing(msgspec.Struct, frozen=True):
 
 
 class ZoneOrder:
-    """The nodes of one group that are still to come, in their order. `on_the_way` are zones of those that the platform has made
-    already, which come first; `counts` are all instances by zone, those among them; None: nobody knows where they are."""
+    """The future nodes of one group, in order. `on_the_way` are the zones of those that the platform has already created, which
+    come first. `counts` are all instances by zone, these included; None if their zones are unknown."""
 
     def __init__(self, group: EffectiveGroup, counts: Counter[str] | None, on_the_way: Sequence[str]) -> None:
         self._shapes = dict(group.in_zones)

@@ -1,4 +1,4 @@
-"""Checks across values and documents: what each value alone cannot show. One file a subject."""
+"""Checks across values and documents: what a single value cannot show. One file per subject."""
 
 from collections.abc import Callable
 

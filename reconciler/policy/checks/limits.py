@@ -81,8 +81,8 @@ def _below_minimums(
     left_out: set[str],
     findings: Findings,
 ) -> bool:
-    """An error where the sum of minimums alone is above the limit: some group could never reach its min. It is there because of
-    those that do not fit beside those before them; `left_out` are the ones that fit under no limit so far."""
+    """An error where the sum of minimums alone is above the limit: some group could never reach its min. Its cause are the groups
+    that do not fit next to those before them. `left_out` has those that fit under no limit so far."""
     total = fits = 0
     amount = dict(limit.max)[resource]
     related: list[tuple[Place, str]] = []
@@ -124,7 +124,7 @@ def _below_maximums(
     message = (
         f"limit {limit.name!r}: max nodes {amount} is below the sum of maximums, {total}, and the control plane, which counts too"
     )
-    hint = f"raise it above {total} by the number of control plane nodes, if all groups shall be able to reach their max"
+    hint = f"raise it above {total} by the number of control plane nodes, so that all groups can reach their max"
     policy.warn(findings, "LimitBelowMaximums", f"spec.limits[{index}].max.nodes", message, hint, related=related)
 
 

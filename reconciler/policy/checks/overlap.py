@@ -7,7 +7,7 @@ from reconciler.policy.documents import Window
 from reconciler.policy.values.schedule import ever_fires, last_opening, openings_after
 
 MAX_OPENINGS = 500
-"""How many openings of the rarer window are looked at: more than a year of a daily one, so every kind of day is met."""
+"""How many openings of the rarer window are examined: more than a year of a daily one, so every kind of day is met."""
 
 MAX_STEPS = 40_000
 """How many minutes are looked at in one tree, and days on the way to them: looking for a rare one passes many."""

@@ -1,4 +1,4 @@
-"""Names: unique where they must be, and pointing at something that is there."""
+"""Names: unique where required, and references to something that exists."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -12,9 +12,9 @@ from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts
 from reconciler.values.shown_text import shown
 
 _APPLIERS = {
-    "argocd-controller": "Argo CD applies them again: take replicas out of its source instead",
-    "kustomize-controller": "Flux applies them again: take replicas out of its source instead",
-    "helm-controller": "Flux applies them again: take replicas out of the chart's values instead",
+    "argocd-controller": "Argo CD applies them again: remove replicas from its source instead",
+    "kustomize-controller": "Flux applies them again: remove replicas from its source instead",
+    "helm-controller": "Flux applies them again: remove replicas from the chart's values instead",
 }
 
 
@@ -39,7 +39,7 @@ def _unique(kind: str, named: Iterable[tuple[AnyDraft, str]], findings: Findings
         earlier = first.setdefault(name, draft)
         if earlier is not draft:
             related = ((earlier.place("metadata.name"), "the first one"),)
-            message = f"there are two of kind {kind} called {shown(name)}"
+            message = f"two documents of kind {kind} are named {shown(name)}"
             draft.report(findings, "DuplicateName", "metadata.name", message, "rename one of them", related=related)
 
 
@@ -55,11 +55,18 @@ def _one_group_a_target(groups: tuple[Draft[NodeGroup], ...], findings: Findings
             related = ((earlier.place("spec.target"), f"NodeGroup {shown(earlier.document.name)} sizes it as well"),)
             where = "/".join(part for part in (target.namespace or target.region, target.name) if part)
             message = f"{target.kind} {where} is the target of two NodeGroups"
-            draft.report(findings, "SharedTarget", "spec.target", message, "a target has one group: remove one", related=related)
+            draft.report(
+                findings,
+                "SharedTarget",
+                "spec.target",
+                message,
+                "a target belongs to one group: remove one of them",
+                related=related,
+            )
 
 
 def _target(group: Draft[NodeGroup], findings: Findings) -> None:
-    """A warning for a kind of target whose platform this program was not tried on."""
+    """A warning for a target whose platform is experimental."""
     why = next((keys.experimental for keys in platform_keys() if keys.provider == group.document.target.provider), "")
     if why and group.sound("spec.target"):
         where = f"spec.target.{group.document.target.provider}"
@@ -76,7 +83,7 @@ def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]],
         if findings.torn:
             return  # what is missing may stand in a text that could not be read
         hint = _policy_hint(document.policy_ref, policies)
-        message = f"there is no NodeGroupPolicy {shown(document.policy_ref)} in this tree"
+        message = f"unknown NodeGroupPolicy {shown(document.policy_ref)} in this tree"
         group.report(findings, "UnknownPolicy", "spec.policyRef.name", message, hint)
         return
     _allowed(group, policy, findings)
@@ -111,10 +118,10 @@ def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
             policy.report(findings, "LooserMode", path, message, "set spec.mode to Enforce, or remove this")
     for index, manager in enumerate(document.adopt_from):
         if manager in _controllers():
-            message = f"{manager} is a controller that would take replicas back"
+            message = f"{manager} is a controller that would write replicas again"
             policy.warn(findings, "AdoptsFromController", f"spec.adoptFrom[{index}]", message, _controllers()[manager])
         elif manager in _never_adopted():
-            message = f"{manager} has no effect here: what the topology of a Cluster declares is never taken over"
+            message = f"{manager} has no effect here: the reconciler never takes over what the topology of a Cluster declares"
             policy.warn(findings, "AdoptHasNoEffect", f"spec.adoptFrom[{index}]", message, _never_adopted()[manager])
 
 
@@ -135,7 +142,7 @@ def _policy_hint(name: str, policies: Iterable[str]) -> str:
     valid = [candidate for candidate in known if candidate]
     if valid:
         return choose(name, valid)
-    return "mend the name of the NodeGroupPolicy first" if known else "add a document of kind NodeGroupPolicy"
+    return "fix the name of the NodeGroupPolicy first" if known else "add a document of kind NodeGroupPolicy"
 
 
 def _tier(draft: AnyDraft, path: str, name: str | None, policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
@@ -144,5 +151,5 @@ def _tier(draft: AnyDraft, path: str, name: str | None, policy: Draft[NodeGroupP
         return
     hint = choose(name, tiers) if tiers else "the policy has no tiers: add spec.tiers, or remove this"
     related = ((policy.place("spec.tiers"), "the tiers of the policy"),)
-    message = f"there is no tier {shown(name)} in NodeGroupPolicy {shown(policy.document.name)}"
+    message = f"unknown tier {shown(name)} in NodeGroupPolicy {shown(policy.document.name)}"
     draft.report(findings, "UnknownTier", path, message, hint, related=related)

@@ -62,7 +62,7 @@ def check_idle_windows(policy: Draft[NodeGroupPolicy], groups: Iterable[Draft[No
         if not all(idle_in) or (shared and policy.document.discovery):
             continue
         name = level.name(f"windows[{index}]")
-        whose = "the bounds of every group that takes it" if shared else "the group's own bounds"
+        whose = "the bounds of every group that uses it" if shared else "the group's own bounds"
         message = f"{name} changes nothing: {whose} are as narrow or narrower"
         hint = "windows only narrow: widen size, and write the narrower bounds of the other hours as windows"
         level.draft.warn(findings, "IdleWindow", level.path(f"windows[{index}].size"), message, hint)
@@ -134,7 +134,7 @@ def _windows_against_each_other(level: Level, findings: Findings, overlaps: Over
                 continue
             instant = overlaps.first(low, high)
             if not overlaps.examined(low, high):
-                message = f"too many windows with different bounds: {level.name('windows')} is not examined to the end"
+                message = f"too many windows with different bounds: {level.name('windows')} was not fully examined"
                 level.draft.warn(
                     findings, "NotExamined", level.path("windows"), message, "share windows through tiers or defaults"
                 )
@@ -145,9 +145,7 @@ def _windows_against_each_other(level: Level, findings: Findings, overlaps: Over
                 f"{level.name(min_path)} {low.size.min} is above {level.name(max_path)} {high.size.max} while both windows "
                 f"are open, at {instant_text(instant)} for instance"
             )
-            hint = (
-                "change a bound, or a schedule or duration; durations are real time, also in a night that loses or gains an hour"
-            )
+            hint = "change a bound, a schedule or a duration; durations are real time, even when the clock changes"
             level.draft.report(findings, "MinAboveMax", level.path(min_path), message, hint, related=related)
 
 

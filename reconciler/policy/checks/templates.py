@@ -36,7 +36,7 @@ def _labels(level: Level, findings: Findings) -> None:
         )
     if HOSTNAME_LABEL in labels:
         path = level.path(f"template.labels.{HOSTNAME_LABEL}")
-        message = f"{HOSTNAME_LABEL} is the node's own name; every new node brings it"
+        message = f"every new node sets {HOSTNAME_LABEL} to its own name"
         level.draft.warn(findings, "ImpliedLabel", path, message, "remove the label")
 
 
@@ -63,8 +63,8 @@ def _reserved(level: Level, sized: Level, findings: Findings, whose: str = "", a
             continue
         path = f"template.reserved.{resource}"
         related = ((sized.place(f"template.capacity.{resource}"), f"the capacity of {resource}{whose}"),)
-        message = f"more {resource} is reserved than the node{whose} has"
-        hint = "allocatable is capacity less reserved: lower reserved"
+        message = f"the template reserves more {resource} than the node{whose} has"
+        hint = "allocatable is capacity minus reserved: lower reserved"
         level.draft.report(findings, "ReservedAboveCapacity", level.path(path), message, hint, related=related)
 
 
@@ -76,7 +76,7 @@ def _taints(level: Level, findings: Findings) -> None:
                 continue
             path = f"template.{key}[{index}]"
             related = ((level.place(f"template.{key}[{first[taint.key, taint.effect]}]"), "the first one"),)
-            message = f"the taint {taint.key}:{taint.effect} is there twice"
+            message = f"the taint {taint.key}:{taint.effect} appears twice"
             level.draft.report(findings, "DuplicateItem", level.path(path), message, "keep one of them", related=related)
 
 
@@ -101,7 +101,7 @@ def _hold(level: Level, findings: Findings, now_seconds: int) -> None:
     if hold is None or hold.until_seconds is None or hold.until_seconds > now_seconds:
         return
     ago = duration_text((now_seconds - hold.until_seconds) // 60 * 60)
-    message = f"this hold ended {ago} ago and holds nothing" if now_seconds - hold.until_seconds >= 60 else "this hold is over"
+    message = f"this hold ended {ago} ago and has no effect" if now_seconds - hold.until_seconds >= 60 else "this hold is over"
     level.draft.warn(findings, "ExpiredHold", level.path("hold.until"), message, "remove the hold, or move until")
 
 

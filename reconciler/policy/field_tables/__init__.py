@@ -1,1 +1,1 @@
-"""The tables of the field model: one file a part of the documents."""
+"""The tables of the field model: one file per part of the documents."""

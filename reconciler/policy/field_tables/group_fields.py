@@ -1,4 +1,4 @@
-"""The fields of a NodeGroup that a tier's or the policy's `defaults` may carry as well."""
+"""The fields of a NodeGroup that the `defaults` of a tier or policy may have too."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ from reconciler.policy.field_tables.template import TEMPLATE
 # Bounds of a group: size, windows, hold, as fields.
 
 MOST_NODES = 100_000
-"""More than the largest clusters have: a bound for every size, since each node that a policy asks for is worked on."""
+"""More than the largest clusters have: a bound for every size, because each node of a policy costs work."""
 
 _MIN = Field(
     yaml_key="min",
@@ -54,8 +54,8 @@ WINDOWS = Field(
     yaml_key="windows",
     kind=Kind.LIST,
     description=(
-        "Recurring time spans in which narrower bounds apply. Of the group's own bounds and those of all open windows, "
-        "the largest min and the smallest max win."
+        "Recurring time spans with narrower bounds. The largest min and the smallest max win, among the group's own bounds "
+        "and those of all open windows."
     ),
     attribute="windows",
     item=Field(
@@ -67,7 +67,7 @@ WINDOWS = Field(
                 yaml_key="name",
                 loosens=Loosens.SAFE,
                 kind=Kind.NAME,
-                description="What plans call this window.",
+                description="The name of this window in plans.",
                 examples=("working-hours",),
                 attribute="name",
             ),
@@ -75,8 +75,8 @@ WINDOWS = Field(
                 yaml_key="schedule",
                 kind=Kind.CRON,
                 description=(
-                    "When the window opens: minute, hour, day of month, month, day of week, as CronJob reads them. "
-                    "A time that the clock skips does not happen, one that it repeats happens twice."
+                    "When the window opens: minute, hour, day of month, month, day of week, as in a CronJob. "
+                    "A time that the clock skips does not happen. A time that it repeats happens twice."
                 ),
                 examples=("0 7 * * mon-fri",),
                 required=True,
@@ -107,13 +107,13 @@ WINDOWS = Field(
 HOLD = Field(
     yaml_key="hold",
     kind=Kind.OBJECT,
-    description="Nothing is written for the group; the plan still shows what would be done.",
+    description="The reconciler writes nothing for the group. The plan still shows what it would do.",
     attribute="hold",
     children=(
         Field(
             yaml_key="reason",
             kind=Kind.STRING,
-            description="Why; printed in every plan.",
+            description="Why. Every plan shows it.",
             examples=("recovering node h100-3",),
             required=True,
             attribute="reason",
@@ -121,7 +121,7 @@ HOLD = Field(
         Field(
             yaml_key="until",
             kind=Kind.INSTANT,
-            description="When the hold ends by itself; without it, the hold lasts until it is taken out.",
+            description="When the hold ends by itself. If omitted, the hold lasts until you remove it.",
             examples=("2026-11-21T18:00:00Z",),
             attribute="until_seconds",
         ),
@@ -135,14 +135,14 @@ HEADROOM = Field(
     yaml_key="headroom",
     loosens=Loosens.DOWN,
     kind=Kind.OBJECT,
-    description="Room that is kept free beyond pending demand, within max and limits: nodes, nodesPerZone or pods.",
+    description="Capacity to keep free beyond pending demand, within max and limits: nodes, nodesPerZone or pods.",
     attribute="headroom",
     at_most_one_of=("nodes", "nodesPerZone", "pods"),
     children=(
         Field(
             yaml_key="nodes",
             kind=Kind.INTEGER,
-            description="So many empty nodes.",
+            description="How many empty nodes.",
             unit="nodes",
             examples=(1,),
             minimum=0,
@@ -152,7 +152,7 @@ HEADROOM = Field(
         Field(
             yaml_key="nodesPerZone",
             kind=Kind.INTEGER,
-            description="So many empty nodes in each zone that the group spans.",
+            description="How many empty nodes in each zone of the group.",
             unit="nodes",
             examples=(1,),
             minimum=0,
@@ -162,18 +162,18 @@ HEADROOM = Field(
         Field(
             yaml_key="pods",
             kind=Kind.LIST,
-            description="Room for so many pods of given shapes.",
+            description="Capacity for a number of pods of given shapes.",
             attribute="pods",
             item=Field(
                 yaml_key="",
                 kind=Kind.OBJECT,
-                description="Room for pods of one shape.",
+                description="Capacity for pods of one shape.",
                 children=(
                     Field(
                         yaml_key="name",
                         loosens=Loosens.SAFE,
                         kind=Kind.NAME,
-                        description="What plans call this room.",
+                        description="The name of this entry in plans.",
                         examples=("burst",),
                         attribute="name",
                     ),
@@ -191,7 +191,7 @@ HEADROOM = Field(
                     Field(
                         yaml_key="requests",
                         kind=Kind.RESOURCE_MAP,
-                        description="What one of them requests.",
+                        description="What one pod requests.",
                         examples=("cpu: 500m",),
                         required=True,
                         resources=("cpu", "memory", "ephemeral-storage"),
@@ -208,7 +208,8 @@ _MODE = Field(
     yaml_key="mode",
     loosens=Mode.ENFORCE,
     kind=Kind.ENUM,
-    description="Observe plans and writes nothing to the target, Enforce also writes replicas; only stricter than the policy.",
+    description="Observe plans but writes nothing to the target; Enforce also writes replicas. "
+    "A group may only be stricter than its policy.",
     enum=tuple(Mode),
     examples=("Observe",),
     attribute="mode",
@@ -219,8 +220,8 @@ _BALANCE_WITH = Field(
     loosens=Loosens.SAFE,
     kind=Kind.STRING,
     description=(
-        "New nodes are spread evenly over the groups that carry the same name here; "
-        "Auto finds siblings by similarity of template and labels, Off leaves the group alone."
+        "New nodes are spread evenly over the groups with the same name here. "
+        "Auto finds siblings by similar template and labels. Off never balances the group."
     ),
     default="Off",
     examples=("general", "Auto"),
@@ -242,7 +243,8 @@ _HUMAN_HOLD_TIME = Field(
     yaml_key="humanHoldTime",
     loosens=Loosens.DOWN,
     kind=Kind.DURATION,
-    description="How long this group is left alone after a person changed its replicas; else as the policy says. 0s ends it.",
+    description="How long the reconciler leaves this group unchanged after a person changed its replicas. "
+    "If omitted, as in the policy. 0s ends it.",
     unit="seconds",
     examples=("0s", "4h"),
     minimum=0,
@@ -271,7 +273,7 @@ def _counting(yaml_key: str, attribute: str, whose: str, flag: str) -> Field:
         yaml_key=yaml_key,
         loosens=Counting.IGNORE,
         kind=Kind.ENUM,
-        description=f"Ignore takes {whose} pods off the requests of a node and off its allocatable when utilization is measured.",
+        description=f"With Ignore, utilization excludes {whose} pods from the requests of a node and from its allocatable.",
         default=Counting.COUNT.value,
         enum=tuple(Counting),
         examples=("Ignore",),
@@ -343,14 +345,14 @@ _SCALE_DOWN = Field(
             "unneededTime",
             "unneeded_time_seconds",
             "10m",
-            "How long a node must be unneeded without a break before it is removed; 0s removes at first sight.",
+            "How long a node must be unneeded without interruption before it is removed. 0s removes it at once.",
             "--scale-down-unneeded-time",
         ),
         _time(
             "unreadyTime",
             "unready_time_seconds",
             "20m",
-            "How long an unneeded node must be not Ready before it is removed, from the transition of its Ready condition.",
+            "How long an unneeded node must be not Ready before it is removed, since the transition of its Ready condition.",
             "--scale-down-unready-time",
         ),
         Field(
@@ -358,8 +360,8 @@ _SCALE_DOWN = Field(
             loosens=WithoutMachines.PLATFORM_CHOOSES,
             kind=Kind.ENUM,
             description=(
-                "What becomes of nodes of a MachinePool that has no Machines: Block keeps them; PlatformChooses empties one and "
-                "lowers the pool by one, and the platform takes the instance that it likes."
+                "What happens to nodes of a MachinePool without Machines. Block keeps them. PlatformChooses drains one and "
+                "lowers the pool by one; the platform chooses the instance to remove."
             ),
             default=WithoutMachines.BLOCK.value,
             enum=tuple(WithoutMachines),
@@ -369,14 +371,14 @@ _SCALE_DOWN = Field(
         Field(
             yaml_key="consolidation",
             kind=Kind.OBJECT,
-            description="Whether nodes of the group are replaced by one cheaper node that takes all their pods.",
+            description="Whether one cheaper node may replace nodes of the group and take all their pods.",
             attribute="consolidation",
             children=(
                 Field(
                     yaml_key="mode",
                     loosens=Toggle.ENABLED,
                     kind=Kind.ENUM,
-                    description="Enabled replaces; Disabled only shows in the plan what a replacement would save.",
+                    description="Enabled replaces nodes. Disabled only shows in the plan what a replacement would save.",
                     default=Toggle.DISABLED.value,
                     enum=tuple(Toggle),
                     examples=("Enabled",),
@@ -386,7 +388,7 @@ _SCALE_DOWN = Field(
                     yaml_key="minSavingPercent",
                     loosens=Loosens.DOWN,
                     kind=Kind.PERCENT,
-                    description="What a replacement must save at least, as a share of the price of the nodes that it replaces.",
+                    description="The least that a replacement must save, as a percentage of the price of the replaced nodes.",
                     unit="percent",
                     default=15,
                     examples=(20,),
@@ -402,14 +404,14 @@ _SCALE_DOWN = Field(
 _SCALE_UP = Field(
     yaml_key="scaleUp",
     kind=Kind.OBJECT,
-    description="In which steps the group grows, how long new nodes may take, and what follows a failure.",
+    description="How the group grows, how long new nodes may take, and what happens after a failure.",
     attribute="scale_up",
     children=(
         Field(
             yaml_key="growth",
             loosens=Growth.ZERO_OR_MAX,
             kind=Kind.ENUM,
-            description="ZeroOrMax grows the group at once to its maximum, or not at all where limits or pace forbid that.",
+            description="ZeroOrMax grows the group at once to its maximum, or not at all if limits or pace forbid that.",
             default=Growth.AS_NEEDED.value,
             enum=tuple(Growth),
             examples=("ZeroOrMax",),
@@ -435,23 +437,23 @@ _SCALE_UP = Field(
             yaml_key="backoff",
             loosens=Loosens.DOWN,
             kind=Kind.OBJECT,
-            description="How long the group is left alone after a failed scale-up; the time doubles with each failure.",
+            description="How long the group does not grow after a failed scale-up. The time doubles with each failure.",
             attribute="backoff",
             children=(
                 _time(
                     "initial",
                     "initial_seconds",
                     "5m",
-                    "After the first failure.",
+                    "The time after the first failure.",
                     "--initial-node-group-backoff-duration",
                     minimum=1,
                 ),
-                _time("max", "max_seconds", "30m", "At most.", "--max-node-group-backoff-duration", minimum=1),
+                _time("max", "max_seconds", "30m", "The longest time.", "--max-node-group-backoff-duration", minimum=1),
                 _time(
                     "reset",
                     "reset_seconds",
                     "3h",
-                    "Failures are forgotten after so long without one.",
+                    "Failures no longer count after this long without one.",
                     "--node-group-backoff-reset-timeout",
                     minimum=1,
                 ),
@@ -462,7 +464,7 @@ _SCALE_UP = Field(
 
 GROUP_FIELDS: tuple[Field, ...] = (
     _MODE,
-    size("The bounds of the group in nodes; else read from the target's annotations or from the Auto Scaling group."),
+    size("The bounds of the group in nodes. If omitted, they come from the target's annotations or the Auto Scaling group."),
     _BALANCE_WITH,
     TEMPLATE,
     _PRICE,

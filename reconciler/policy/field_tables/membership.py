@@ -18,7 +18,7 @@ def selector(yaml_key: str, description: str, *, attribute: str) -> Field:
             Field(
                 yaml_key="matchLabels",
                 kind=Kind.LABEL_MAP,
-                description="Labels that must be there with these values.",
+                description="Required labels with their values.",
                 examples=("pool: general-a",),
                 attribute="match_labels",
             ),
@@ -52,7 +52,7 @@ def selector(yaml_key: str, description: str, *, attribute: str) -> Field:
                         Field(
                             yaml_key="values",
                             kind=Kind.LIST,
-                            description="The values for In and NotIn; left out for Exists and DoesNotExist.",
+                            description="The values for In and NotIn. Omit them for Exists and DoesNotExist.",
                             examples=(("a", "b"),),
                             unique=True,
                             attribute="values",
@@ -71,8 +71,8 @@ LIMITS = Field(
     yaml_key="limits",
     kind=Kind.LIST,
     description=(
-        "Bounds over the sum of nodes; all of them apply. Nodes that nobody manages and the control plane count; "
-        "capacity counts, not allocatable."
+        "Bounds on the sum over all nodes. All limits apply. Unmanaged nodes and the control plane count too. "
+        "Capacity counts, not allocatable."
     ),
     list_key="name",
     attribute="limits",
@@ -85,7 +85,7 @@ LIMITS = Field(
                 yaml_key="name",
                 loosens=Loosens.SAFE,
                 kind=Kind.NAME,
-                description="What plans call this limit.",
+                description="The name of this limit in plans.",
                 examples=("cluster",),
                 required=True,
                 attribute="name",
@@ -96,7 +96,7 @@ LIMITS = Field(
                 yaml_key="max",
                 loosens=Loosens.UP,
                 kind=Kind.RESOURCE_MAP,
-                description="What the sum may not exceed; `nodes` is their number.",
+                description="What the sum must not exceed. `nodes` is the number of nodes.",
                 examples=("nodes: 500", "cpu: 4000", "memory: 16Ti"),
                 resources=_LIMITED,
                 cluster_autoscaler="--max-nodes-total, --cores-total, --memory-total, --gpu-total",
@@ -106,7 +106,7 @@ LIMITS = Field(
                 yaml_key="min",
                 loosens=Loosens.DOWN,
                 kind=Kind.RESOURCE_MAP,
-                description="What removals may not bring the sum below.",
+                description="What removals must keep of the sum.",
                 examples=("cpu: 16",),
                 resources=_LIMITED,
                 cluster_autoscaler="--cores-total, --memory-total, --gpu-total",
@@ -120,8 +120,8 @@ DISCOVERY = Field(
     yaml_key="discovery",
     kind=Kind.LIST,
     description=(
-        "Targets that become groups without a document of their own: one item or the other, everything inside an item. "
-        "A NodeGroup on the same target wins."
+        "Targets that become groups without their own document. A target must match all of one item. "
+        "A NodeGroup for the same target wins."
     ),
     cluster_autoscaler="--node-group-auto-discovery",
     list_key="name",
@@ -136,7 +136,7 @@ DISCOVERY = Field(
                 yaml_key="name",
                 loosens=Loosens.SAFE,
                 kind=Kind.NAME,
-                description="What plans call this rule.",
+                description="The name of this rule in plans.",
                 examples=("capi",),
                 required=True,
                 attribute="name",
@@ -144,7 +144,7 @@ DISCOVERY = Field(
             Field(
                 yaml_key="tier",
                 kind=Kind.NAME,
-                description="The tier of the groups found.",
+                description="The tier of the discovered groups.",
                 examples=("on-demand",),
                 attribute="tier",
             ),

@@ -47,7 +47,7 @@ def metadata(*, namespaced: bool) -> Field:
     namespace = Field(
         yaml_key="namespace",
         kind=Kind.OBJECT_NAME,
-        description="The namespace in which this object lives when it is applied as a custom resource.",
+        description="The namespace of this object as a custom resource.",
         examples=("reconciler",),
         attribute="namespace",
     )
@@ -89,8 +89,8 @@ def metadata(*, namespaced: bool) -> Field:
 GROUP_NAMESPACES = Field(
     yaml_key="groupNamespaces",
     kind=Kind.LIST,
-    description="Namespaces whose NodeGroups count; all others are refused. Left out: as custom resources, those of the "
-    "namespace in which the reconciler runs, with any target; in a tree, all.",
+    description="Namespaces whose NodeGroups count; all others are rejected. If omitted, all NodeGroups of a tree count. "
+    "Of custom resources, those in the reconciler's own namespace count, with any target.",
     list_key="name",
     attribute="group_namespaces",
     item=Field(
@@ -109,13 +109,13 @@ GROUP_NAMESPACES = Field(
             Field(
                 yaml_key="targets",
                 kind=Kind.OBJECT,
-                description="At which targets its NodeGroups may aim. Left out: at those in the same namespace.",
+                description="The targets that its NodeGroups may size. If omitted, those in the same namespace.",
                 attribute="targets",
                 children=(
                     Field(
                         yaml_key="namespaces",
                         kind=Kind.LIST,
-                        description="Targets in these namespaces; else in that of the NodeGroup.",
+                        description="Targets in these namespaces. If omitted, in the namespace of the NodeGroup.",
                         examples=(("capi-team-a",),),
                         attribute="namespaces",
                         unique=True,
@@ -124,8 +124,8 @@ GROUP_NAMESPACES = Field(
                     Field(
                         yaml_key="names",
                         kind=Kind.LIST,
-                        description="Targets with a name that one of these regular expressions matches as a whole; else with "
-                        "any. A target that is in no namespace (an Auto Scaling group) is allowed only by such a name.",
+                        description="Targets whose whole name matches one of these regular expressions. If omitted, any name. "
+                        "A target without a namespace (an Auto Scaling group) needs such a name.",
                         examples=(("team-a-.*",),),
                         attribute="names",
                         unique=True,
@@ -139,7 +139,7 @@ GROUP_NAMESPACES = Field(
 _TIERS = Field(
     yaml_key="tiers",
     kind=Kind.LIST,
-    description="Priority tiers, the first one first: a lower tier serves only what those above it cannot.",
+    description="Tiers in order of priority, highest first. A lower tier serves only what the tiers above it cannot.",
     cluster_autoscaler="--expander=priority with the ConfigMap cluster-autoscaler-priority-expander",
     list_key="name",
     attribute="tiers",
@@ -159,7 +159,7 @@ _TIERS = Field(
             Field(
                 yaml_key="match",
                 kind=Kind.OBJECT,
-                description="Which groups the tier takes when they name none themselves; the first tier that matches wins.",
+                description="The groups of this tier that name no tier themselves. The first tier that matches wins.",
                 attribute="match",
                 children=(
                     Field(
@@ -189,7 +189,7 @@ _BALANCING = Field(
     yaml_key="balancing",
     loosens=Loosens.SAFE,
     kind=Kind.OBJECT,
-    description="What `balanceWith: Auto` takes for similar. Zones, regions and the host name never count.",
+    description="What `balanceWith: Auto` considers similar. Zones, regions and the host name never count.",
     children=(
         Field(
             yaml_key="ignoreLabels",
@@ -204,7 +204,7 @@ _BALANCING = Field(
         Field(
             yaml_key="presets",
             kind=Kind.LIST,
-            description="Platforms whose own labels are ignored as well.",
+            description="Platforms whose own labels are also ignored.",
             examples=(("AWS",),),
             unique=True,
             attribute="balancing_presets",
@@ -235,7 +235,7 @@ NODE_GROUP_POLICY = document(
             Field(
                 yaml_key="targetAnnotations",
                 kind=Kind.ENUM,
-                description="Whether size, options and capacity written on the targets themselves (annotations, tags) count.",
+                description="Whether annotations and tags of the targets with size, options and capacity count.",
                 enum=tuple(TargetAnnotations),
                 examples=("Ignore",),
                 attribute="target_annotations",
@@ -244,7 +244,8 @@ NODE_GROUP_POLICY = document(
                 yaml_key="adoptFrom",
                 loosens=Loosens.MORE,
                 kind=Kind.LIST,
-                description="Field managers whose declared replicas may be taken over; all others are left alone.",
+                description="Field managers from which the reconciler may take over replicas. "
+                "It does not change replicas of other managers.",
                 examples=(("cluster-autoscaler",),),
                 unique=True,
                 attribute="adopt_from",
@@ -254,7 +255,7 @@ NODE_GROUP_POLICY = document(
                 yaml_key="humanHoldTime",
                 loosens=Loosens.DOWN,
                 kind=Kind.DURATION,
-                description="How long a group is left alone after a person changed its replicas.",
+                description="How long the reconciler leaves a group unchanged after a person changed its replicas.",
                 unit="seconds",
                 examples=("1h",),
                 minimum=0,
@@ -274,8 +275,8 @@ NODE_GROUP_POLICY = document(
                 yaml_key="expanders",
                 loosens=Loosens.SAFE,
                 kind=Kind.LIST,
-                description="How one of several groups of a tier is chosen; a later entry decides where the earlier ones tie. "
-                "Left out: LeastCost in a tier whose groups all have prices, else LeastWaste.",
+                description="How to choose one of several groups of a tier. A later entry decides if the earlier ones tie. "
+                "If omitted: LeastCost in a tier whose groups all have prices, else LeastWaste.",
                 examples=(("LeastCost", "LeastWaste"),),
                 unique=True,
                 minimum=1,
@@ -287,7 +288,7 @@ NODE_GROUP_POLICY = document(
                 yaml_key="nearTiePercent",
                 loosens=Loosens.SAFE,
                 kind=Kind.PERCENT,
-                description="LeastWaste takes fewer, larger machines where they waste at most so much more of what is bought.",
+                description="LeastWaste chooses fewer, larger nodes if they waste at most this much more of the added capacity.",
                 unit="percent",
                 examples=(5,),
                 minimum=0,
@@ -306,7 +307,7 @@ NODE_GROUP_POLICY = document(
             Field(
                 yaml_key="defaults",
                 kind=Kind.OBJECT,
-                description="Values for all groups, where neither group, annotation nor tier sets one.",
+                description="Values for all groups, if neither the group, an annotation nor the tier sets one.",
                 attribute="defaults",
                 children=GROUP_FIELDS,
             ),
@@ -334,7 +335,7 @@ NODE_GROUP = document(
     Field(
         yaml_key="spec",
         kind=Kind.OBJECT,
-        description="What is wanted of the group.",
+        description="The settings of the group.",
         required=True,
         children=(
             Field(
@@ -348,14 +349,14 @@ NODE_GROUP = document(
             _TARGET,
             selector(
                 "nodes",
-                "Which nodes belong to the group, only where that cannot be read from the target.",
+                "The nodes of the group. Set it only if the target does not show them.",
                 attribute="nodes",
             ),
             Field(
                 yaml_key="tier",
                 loosens=Loosens.SAFE,
                 kind=Kind.NAME,
-                description="The tier of the policy; else the first tier that matches the group.",
+                description="The tier of the group. If omitted, the first tier that matches the group.",
                 examples=("on-demand",),
                 attribute="tier",
             ),

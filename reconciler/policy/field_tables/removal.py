@@ -1,4 +1,4 @@
-"""Which pods are demand, and what guards removals: health, drain rules, budgets, pace."""
+"""Which pods are demand, and what restricts removals: health, drain rules, budgets, pace."""
 
 from reconciler.policy.documents import BlockRule, RemovalReason
 from reconciler.policy.field import Field, Kind, Loosens
@@ -13,7 +13,7 @@ PODS = Field(
             yaml_key="expendableBelowPriority",
             loosens=Loosens.UP,
             kind=Kind.INTEGER,
-            description="Pods with a lower priority neither cause nodes nor keep them.",
+            description="Pods with a lower priority never add a node and never keep one.",
             examples=(-10,),
             minimum=-(2**31),
             maximum=2**31 - 1,
@@ -24,7 +24,7 @@ PODS = Field(
             yaml_key="newPodDelay",
             loosens=Loosens.SAFE,
             kind=Kind.DURATION,
-            description="How old a pending pod must be before it causes a node.",
+            description="How old a pending pod must be before a node is added for it.",
             unit="seconds",
             examples=("30s",),
             minimum=0,
@@ -35,7 +35,7 @@ PODS = Field(
             yaml_key="burstPause",
             loosens=Loosens.SAFE,
             kind=Kind.DURATION,
-            description="Growth waits while pods that need a node are still arriving: until none has come for so long.",
+            description="Growth waits while pods that need a node are still arriving, until none has come for this long.",
             unit="seconds",
             examples=("2s",),
             minimum=0,
@@ -65,7 +65,7 @@ PODS = Field(
         Field(
             yaml_key="gangLabels",
             kind=Kind.LIST,
-            description="Pods of a namespace with one value of such a label are a gang: all get a place in a plan, or none.",
+            description="Pods of one namespace with the same value of such a label are a gang. A plan places all or none.",
             examples=(("scheduling.x-k8s.io/pod-group",),),
             unique=True,
             attribute="gang_labels",
@@ -96,7 +96,7 @@ HEALTH = Field(
             yaml_key="okUnreadyCount",
             loosens=Loosens.UP,
             kind=Kind.INTEGER,
-            description="So many nodes may always be not Ready.",
+            description="This many nodes may always be not Ready.",
             unit="nodes",
             examples=(3,),
             minimum=0,
@@ -130,14 +130,14 @@ DRAIN = Field(
         _rule(
             "systemPodsWithoutPDB",
             "system_pods_without_pdb",
-            "Pods in kube-system that no disruption budget covers.",
+            "Pods in kube-system without a PodDisruptionBudget.",
             "--skip-nodes-with-system-pods",
         ),
         Field(
             yaml_key="systemPodTimeout",
             loosens=Loosens.DOWN,
             kind=Kind.DURATION,
-            description="After so long such a pod no longer keeps its node; Never keeps it for ever.",
+            description="The age after which such a pod no longer keeps its node. With Never, it always does.",
             unit="seconds",
             default="Never",
             enum=("Never",),
@@ -149,7 +149,7 @@ DRAIN = Field(
         _rule(
             "localStorage",
             "local_storage",
-            "Pods with hostPath or emptyDir volumes that they do not declare safe.",
+            "Pods with hostPath or emptyDir volumes that are not declared safe to lose.",
             "--skip-nodes-with-local-storage",
         ),
         _rule("unreplicated", "unreplicated", "Pods without a controller.", ""),
@@ -175,7 +175,7 @@ DRAIN = Field(
             yaml_key="blockedNamespaces",
             loosens=Loosens.FEWER,
             kind=Kind.LIST,
-            description="Pods in these namespaces keep their node, whatever they are annotated with.",
+            description="Pods in these namespaces keep their node, regardless of their annotations.",
             examples=(("payments",),),
             unique=True,
             attribute="blocked_namespaces",
@@ -188,9 +188,9 @@ BUDGETS = Field(
     yaml_key="budgets",
     kind=Kind.LIST,
     description=(
-        "How many nodes may be leaving at the same time. The most restrictive open budget wins; an entry without reasons "
-        "covers all reasons, one without schedule is always open. Left out: Empty nodes all at once, 10% at a time of the "
-        "others; so 100 nodes with pods take ten rounds of evictions and graceful ends, and with `nodes: 1` a hundred."
+        "How many nodes may be leaving at the same time. The most restrictive open budget wins. An entry without reasons "
+        "covers all reasons. An entry without a schedule is always open. If omitted, Empty nodes leave all at once, other "
+        "nodes 10% at a time. So 100 nodes with pods take ten rounds of evictions; with `nodes: 1`, a hundred."
     ),
     cluster_autoscaler="--max-scale-down-parallelism, --max-drain-parallelism",
     attribute="budgets",
@@ -222,7 +222,7 @@ BUDGETS = Field(
             Field(
                 yaml_key="reasons",
                 kind=Kind.LIST,
-                description="The reasons for removal that this budget covers; all when left out.",
+                description="The reasons for removal that this budget covers. If omitted, all.",
                 examples=(("Empty",),),
                 unique=True,
                 minimum=1,
@@ -234,7 +234,7 @@ BUDGETS = Field(
             Field(
                 yaml_key="schedule",
                 kind=Kind.CRON,
-                description="When the budget opens, as CronJob reads it; needs a duration.",
+                description="When the budget opens, as a CronJob schedule. It needs a duration.",
                 examples=("0 22 * * *",),
                 attribute="schedule",
             ),
@@ -248,7 +248,7 @@ BUDGETS = Field(
             Field(
                 yaml_key="duration",
                 kind=Kind.DURATION,
-                description="How long the budget stays open; needs a schedule.",
+                description="How long the budget stays open. It needs a schedule.",
                 unit="seconds",
                 examples=("8h",),
                 minimum=1,
@@ -276,28 +276,28 @@ def _delay(yaml_key: str, attribute: str, example: str, description: str, flag: 
 PACE = Field(
     yaml_key="pace",
     kind=Kind.OBJECT,
-    description="Cool-downs, and the largest step of one plan.",
+    description="Cool-downs, and the most changes of one plan.",
     attribute="pace",
     children=(
         _delay(
             "delayAfterAdd",
             "delay_after_add_seconds",
             "10m",
-            "No removal so long after nodes were added.",
+            "How long removals wait after nodes were added.",
             "--scale-down-delay-after-add",
         ),
         _delay(
             "delayAfterDelete",
             "delay_after_delete_seconds",
             "0s",
-            "No removal so long after a node was removed.",
+            "How long removals wait after a node was removed.",
             "--scale-down-delay-after-delete",
         ),
         _delay(
             "delayAfterFailure",
             "delay_after_failure_seconds",
             "3m",
-            "No removal so long after a removal failed.",
+            "How long removals wait after a removal failed.",
             "--scale-down-delay-after-failure",
         ),
         Field(
@@ -328,8 +328,8 @@ PACE = Field(
             loosens=Loosens.UP,
             kind=Kind.INTEGER,
             description=(
-                "How many nodes each group may lose within 24 hours; more only with an approval in a signed commit. Left out: "
-                "no approval is asked for."
+                "How many nodes each group may lose within 24 hours. More need an approval in a signed commit. If omitted, "
+                "no approval is required."
             ),
             unit="nodes",
             examples=(5,),

@@ -1,4 +1,4 @@
-"""The fields of `template`: what one new node offers."""
+"""The fields of `template`: the capacity, labels and taints of a new node."""
 
 from reconciler.policy.field import Field, Kind, Loosens
 
@@ -64,14 +64,14 @@ TEMPLATE = Field(
     yaml_key="template",
     loosens=Loosens.SAFE,
     kind=Kind.OBJECT,
-    description="What one new node offers; the rest is read from annotations, tags, the infrastructure template or a live node.",
+    description="What a new node offers. The rest comes from annotations, tags, the infrastructure template or a live node.",
     attribute="template",
     children=(
         Field(
             yaml_key="capacity",
             kind=Kind.RESOURCE_MAP,
             description=(
-                "The capacity of one node by resource; what is not written here is read as above. "
+                "The capacity of one node by resource. Resources that are not here come from the sources above. "
                 f"{ATTACH_LIMIT}DRIVER is how many volumes that driver attaches."
             ),
             examples=("cpu: 16", "memory: 64Gi", "pods: 110", f"{ATTACH_LIMIT}ebs.csi.aws.com: 26"),
@@ -82,7 +82,7 @@ TEMPLATE = Field(
         Field(
             yaml_key="reserved",
             kind=Kind.RESOURCE_MAP,
-            description="What the node keeps for itself: allocatable is capacity less this.",
+            description="What the node keeps for itself: allocatable is capacity minus this.",
             examples=("cpu: 500m", "memory: 4Gi"),
             resources=("cpu", "memory", "ephemeral-storage", "pods"),
             attribute="reserved",
@@ -90,7 +90,7 @@ TEMPLATE = Field(
         Field(
             yaml_key="architecture",
             kind=Kind.ENUM,
-            description="The processor architecture: short for the label kubernetes.io/arch.",
+            description="The processor architecture, a short form of the label kubernetes.io/arch.",
             enum=ARCHITECTURES,
             examples=("arm64",),
             cluster_autoscaler="CAPI_SCALE_ZERO_DEFAULT_ARCH (environment)",
@@ -105,11 +105,11 @@ TEMPLATE = Field(
         ),
         _taints(
             "taints",
-            "The taints of one node; an empty list says that it has none.",
+            "The taints of one node. An empty list means no taints.",
         ),
         _taints(
             "startupTaints",
-            "Taints that a new node carries until it is set up; scheduling looks past them.",
+            "Taints that a new node has until it is set up. Scheduling ignores them.",
             "--startup-taint",
         ),
     ),

@@ -1,1 +1,1 @@
-"""Manifests of targets beside the policies, as far as sizes go."""
+"""Manifests of targets next to the policies, and the sizes in them."""

@@ -1,9 +1,9 @@
-"""Manifests beside the policies that fight over replicas: what declares a size that a node group decides.
+"""Manifests next to the policies that declare a size that a node group decides.
 
-SOURCE: Cluster API 1.14: a declared `spec.replicas` is written again at every sync, and the topology controller forces the
-replicas of its MachineDeployments back; where a size is left out, the defaulting webhook keeps the one that is there (inside
-its bounds) only if both size annotations are present, and sets 1 otherwise; the Cluster webhook refuses a topology that has
-replicas and a size annotation for the same MachineDeployment.
+SOURCE: Cluster API 1.14. A declared `spec.replicas` is written again at every sync, and the topology controller forces the
+replicas of its MachineDeployments back. If a size is left out and both size annotations are present, the defaulting webhook keeps
+the current one, within the bounds. Otherwise it sets 1. The Cluster webhook rejects a topology that has replicas and a size
+annotation for the same MachineDeployment.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -85,7 +85,7 @@ def defaulted(before: int | None, min_size: int | None, max_size: int | None) ->
 
 
 def unset_words(before: int, min_size: int | None, max_size: int | None) -> str:
-    """What becomes of `before` replicas, as the end of a sentence: `3 stay, within 1 to 9`, `6 become 4, within 1 to 4`."""
+    """What happens to `before` replicas, as the end of a sentence: `3 stay, within 1 to 9`, `6 become 4, within 1 to 4`."""
     after = defaulted(before, min_size, max_size)
     one = "s" if before == 1 else ""
     change = f"{before} stay{one}" if after == before else f"{before} become{one} {after}"
@@ -94,12 +94,12 @@ def unset_words(before: int, min_size: int | None, max_size: int | None) -> str:
 
 MANIFEST_CODES: Mapping[str, str] = {
     "ManifestUnreadable": "A manifest that cannot be read is not examined.",
-    "ManifestUnrendered": "A kustomization or a chart is judged as it is rendered.",
-    "ReplicasByParent": "A size that a node group decides is not declared by an object of another project.",
-    "ReplicasDropped": "A change says what becomes of the replicas that it leaves out.",
-    "ReplicasInManifest": "A size that a node group decides is declared nowhere else.",
-    "ReplicasInTopology": "A topology leaves the replicas of a worker out that a node group sizes.",
-    "ReplicasUnset": "Who leaves replicas out writes both size annotations, which keep the size that is there.",
+    "ManifestUnrendered": "A kustomization or a chart is checked after rendering.",
+    "ReplicasByParent": "An object of another project does not declare a size that a node group decides.",
+    "ReplicasDropped": "A change that omits replicas says what happens to them.",
+    "ReplicasInManifest": "No manifest declares a size that a node group decides.",
+    "ReplicasInTopology": "A topology omits the replicas of a worker that a node group sizes.",
+    "ReplicasUnset": "A manifest without replicas has both size annotations, which keep the current size.",
 }
 
 
@@ -115,7 +115,7 @@ class _Claim(msgspec.Struct, frozen=True):
 def manifest_problems(
     files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str = "", unread_files: Iterable[UnreadFile] = ()
 ) -> tuple[Problem, ...]:
-    """Every declared size that a group of the policies decides; texts that cannot be read are warnings, one a file.
+    """Every declared size that a group of the policies decides; texts that cannot be read are warnings, one per file.
 
     `files` maps a path, as it is to be printed, to its bytes; `group` is as in `manifests_by_group`,
     `unread_files` could not be handed over. Manifests are data: nothing is resolved, rendered or fetched.

@@ -159,8 +159,8 @@ _Key = tuple[str, str, str, str]
 
 class DroppedSize(msgspec.Struct, frozen=True, kw_only=True):
     """An object that declared `before` replicas and declares none now. `entry` is the name in a Cluster's topology (empty: the
-    object itself), `bounds` both size annotations of now, or neither; `keys` are those annotations, none where nothing keeps the
-    size. `target_kind` is the kind of the target that is sized."""
+    object itself). `bounds` are the present values of both size annotations, or neither. `keys` are those annotations, empty if
+    nothing keeps the size. `target_kind` is the kind of the sized target."""
 
     kind: str
     target_kind: str

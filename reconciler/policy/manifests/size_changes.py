@@ -128,7 +128,7 @@ def _declared(files: Mapping[str, bytes], group: str) -> _Declared:
 
 
 def _captured(item: ManifestObject) -> bool:
-    """Whether it was read from a server, which is no manifest: a snapshot may lie in the same repository."""
+    """Whether it was read from an API server and is not a manifest: a snapshot may be in the same repository."""
     return bool(text_of(entry_of(item.node, "metadata"), "uid"))
 
 

@@ -1,4 +1,4 @@
-"""The problems of one tree while it is being read: all of them, each with the source line that it points at."""
+"""All problems of one tree, collected while it is read, each with its source line."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ import msgspec
 
 from reconciler.policy.yaml_nodes import Place, Spot
 
-# What is wrong with a policy text, told as a compiler tells it: place, code, sentence, source line, caret, hint.
+# A problem in a policy text, in the form of a compiler message: place, code, sentence, source line, caret, hint.
 
 
 class Severity(StrEnum):
@@ -40,104 +40,104 @@ class Problem(msgspec.Struct, frozen=True, order=True, kw_only=True):
 # Every problem code with the rule behind it. Codes are stable: scripts and suppressions name them.
 
 _TEXT_CODES: Mapping[str, str] = {
-    "AdoptHasNoEffect": "An entry of adoptFrom that names the topology controller has no effect: it is never taken over from.",
-    "AdoptsFromController": "Replicas that a controller keeps writing cannot be taken over.",
-    "AliasBomb": "Aliases may not make a text much larger than it is.",
-    "AliasLoop": "An alias may not stand inside what it repeats.",
-    "AmbiguousNumber": "Numbers are plain decimal digits: YAML versions read 012, 1_000 and 12:30 differently.",
-    "AmbiguousText": "A text that YAML versions take for something else (no, 2026-01-01, 12:30) is quoted.",
-    "ArchitectureMismatch": "The architecture of a template and its architecture labels say the same.",
-    "BackoffAboveMax": "The first back-off is not longer than the longest.",
-    "BadDuration": "A duration is written as Go does, in whole seconds: 90s, 10m, 1h30m.",
-    "BadFormat": "The text has the form that the field asks for.",
-    "BadInstant": "An instant is written as RFC 3339, with date, time and zone.",
-    "BadLabel": "Label keys and values follow Kubernetes' syntax.",
+    "AdoptHasNoEffect": "The topology controller in adoptFrom has no effect: the reconciler never takes over from it.",
+    "AdoptsFromController": "The reconciler cannot take over replicas that a controller keeps writing.",
+    "AliasBomb": "Aliases must not expand a text to a much larger size.",
+    "AliasLoop": "An alias must not be inside the value that it repeats.",
+    "AmbiguousNumber": "A number has plain decimal digits only: YAML versions read 012, 1_000 and 12:30 differently.",
+    "AmbiguousText": "A text that some YAML version reads as another type (no, 2026-01-01, 12:30) needs quotes.",
+    "ArchitectureMismatch": "The architecture of a template matches its architecture labels.",
+    "BackoffAboveMax": "The initial back-off is not longer than the maximum.",
+    "BadDuration": "A duration is a Go duration in whole seconds: 90s, 10m, 1h30m.",
+    "BadFormat": "The text has the form that the field requires.",
+    "BadInstant": "An instant is an RFC 3339 timestamp with date, time and zone.",
+    "BadLabel": "Label keys and values follow the Kubernetes syntax.",
     "BadMoney": "Money is a decimal string with at most six places.",
-    "BadName": "Names follow Kubernetes' syntax.",
+    "BadName": "Names follow the Kubernetes syntax.",
     "BadQuantity": "A resource amount is a Kubernetes quantity.",
     "BadRegex": "A pattern is a regular expression.",
-    "BadSchedule": "A schedule has five fields, as CronJob reads them.",
-    "ControlCharacter": "A policy holds no invisible control characters.",
+    "BadSchedule": "A schedule has five fields, as in a CronJob.",
+    "ControlCharacter": "A policy has no invisible control characters.",
     "CostlyRegex": "A pattern can be matched in bounded time.",
-    "DuplicateItem": "A list that is a set holds each item once.",
-    "DuplicateKey": "A mapping holds each key once.",
-    "DuplicateName": "Names are unique where something is found by them.",
+    "DuplicateItem": "A list that is a set has each item once.",
+    "DuplicateKey": "A mapping has each key once.",
+    "DuplicateName": "Names are unique if they identify something.",
     "DurationWithoutSchedule": "A budget with a duration has a schedule.",
     "EmptyLimit": "A limit sets an amount.",
-    "EmptySelector": "A selector has a requirement: an empty one would select everything.",
-    "EmptyValue": "A value that is written is not empty.",
+    "EmptySelector": "A selector has at least one requirement: an empty selector would select everything.",
+    "EmptyValue": "A value in a document is not empty.",
     "EmptyWindow": "A window sets a bound.",
-    "Encrypted": "A policy is plain text: it holds no secrets.",
-    "ExperimentalTarget": "A target of an experimental platform is sized at its owner's risk.",
-    "ExpiredHold": "A hold that is over is removed.",
-    "FileTooLarge": "A policy file is small.",
+    "Encrypted": "A policy is plain text and has no secrets.",
+    "ExperimentalTarget": "Support for the platform of this target is experimental: use it at your own risk.",
+    "ExpiredHold": "An expired hold is removed from the document.",
+    "FileTooLarge": "A policy file is below the size limit.",
     "FloatValue": "Amounts are integers, quantities or decimal strings, never floats.",
     "FractionalAmount": "A resource amount is a whole number of its smallest unit.",
-    "HeadroomAboveMax": "Headroom fits into the bounds of the group.",
-    "HiddenLineBreak": "A line ends where its reader sees it end.",
+    "HeadroomAboveMax": "Headroom is within the bounds of the group.",
+    "HiddenLineBreak": "A line ends with a line break that every reader sees.",
     "IdleWindow": "A window changes something while it is open.",
-    "ImpliedLabel": "The host name label is the node's own.",
+    "ImpliedLabel": "Each node sets its own host name label.",
     "LimitBelowMaximums": "A limit on nodes has room for all groups at their max and for the control plane.",
     "LimitBelowMinimums": "A limit has room for all groups at their min.",
     "LimitMinAboveMax": "The min of a limit is not above its max.",
-    "LooserMode": "A group is not in a looser mode than its policy.",
-    "MergeKey": "Merge keys are not used: API servers do not know them.",
-    "MinAboveMax": "At no instant is min above max.",
-    "MissingField": "Required keys are there.",
+    "LooserMode": "The mode of a group is not looser than the mode of its policy.",
+    "MergeKey": "Merge keys are not used: API servers do not support them.",
+    "MinAboveMax": "min is not above max at any time.",
+    "MissingField": "All required keys are present.",
     "MissingPrice": "Groups that are compared by cost have a price.",
-    "NamespaceNotAllowed": "A NodeGroup is in a namespace that its policy takes groups of.",
+    "NamespaceNotAllowed": "A NodeGroup is in a namespace that its policy allows.",
     "NegativeNumber": "Amounts and durations are not negative.",
     "NeverOpens": "A schedule fires at some time.",
-    "NoKind": "A document says its apiVersion and kind.",
+    "NoKind": "A document has an apiVersion and a kind.",
     "NotADocument": "A document is a mapping.",
-    "NotExamined": "Everything is examined.",
+    "NotExamined": "The check examines the whole document.",
     "NotUtf8": "A policy file is UTF-8.",
-    "NullValue": "A key that is written has a value.",
+    "NullValue": "Every key has a value.",
     "OutOfRange": "A number is within its range.",
-    "Overflow": "An amount fits a 64-bit integer.",
+    "Overflow": "An amount fits into a 64-bit integer.",
     "ReservedAboveCapacity": "A node does not reserve more than it has.",
     "ScheduleWithoutDuration": "A budget with a schedule has a duration.",
     "SelectorValues": "In and NotIn have values, Exists and DoesNotExist have none.",
     "SelectsNothing": "A selector selects something.",
-    "SeveralOfOne": "Of keys that exclude each other only one is there.",
-    "SharedTarget": "A target is sized by one NodeGroup.",
+    "SeveralOfOne": "Only one of several mutually exclusive keys is present.",
+    "SharedTarget": "Each target belongs to one NodeGroup.",
     "Syntax": "A policy file is YAML.",
     "Tab": "YAML is indented with spaces.",
-    "TargetNotAllowed": "A NodeGroup aims at a target that its namespace may have.",
-    "TextTooLong": "A text is not longer than its field takes.",
+    "TargetNotAllowed": "The policy allows the NodeGroup's namespace to size its target.",
+    "TextTooLong": "A text is not longer than its field allows.",
     "TimeZoneWithoutSchedule": "A time zone belongs to a schedule.",
-    "TooDeep": "Values are nested only so deep.",
-    "TooManyDocuments": "A file holds only so many documents.",
-    "TooManyProblems": "A file has few enough problems to list.",
-    "TooManyValues": "A file holds only so many values.",
-    "UnknownAlias": "An alias repeats an anchor before it.",
-    "UnknownApiVersion": "The apiVersion is one that this version reads.",
-    "UnknownField": "Keys are those of the documents.",
-    "UnknownKind": "The kind is one of ours.",
-    "UnknownPolicy": "A NodeGroup names a policy of the tree.",
-    "UnknownResource": "A resource is named as Kubernetes does.",
-    "UnknownTier": "A tier that is named is there.",
+    "TooDeep": "Values are not nested too deeply.",
+    "TooManyDocuments": "A file does not have too many documents.",
+    "TooManyProblems": "A file does not have too many problems to list.",
+    "TooManyValues": "A file does not have too many values.",
+    "UnknownAlias": "An alias refers to an anchor before it.",
+    "UnknownApiVersion": "This version supports the apiVersion.",
+    "UnknownField": "A document has only known keys.",
+    "UnknownKind": "The kind is NodeGroupPolicy or NodeGroup.",
+    "UnknownPolicy": "A NodeGroup names a policy in the same tree.",
+    "UnknownResource": "A resource has a Kubernetes resource name.",
+    "UnknownTier": "The policy has the tier that a group or rule names.",
     "UnknownTimeZone": "A time zone is an IANA name.",
-    "UnknownValue": "A value is one of those that the field takes.",
+    "UnknownValue": "A value is one that the field allows.",
     "UnsupportedTag": "A policy is plain data: no tags.",
     "WrongType": "A value has the type of its field.",
 }
 
 TREE_CODES: Mapping[str, str] = {
     "LfsPointer": "A policy file is in the repository itself, not in Git LFS.",
-    "MergeConflict": "A change is one that git can merge into its target.",
-    "NameCollision": "Names of files differ in more than case or the composition of accents.",
+    "MergeConflict": "Git can merge the change into its target branch.",
+    "NameCollision": "File names differ in more than case or Unicode composition.",
     "NoFile": "A policy file is a regular file.",
-    "PathTooLong": "Paths are short.",
+    "PathTooLong": "Paths are below the length limit.",
     "Submodule": "A policy tree is plain files: submodules are not fetched.",
     "SymbolicLink": "A policy tree is plain files: links are not followed.",
-    "TreeTooLarge": "A policy tree has few enough files and bytes to be read.",
-    "UnsafePath": "A path stays in its tree and has no invisible or control characters, and no backslash.",
+    "TreeTooLarge": "A policy tree is below the limits for files and bytes.",
+    "UnsafePath": "A path stays in its tree and has no invisible characters, control characters or backslashes.",
 }
-"""Of a whole tree, found before any text is read; deep directories are `TooDeep` and large files `FileTooLarge`."""
+"""Problems of a whole tree, found before any text is read. Deep directories are `TooDeep` and large files `FileTooLarge`."""
 
-OBJECT_CODES: Mapping[str, str] = {"Unreadable": "An object on an API server is one that can be read."}
-"""Of a custom resource, found before anything of it is read."""
+OBJECT_CODES: Mapping[str, str] = {"Unreadable": "An object on an API server is readable."}
+"""Problems of a custom resource, found before any of its fields is read."""
 
 PROBLEM_CODES: Mapping[str, str] = {**_TEXT_CODES, **TREE_CODES, **OBJECT_CODES}
 MAX_PROBLEMS_PER_FILE = 200
@@ -145,7 +145,7 @@ _LINE_BREAK = re.compile("\r?\n")
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One policy text: its path, and its lines as its reader counts them: texts where YAML counts others are refused."""
+    """One policy text: its path and its lines. A text in which YAML counts lines differently is rejected."""
 
     path: str
     lines: tuple[str, ...]
@@ -177,10 +177,10 @@ _TORN = frozenset({"Syntax", "NotUtf8"})
 
 
 class Findings:
-    """Collects problems. A file that has more than `MAX_PROBLEMS_PER_FILE` is reported as such and not further.
+    """Collects problems. A file that has more than `MAX_PROBLEMS_PER_FILE` gets one problem that says so, and no more.
 
-    `errors_only`: warnings are dropped. `caused` are, by the path of a document, the errors elsewhere that are there because of
-    it: those that were found within `because_of`, listed or not.
+    `errors_only` drops warnings. `caused` maps the path of a document to an error that it causes elsewhere. These errors were
+    found within `because_of`, listed or not.
     """
 
     def __init__(self, *, errors_only: bool = False) -> None:
@@ -196,12 +196,12 @@ class Findings:
         self._sources[source.path] = source
 
     def full(self, path: str) -> bool:
-        """Whether further problems of a file are dropped, so that making them can be spared."""
+        """Whether further problems of a file are dropped, so that they need not be made."""
         return self._count.get(path, 0) > MAX_PROBLEMS_PER_FILE
 
     @contextmanager
     def because_of(self, *paths: str) -> Iterator[None]:
-        """What is found meanwhile is there because of these documents, wherever it is told."""
+        """These documents cause the problems that are found in this context, wherever they are reported."""
         before, self._because = self._because, paths
         try:
             yield
@@ -247,8 +247,8 @@ class Findings:
         if count >= MAX_PROBLEMS_PER_FILE:
             if count > MAX_PROBLEMS_PER_FILE:
                 return
-            code, severity, related, hint = "TooManyProblems", Severity.ERROR, (), "mend those above and run it again"
-            message = f"more than {MAX_PROBLEMS_PER_FILE} problems in this file; the rest is not listed"
+            code, severity, related, hint = "TooManyProblems", Severity.ERROR, (), "fix those above and run it again"
+            message = f"more than {MAX_PROBLEMS_PER_FILE} problems in this file; the rest are not listed"
         problem = Problem(
             place=place,
             code=code,
@@ -270,7 +270,7 @@ class Findings:
             self._count[problem.place.path] = self._count.get(problem.place.path, 0) + 1
 
     def absorb(self, other: "Findings") -> None:
-        """Record what was found apart, with its texts."""
+        """Record problems that were found separately, with their texts."""
         self._sources |= other._sources
         for problem in other._problems:
             self.report(problem)
@@ -281,7 +281,7 @@ class Findings:
 
     @property
     def torn(self) -> bool:
-        """Whether a part of some text could not be told apart, so that what seems to be missing may stand in it."""
+        """Whether part of some text could not be parsed. What seems to be missing may be in that part."""
         return any(problem.code in _TORN for problem in self._problems)
 
     @property

@@ -1,4 +1,4 @@
-"""Did you mean: the nearest of several words, and where a word that is right elsewhere belongs."""
+"""Suggestions: the nearest of several words, and the place of a key that belongs elsewhere."""
 
 import difflib
 import re
@@ -10,20 +10,20 @@ from reconciler.policy.fields import Field, document_kind, document_kinds, walk
 _TAINT = re.compile(r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)")
 _WORD = re.compile(r"[\w.-]{1,63}")
 _ELSEWHERE = {
-    ("NodeGroupPolicy", "priority"): "the order of tiers is the priority: the first comes first",
-    ("NodeGroup", "priority"): "tier names the tier of the group; the order of the policy's tiers is the priority",
+    ("NodeGroupPolicy", "priority"): "the order of the tiers is the priority: the first tier comes first",
+    ("NodeGroup", "priority"): "set tier to the name of a tier; the order of the policy's tiers is the priority",
 }
 
 
 def near(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
-    """The candidate most like `word`, whatever its case; empty when none is."""
+    """The candidate most similar to `word`, ignoring case; empty if none is similar."""
     by_lower = {candidate.lower(): candidate for candidate in sorted(candidates, reverse=True)}
     found = difflib.get_close_matches(word.lower()[:100], sorted(by_lower), n=1, cutoff=cutoff)
     return by_lower[found[0]] if found else ""
 
 
 def choose(word: str, candidates: Iterable[str], limit: int = 12) -> str:
-    """A hint for a word that is none of `candidates`: the nearest one, else all of them."""
+    """A hint for a word that is not in `candidates`: the nearest one, else all of them."""
     known = list(candidates)
     best = near(word, known)
     if best:
@@ -36,7 +36,7 @@ def choose(word: str, candidates: Iterable[str], limit: int = 12) -> str:
 def key_hint(key: str, parent: Field, kind: str) -> str:
     """A hint for a key that `parent`, in a document of `kind`, does not have."""
     if parent.path.endswith("budgets[]") and key.lower().startswith("percent"):
-        return 'a share is written as nodes: "10%"'
+        return 'write a share as nodes: "10%"'
     if told := _ELSEWHERE.get((kind, key.lower())):
         return told
     known = [child.yaml_key for child in parent.children if child.kind != "Opaque"]
@@ -59,7 +59,7 @@ def key_hint(key: str, parent: Field, kind: str) -> str:
 
 
 def mapping_hint(field: Field, text: str) -> str:
-    """How a text is written where a mapping is wanted: `write {name: spot}`; a taint as kubectl takes it is taken apart."""
+    """How to write a text where a mapping is required: `write {name: spot}`. A taint in kubectl form is split."""
     names = {child.yaml_key for child in field.children}
     taint = _TAINT.fullmatch(text)
     if {"key", "effect"} <= names and taint is not None:

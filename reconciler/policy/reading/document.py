@@ -1,4 +1,4 @@
-"""Nodes -> values: a walk of the field model over one document. Every value gets a place, every fault a problem."""
+"""Nodes -> values: a walk of the field model over one document. Every value gets a place, and every fault a problem."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,7 @@ class Reading:
         return {path: Place(self.source.path, spot.line, spot.column) for path, spot in self.entries.items()}
 
     def fault(self, code: str, node: Node, path: str, message: str, hint: str = "") -> None:
-        """Record a problem with the value at `path`; checks across values will leave it alone."""
+        """Record a problem with the value at `path`. Checks across values skip it."""
         self.broken.add(path)
         self.findings.add(code, self.source, spot_of(node), message, hint)
 
@@ -75,7 +75,7 @@ class Reading:
             child = field.child(key)
             if child is None:
                 if not self.findings.full(self.source.path):
-                    message = f"there is no key {shown(key)}" + (f" in {name_of(path)}" if path else "")
+                    message = f"unknown key {shown(key)}" + (f" in {name_of(path)}" if path else "")
                     self.fault("UnknownField", key_node, join(path, key), message, key_hint(key, field, self.kind))
                 continue
             if child.kind is Kind.OPAQUE:
@@ -87,7 +87,7 @@ class Reading:
         return result
 
     def key(self, node: Node, path: str) -> str | None:
-        """The text of a key; None (with a problem) when it is none."""
+        """The text of a key. None, with a problem, if it is not a text."""
         if not isinstance(node, Scalar):
             self.fault("WrongType", node, path, f"a key must be a text, not {described(node)}")
             return None
@@ -105,12 +105,12 @@ class Reading:
             return False
         self.broken.add(join(path, key))
         related = ((self.source.place(spot_of(first)), "the first one"),)
-        message = f"the key {shown(key)} is there twice"
+        message = f"the key {shown(key)} appears twice"
         self.findings.add("DuplicateKey", self.source, spot_of(node), message, "keep one of them", related=related)
         return True
 
     def feed(self, result: Values, child: Field, value: object) -> None:
-        """Put the value of a child where its attribute or its constants say."""
+        """Store the value of a child by its attribute or its constants."""
         result.update(child.constants)
         if not child.attribute:
             if isinstance(value, dict):
@@ -141,7 +141,7 @@ class Reading:
                 self.findings.add("SeveralOfOne", self.source, spot, message, "keep one of them", related=related)
 
     def placeholder(self, field: Field) -> object:
-        """A harmless value for a required field that could not be read; a tree with such a field is never used."""
+        """A harmless value for a required field that could not be read. A tree with such a field is never used."""
         if field.children:
             return self.placeholders(field)
         if field.kind is Kind.INTEGER_OR_PERCENT:
@@ -151,7 +151,7 @@ class Reading:
         return 0 if field.kind in (Kind.INTEGER, Kind.PERCENT, Kind.DURATION) else ""
 
     def placeholders(self, field: Field) -> Values:
-        """Harmless values for all that an object must feed."""
+        """Harmless values for everything that an object must provide."""
         result: Values = {}
         for child in field.children:
             if child.required and child.attribute:
@@ -161,7 +161,7 @@ class Reading:
         return result
 
     def read_list(self, field: Field, node: Node, path: str) -> tuple[object, ...] | None:
-        """A list: every item is read; items that name themselves and sets of scalars may not repeat."""
+        """A list: every item is read. Named items and sets of scalars must not repeat."""
         if not isinstance(node, Sequence):
             hint = "write it as a list: - item" if not isinstance(node, Scalar) else f"write [{cut(node.text)}]"
             self.fault("WrongType", node, path, f"{name_of(path)} must be a list, not {described(node)}", hint)
@@ -197,7 +197,7 @@ class Reading:
         return tuple(result)
 
     def read_selector(self, field: Field, node: Node, path: str) -> Values | None:
-        """A label selector; one without requirements selects everything, which is never meant here."""
+        """A label selector. One without requirements would select everything and is an error."""
         value = self.read_object(field, node, path)
         if value is None or path in self.broken:
             return value
@@ -269,7 +269,7 @@ def join(path: str, key: str) -> str:
 
 
 def _placed(value: Node, key: Node) -> Node:
-    """A value, or where nothing is written, nothing at the place of its key: parsers differ on where nothing is."""
+    """A value. An empty value gets the place of its key, because parsers disagree on the place of an empty value."""
     nothing = isinstance(value, Scalar) and value.plain and not value.text
     return msgspec.structs.replace(key, text="", plain=True) if nothing and isinstance(key, Scalar) else value
 

@@ -1,4 +1,4 @@
-"""A document of ours as read, with what checks across values need beside it: spots, and which values are broken."""
+"""A document of ours as read, with what checks across values need as well: spots, and which values are broken."""
 
 import re
 from collections.abc import Iterable
@@ -99,7 +99,7 @@ def _part_names_ours(part: str) -> bool:
 
 
 def _word(written: str) -> str:
-    """A kind that is torn itself may be any, so that it counts as ours; one of a template is that of its chart."""
+    """A kind that cannot be parsed may be any kind, so it counts as ours. A kind in a template belongs to its chart."""
     torn = written.startswith(("[", "{", "&", "*", "!", "|", ">")) and not written.startswith("{{")
     return document_kinds()[0].kind if torn else written
 
@@ -118,8 +118,8 @@ _CIPHER = "ENC["
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """`kind` when the document is ours; `other` (`apiVersion/kind`) when it is not; `items` of a list of documents.
 
-    `ours`: it is ours, or meant to be. `stray` is what would be wrong with it were it meant to be; `unread`: it is encrypted,
-    or no structure at all, so that nobody knows what it says.
+    `ours`: it is ours, or meant to be. `stray` is the problem that it would have if it were meant to be. `unread`: it is
+    encrypted or has no structure, so its content is unknown.
     """
 
     kind: DocumentKind | None = None
@@ -139,15 +139,15 @@ def classify(node: Node, source: Source, findings: Findings) -> Identity:
         return _no_mapping(node, source, findings)
     version, kind = entry(node, "apiVersion"), entry(node, "kind")
     if _encrypted(node, version, kind):
-        message = "the document is encrypted, so nobody can read a policy in it"
-        stray = source.problem("Encrypted", spot_of(node), message, "policies hold no secrets: leave them in plain text")
+        message = "the document is encrypted, so it cannot be read as a policy"
+        stray = source.problem("Encrypted", spot_of(node), message, "policies have no secrets: keep them in plain text")
         return Identity(stray=stray, unread=True)
     for key, value in (("apiVersion", version), ("kind", kind)):
         if not isinstance(value, Scalar) or not value.text.strip():
             example = API_VERSION if key == "apiVersion" else " or ".join(known.kind for known in document_kinds())
             spot = spot_of(value) if value is not None else spot_of(node.pairs[0][0]) if node.pairs else spot_of(node)
             what = "is missing" if value is None else f"must be a text, not {described(value)}"
-            message = f"{key} {what}; without it nobody knows what this document is"
+            message = f"{key} {what}; it says what this document is"
             problem = source.problem("NoKind", spot, message, f"write {key}: {example}")
             unsaid = _text(version) is None and _text(kind) is None
             ours = nearly_ours(_text(version), _text(kind)) or says_our_group(node)
@@ -165,13 +165,13 @@ def classify(node: Node, source: Source, findings: Findings) -> Identity:
     if version.text != API_VERSION:
         ours = nearly_ours(version.text, kind.text) or (nearly_ours(None, kind.text) and has_our_body(node))
         if ours:
-            message = f"apiVersion {shown(version.text)} is not known"
+            message = f"unknown apiVersion {shown(version.text)}"
             findings.add("UnknownApiVersion", source, spot_of(version), message, f"write {API_VERSION}")
             return _MISTAKE
         return Identity(other=f"{version.text}/{kind.text}")
     found = document_kind(kind.text)
     if found is None:
-        message = f"there is no kind {shown(kind.text)} in {API_VERSION}"
+        message = f"unknown kind {shown(kind.text)} in {API_VERSION}"
         hint = choose(kind.text, [known.kind for known in document_kinds()])
         findings.add("UnknownKind", source, spot_of(kind), message, hint)
         return _MISTAKE
@@ -179,7 +179,7 @@ def classify(node: Node, source: Source, findings: Findings) -> Identity:
 
 
 def _no_mapping(node: Node, source: Source, findings: Findings) -> Identity:
-    """A list of documents is a mistake where they are ours; a patch is a list too. A text may be anything, also ciphertext."""
+    """A list of documents is a mistake if they are ours; a patch is a list too. A text may be anything, even ciphertext."""
     hint = "a document starts with apiVersion and kind"
     message = f"a document must be a mapping, not {described(node)}"
     problem = source.problem("NotADocument", spot_of(node), message, hint)

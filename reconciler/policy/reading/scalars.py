@@ -1,4 +1,4 @@
-"""Scalars -> values, one function a kind. Each returns None when there is a problem, which it records."""
+"""Scalars -> values, one function per kind. Each returns None on a problem, which it records."""
 
 import math
 import re
@@ -30,11 +30,11 @@ from reconciler.values.yaml_events import Look
 # What a path is called in sentences.
 
 _LONGEST = 400
-"""Room for the longest label key and what stands above it."""
+"""Room for the longest label key and the path above it."""
 
 
 def name_of(path: str) -> str:
-    """A path as messages name it: without the leading `spec.`, and cut where a key is longer than any that is valid."""
+    """A path as messages name it: without the leading `spec.`, and cut if a key is longer than any valid one."""
     name = path.removeprefix("spec.") or "the document"
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
@@ -65,7 +65,7 @@ class Recorder(Protocol):
 
 
 def text_of(record: Recorder, field: Field, node: Node, path: str, *, instant: bool = False) -> str | None:
-    """The text of a scalar that must be one; plain scalars that some parser takes for something else are refused."""
+    """The text of a scalar that must be one; a plain scalar that some parser reads as another type is rejected."""
     if not isinstance(node, Scalar):
         record.fault("WrongType", node, path, f"{name_of(path)} must be a text, not {described(node)}")
         return None
@@ -82,12 +82,12 @@ def text_of(record: Recorder, field: Field, node: Node, path: str, *, instant: b
 
 
 def quoted(node: Scalar) -> str:
-    """How the same value is written as a text."""
+    """How to write the same value as a text."""
     return f'quote it: "{node.text}"' if cut(node.text) == node.text else "quote it"
 
 
 def too_long(record: Recorder, field: Field, text: str, node: Node, path: str) -> bool:
-    """Whether a text, the value or a key at `path`, is longer than its field takes; it is reported."""
+    """Whether a text, the value or a key at `path`, is longer than its field allows; it is reported."""
     longest = LONGEST[field.kind]
     if len(text) > longest:
         record.fault("TextTooLong", node, path, f"{name_of(path)} has {len(text)} characters, the most is {longest}")
@@ -106,7 +106,7 @@ def _string(record: Recorder, field: Field, node: Node, path: str) -> str | None
         return None
     if field.pattern and not re.fullmatch(field.pattern, text):
         hint = f"for example {field.examples[0]}" if field.examples else ""
-        record.fault("BadFormat", node, path, f"{name_of(path)} {shown(text)} has not the expected form", hint)
+        record.fault("BadFormat", node, path, f"{name_of(path)} {shown(text)} does not have the expected form", hint)
         return None
     return text
 
@@ -186,12 +186,12 @@ def _bounded(record: Recorder, field: Field, value: int, node: Node, path: str) 
     low, high = field.minimum, field.maximum
     shown_value = node.text if isinstance(node, Scalar) and len(node.text) < 40 else "this number"
     if not -INT64_MAX - 1 <= value <= INT64_MAX:
-        record.fault("Overflow", node, path, f"{name_of(path)}: {shown_value} does not fit a 64-bit integer")
+        record.fault("Overflow", node, path, f"{name_of(path)}: {shown_value} does not fit into a 64-bit integer")
     elif low is not None and value < low:
         code = "NegativeNumber" if low == 0 else "OutOfRange"
         record.fault(code, node, path, f"{name_of(path)} is {shown_value}, the least is {low}")
     elif high is not None and value > high:
-        what = "percent go from 0 to 100" if field.kind is Kind.PERCENT else ""
+        what = "a percentage is from 0 to 100" if field.kind is Kind.PERCENT else ""
         record.fault("OutOfRange", node, path, f"{name_of(path)} is {shown_value}, the most is {high}", what)
     else:
         return value
@@ -285,8 +285,8 @@ def _time_zone(record: Recorder, field: Field, node: Node, path: str) -> str | N
         return text
     best = near(text, zone_names(), 0.75) or near(text, {name.rpartition("/")[2] for name in zone_names()}, 0.75)
     full = best if best in zone_names() else next((n for n in sorted(zone_names()) if n.endswith("/" + best)), best)
-    hint = f"did you mean {full}?" if best else "an IANA name such as Europe/Berlin"
-    record.fault("UnknownTimeZone", node, path, f"{name_of(path)} {shown(text)} is no time zone", hint)
+    hint = f"did you mean {full}?" if best else "write an IANA name such as Europe/Berlin"
+    record.fault("UnknownTimeZone", node, path, f"{name_of(path)}: unknown time zone {shown(text)}", hint)
     return None
 
 

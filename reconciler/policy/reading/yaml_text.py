@@ -1,6 +1,6 @@
-"""Bytes of a policy file -> YAML documents as nodes with places. Refuses what YAML parsers disagree on or choke on.
+"""Bytes of a policy file -> YAML documents as nodes with places. Rejects what YAML parsers disagree on or choke on.
 
-What holds for every YAML text is in `values.yaml_events`. Texts that libyaml and the pure parser word differently get one
+The rules for every YAML text are in `values.yaml_events`. Messages that libyaml and the pure parser word differently get one
 wording.
 """
 
@@ -20,22 +20,22 @@ from reconciler.values.yaml_events import LOADER, Bounds, Loader, Opened, YamlRe
 _WORDS: tuple[tuple[str, str, str], ...] = (
     (
         "mapping values are not allowed",
-        "a second ':' in this value, or the indentation does not fit the line above",
+        "a second ':' in this value, or the indentation does not match the line above",
         "quote a text that holds ': ', or align the key with its siblings",
     ),
     ("expected ',' or ']'", "a ',' or ']' is missing", "close the list"),
     ("expected ',' or '}'", "a ',' or '}' is missing", "close the braces"),
     ("found unexpected end of stream", "a quote is opened here and never closed", "add the closing quote"),
     ("found unexpected document indicator", "a quote is opened here and never closed", "add the closing quote"),
-    ("could not find expected ':'", "this line is no 'key: value'", "add the ':' or indent it under the line above"),
+    ("could not find expected ':'", "this line is not a 'key: value' pair", "add the ':' or indent it under the line above"),
     ("expected '-' indicator", "a list and a mapping are mixed at one level", "start the line with '- ' or indent it"),
-    ("expected key", "the indentation fits no level above", "align the key with its siblings"),
-    ("expected <block end>", "the indentation fits no level above", "align the key with its siblings"),
-    ("<document start>", "text after the end of a document", "start a new document with '---' or mend the indentation"),
+    ("expected key", "the indentation matches no level above", "align the key with its siblings"),
+    ("expected <block end>", "the indentation matches no level above", "align the key with its siblings"),
+    ("<document start>", "text after the end of a document", "start a new document with '---' or fix the indentation"),
     ("node content", "a value is missing here", "write the value, or remove the key"),
     ("unknown escape character", "an unknown escape in double quotes", r"write \\ for a backslash, or use single quotes"),
     ("undefined tag handle", "an unknown tag", "a policy is plain data: remove the tag"),
-    ("incompatible YAML document", "a YAML version that cannot be read", "remove the %YAML line"),
+    ("incompatible YAML document", "an unsupported YAML version", "remove the %YAML line"),
     ("block sequence entries are not allowed", "a list cannot start here", "put '- ' on a line of its own"),
     ("block mapping", "a mapping cannot start here", "align the key with its siblings"),
 )
@@ -54,7 +54,7 @@ def describe_fault(error: yaml.YAMLError, source: Source) -> tuple[str, Spot, st
         mark = context
     spot = Spot(mark.line + 1, mark.column + 1)
     if too_deep(error):
-        return "TooDeep", spot, "nested more deeply than any policy is", "write fewer levels"
+        return "TooDeep", spot, "nested too deeply for a policy", "write fewer levels"
     at = source.line(spot.line)[spot.column - 1 : spot.column]
     if _START in problem:
         if at == "\t":
@@ -68,7 +68,7 @@ def describe_fault(error: yaml.YAMLError, source: Source) -> tuple[str, Spot, st
 
 def _own_words(problem: str) -> str:
     words = re.sub(r"\s+", " ", problem).strip()
-    return f"this is no YAML: {words}" if words else "this is no YAML"
+    return f"invalid YAML: {words}" if words else "invalid YAML"
 
 
 MAX_FILE_BYTES = 1 << 20
@@ -84,7 +84,7 @@ _LINE_BREAKS = "\r\x85\u2028\u2029"
 
 
 def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str] | None:
-    """Decode one file; None (with a problem) when it is no text that can be parsed."""
+    """Decode one file. None, with a problem, if it is not text that can be parsed."""
     findings.open(Source(path, ("",)))
     if len(data) > MAX_FILE_BYTES:
         message = f"the file has {len(data)} bytes, the limit is {MAX_FILE_BYTES}"
@@ -98,7 +98,7 @@ def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str
         findings.open(source)
         before = Source.of(path, data[: error.start].decode("utf-8")).lines
         spot = Spot(len(before), len(before[-1]) + 1)
-        findings.add("NotUtf8", source, spot, f"byte 0x{data[error.start]:02x} is no UTF-8", "save the file as UTF-8")
+        findings.add("NotUtf8", source, spot, f"byte 0x{data[error.start]:02x} is not valid UTF-8", "save the file as UTF-8")
         return None
     source = Source.of(path, text)
     findings.open(source)
@@ -108,13 +108,13 @@ def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str
         before_match = Source.of("", text[: match.start()]).lines
         spot = Spot(len(before_match), len(before_match[-1]) + 1)
         hidden = match[0] in _LINE_BREAKS
-        what = "is a line break to YAML and none to who reads a change" if hidden else "is invisible and not allowed"
+        what = "is a line break in YAML but not in most editors and diffs" if hidden else "is invisible and not allowed"
         findings.add(
             "HiddenLineBreak" if hidden else "ControlCharacter",
             source,
             spot,
             f"the character U+{ord(match[0]):04X} {what}",
-            "end lines as everybody does, or write it as an escape in double quotes"
+            "end lines with a plain line break, or write it as an escape in double quotes"
             if hidden
             else "delete it, or write it as an escape in double quotes",
         )

@@ -52,13 +52,11 @@ def check_pattern(text: str) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # what Python merely warns about (nested sets) has changed meaning before
-            re.compile(text)  # compiled only: it says where a slip of the pen is, which RE2 does not
+            re.compile(text)  # compiled only: it says where the mistake is, which RE2 does not
     except (re.error, OverflowError, RecursionError, Warning) as error:
         where = getattr(error, "pos", None) or 0
-        message = f"{shown(text)} is no regular expression: {getattr(error, 'msg', error)}"
-        raise PatternError(
-            "BadRegex", message, where, r"a character that is meant itself is written \(, \[, \*, \+, \?"
-        ) from error
+        message = f"invalid regular expression {shown(text)}: {getattr(error, 'msg', error)}"
+        raise PatternError("BadRegex", message, where, r"for a literal character, write \(, \[, \*, \+, \?") from error
     try:
         _compiled(text)
     except re2.error as error:

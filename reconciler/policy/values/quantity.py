@@ -1,7 +1,7 @@
 """Amounts in policies: Kubernetes quantities read into integers.
 
-Kubernetes rounds up what is finer than a nano and caps what does not fit int64; here both are refused, since in a policy
-either is a mistake.
+Kubernetes rounds up amounts finer than a nano and caps amounts above int64. Here both are errors, because in a policy each is a
+mistake.
 """
 
 import re
@@ -29,15 +29,15 @@ def parse_amount(text: str, *, milli: bool) -> int:
     """
     try:
         quantity = parse_quantity(text)
-    except QuantityFormError as error:
-        raise QuantityError("BadQuantity", f"{shown(text)} {error}", _hint(text)) from None
+    except QuantityFormError:
+        raise QuantityError("BadQuantity", f"invalid quantity {shown(text)}", _hint(text)) from None
     if quantity.integer < 0:
         raise QuantityError("NegativeNumber", f"{shown(text)} is negative", "an amount is zero or more")
     amount, exact = quantity.units(-3 if milli else 0)
     if not exact:
         raise QuantityError("FractionalAmount", *_fraction(text, quantity, milli=milli))
     if amount > INT64_MAX:
-        raise QuantityError("Overflow", f"{shown(text)} does not fit a 64-bit integer")
+        raise QuantityError("Overflow", f"{shown(text)} does not fit into a 64-bit integer")
     return amount
 
 

@@ -1,14 +1,17 @@
 """Cron schedules of windows and budgets: five fields, read and stepped as Kubernetes' CronJob does.
 
-SOURCE: CronJob parses with `robfig/cron` v3 `ParseStandard`. Its rules where they differ from other crons:
-- `*` and `?` mean any; weekdays are 0-6 (7 is refused); names are jan-dec and sun-sat; no `L`, `W` or `#`;
-- day of month and day of week are both required when one of them is a bare `*` or `?`, else either suffices; a stepped
-  star (`*/2`) counts as restricted;
-- a wall-clock time that a spring transition skips does not happen, one that an autumn transition repeats happens twice.
+SOURCE: CronJob parses with `robfig/cron` v3 `ParseStandard`. It differs from other crons:
 
-`cronsim` supplies the search for the next matching wall-clock minute. It imitates Debian's cron (skipped jobs run after
-the gap, repeated ones once, a stepped star counts as a star, and `L`, `#`, 7 and seconds are taken), so it is given
-wall-clock time without a zone and an expression in which only the common part is left; the zone is applied here.
+- `*` and `?` mean any. Weekdays are 0-6; 7 is invalid. Names are jan-dec and sun-sat. `L`, `W` and `#` are invalid.
+
+- If day of month or day of week is a bare `*` or `?`, both must match, else one suffices. A stepped star (`*/2`) counts as
+  restricted.
+
+- A wall-clock time that a spring transition skips does not happen. One that an autumn transition repeats happens twice.
+
+`cronsim` finds the next matching wall-clock minute. It imitates Debian's cron: skipped jobs run after the gap, repeated ones
+once. A stepped star counts as a star, and `L`, `#`, 7 and seconds are valid. Therefore it gets wall-clock time without a zone,
+and only the part of an expression that both crons read alike. The zone is applied here.
 """
 
 import io
@@ -103,7 +106,9 @@ def canonical_schedule(text: str) -> str:
         if lowered in _DESCRIPTORS:
             lowered = _DESCRIPTORS[lowered]
         else:
-            raise ScheduleError(f"{shown(text)} is no schedule", "write five fields: minute hour day-of-month month day-of-week")
+            raise ScheduleError(
+                f"invalid schedule {shown(text)}", "write five fields: minute hour day-of-month month day-of-week"
+            )
     fields = lowered.split()
     if len(fields) != len(_FIELDS):
         raise ScheduleError(

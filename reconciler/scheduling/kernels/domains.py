@@ -45,8 +45,8 @@ def count_cells(
     counts_node: cython.uchar[::1],
     counts: cython.longlong[::1],
 ) -> None:
-    """Add the pods of the cells whose shape is in `shapes` (a bit each from `first` on) to the domain of their node, where the
-    node is in one (not below 0) and counts."""
+    """Add the pods of the cells whose shape is in `shapes` (a bit each from `first`) to the domain of their node. The node must
+    be in a domain (not below 0) and count."""
     cell: cython.Py_ssize_t
     shape: cython.Py_ssize_t
     node: cython.Py_ssize_t

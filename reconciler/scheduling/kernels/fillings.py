@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Which pods to put on one new node, many ways a call, in the same language as `loops`: compiled where there was a compiler,
-interpreted elsewhere.
+"""Which pods to put on one new node, many ways per call, in the same language as `loops`. Compiled if there was a compiler, else
+interpreted.
 
-Pods are counted by item. What one of them needs is a row, `needs[item * width + resource]`, and so is what a node offers,
-`free[offer * width + resource]`; `may[offer * items + item]` is 1 where the node lets the item in. Needs that may go on a node
-are at most what it offers, so that no room that is divided is below zero: C and Python divide alike.
+Pods are counted by item. The needs of one pod are a row, `needs[item * width + resource]`, and so is the offer of a node,
+`free[offer * width + resource]`. `may[offer * items + item]` is 1 if the node accepts the item. Needs that may go on a node are
+at most its offer. So no divided amount is negative, and C and Python give the same result.
 """
 
 from __future__ import annotations
@@ -105,13 +105,13 @@ def fill_by_value(
     loads: cython.longlong[::1],
     worths: cython.longlong[::1],
 ) -> int:
-    """Fill one node of each offer from `first` to `end` `turns` times in order of value for what a pod takes, where a resource
-    weighs more the scarcer it was in the turns before; row `(offer - first) * turns + turn` of `loads` becomes the pods by item,
-    worth `worths` of that row. Returns how many items may go on the last of these offers.
+    """Fill one node of each offer from `first` to `end` `turns` times, in order of value per use. A resource weighs more if it
+    was scarcer in earlier turns. Row `(offer - first) * turns + turn` of `loads` becomes the pods by item, with that row of
+    `worths` as their worth. Returns how many items may go on the last of these offers.
 
-    `order` has a row for every offer with all items in any order, best that of the last time: its first places become the items
-    that may, in the order of the last turn, by the value for weight that `keys` then has for the last offer, as `weights` has
-    what a share of each resource weighed there.
+    `order` has a row for every offer with all items in any order; the order of the last call is best. Its first places become the
+    items that may go on it, in the order of the last turn. `keys` then has their value per weight for the last offer, and
+    `weights` the weight of a share of each resource there.
     """
     items: cython.Py_ssize_t = len(counts)
     offer: cython.Py_ssize_t

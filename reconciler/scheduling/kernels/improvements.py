@@ -1,10 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""A load of one new node made worth more, in the same language as `loops`: compiled where there was a compiler, interpreted
-elsewhere.
+"""Improves the load of one new node, in the same language as `loops`: compiled if there was a compiler, else interpreted.
 
-Pods are counted by item. What one of them needs is a row, `needs[item * width + resource]`, and so is what a node offers,
-`free[offer * width + resource]`. Needs that may go on a node
-are at most what it offers, so that no room that is divided is below zero: C and Python divide alike.
+Pods are counted by item. The needs of one pod are a row, `needs[item * width + resource]`, and so is the offer of a node,
+`free[offer * width + resource]`. Needs that may go on a node are at most its offer. So no divided amount is negative, and C and
+Python give the same result.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ def exchange(
     best: cython.longlong[::1],
     steps: cython.longlong,
 ) -> int:
-    """Make the load `best` of one node worth more: without one pod or all pods of an item, or without any, one or two pods of
-    another item go first, and the rest is filled in `order` (all items that may). Goes on while that gains; returns what is
-    left of `steps`, where one step is a look at one item.
+    """Improve the load `best` of one node. Each try removes one pod or all pods of an item, or none. Then one or two pods of
+    another item go first, and the rest is filled in `order` (all items that may). It continues while that gains. Returns what is
+    left of `steps`; one step is a look at one item.
 
-    `least` has a row for every place of `order`, and becomes the least that items from there on need of each resource.
+    `least` has a row for every place of `order`. It becomes the least that items from there on need of each resource.
     """
     items: cython.Py_ssize_t = len(counts)
     size: cython.Py_ssize_t = len(order)
@@ -152,9 +151,9 @@ def search(
     best: cython.longlong[::1],
     steps: cython.longlong,
 ) -> int:
-    """Make the load `best` of one node worth more by depth first search over the items in `order`, which descends by `keys`:
-    value for what a pod takes under `weights`. A branch ends where the room that is left cannot bring enough at the key of
-    the next item. Returns what is left of `steps`, one an item and number of its pods: 0 where the search was cut short."""
+    """Improve the load `best` of one node by depth-first search over the items in `order`, which descends by `keys`: value per
+    use under `weights`. A branch ends if the remaining room cannot bring enough at the key of the next item. Returns what is left
+    of `steps`, one per item and number of its pods: 0 if the search was cut short."""
     items: cython.Py_ssize_t = len(counts)
     size: cython.Py_ssize_t = len(order)
     depth: cython.Py_ssize_t = 0

@@ -1,14 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""The hot loops over nodes and pods, in one source: compiled where there was a compiler, interpreted elsewhere.
+"""The hot loops over nodes and pods, in one source: compiled if there was a compiler, else interpreted.
 
-Types stand in annotations only, which the interpreter never evaluates; `loops.pyi` has the same signatures for callers.
-Every loop works on columns that its caller owns and checked: indices are in range, lengths agree.
+Types are only in annotations, which the interpreter never evaluates; `loops.pyi` has the same signatures for callers. Every loop
+works on columns that its caller owns and checked: indices are in range, lengths agree.
 
-Room is one row a node (`free[node * width + resource]`): a full node is turned away by the first amounts of its row,
-one cache line where a column a resource would cost one line each, and a new node is one append.
+Room is one row per node (`free[node * width + resource]`). The first amounts of its row reject a full node with one cache line; a
+column per resource would cost one line each. A new node is one append.
 
-Bound pods are cells (`node`, `shape`, `count`, `below`) stacked in order of time; `head[node]` is the newest cell of a
-node and `below` the one before it, -1 at the end. The stack is the undo log at once: popping it takes the pods off.
+Bound pods are cells (`node`, `shape`, `count`, `below`) stacked in order of time. `head[node]` is the newest cell of a node, and
+`below` the one before it, -1 at the end. The stack is also the undo log: popping it removes the pods.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def running_pods(
 
 
 def by_node(pod_node: cython.int[::1], starts: cython.int[::1], order: cython.int[::1]) -> int:
-    """Write the indices of pods that are on a node to `order`, node by node and in their order on each; those of node n are
-    `order[starts[n]:starts[n + 1]]`. `starts` has two places more than there are nodes, all 0. Returns how many there are."""
+    """Write the indices of pods that are on a node to `order`, by node and in their order on each. Those of node n are
+    `order[starts[n]:starts[n + 1]]`. `starts` has two places more than there are nodes, all 0. Returns their number."""
     index: cython.Py_ssize_t
     node: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
@@ -70,9 +70,9 @@ def waiting_pods(
     starts: cython.int[::1],
     order: cython.int[::1],
 ) -> int:
-    """Write the indices of pods without a node that are neither finished, terminating nor gated to `order`, shape by shape and
-    in their order in each; those of shape s are `order[starts[s]:starts[s + 1]]`. `starts` has two places more than there
-    are shapes, all 0. Returns how many there are."""
+    """Write to `order` the indices of pods without a node that are neither finished, terminating nor gated, by shape and in their
+    order in each. Those of shape s are `order[starts[s]:starts[s + 1]]`. `starts` has two places more than there are shapes, all
+    0. Returns their number."""
     index: cython.Py_ssize_t
     shape: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
@@ -120,7 +120,7 @@ def kinds_of(
     traits: cython.longlong,
     kinds: cython.longlong[::1],
 ) -> None:
-    """Write one number a pod to `kinds`, equal for equal shape and traits: shape * `traits` + traits, of the first `many` of
+    """Write one number per pod to `kinds`, equal for equal shape and traits: shape * `traits` + traits, of the first `many` of
     `pods`."""
     index: cython.Py_ssize_t
     shape: cython.longlong
@@ -189,9 +189,9 @@ def first_fit(
 ) -> int:
     """Bind up to `count` equal pods, each to the first node with room; returns the new size of the stack.
 
-    Nodes are taken from `order`, or are 0 to `stop` when it is empty. `allowed` is by node shape, `blocked` by node;
-    no node takes more than `most_each`. A node takes the smallest of room // amount over the requested columns: equal
-    pods placed one by one would fill it up to just that number before they turn to the next.
+    Nodes come from `order`, or are 0 to `stop` if it is empty. `allowed` is by node shape, `blocked` by node. No node takes more
+    than `most_each`. A node takes the smallest of room // amount over the requested columns. Equal pods placed one by one would
+    fill it up to the same number before the next node.
     """
     turn: cython.Py_ssize_t
     node: cython.Py_ssize_t

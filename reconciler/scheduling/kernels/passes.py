@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Whole passes over many pod shapes at once, in the same language and on the same columns as `loops`: compiled where there was a
-compiler, interpreted elsewhere."""
+"""Whole passes over many pod shapes at once, in the same language and on the same columns as `loops`. Compiled if there was a
+compiler, else interpreted."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def fit_each(
     cell_below: cython.int[::1],
     size: cython.Py_ssize_t,
 ) -> int:
-    """Bind the pods of several shapes one shape after the other, entries `first` to `end` of `shapes` and `counts`, each first
-    fit over the nodes of `before` and then those of `order`; returns the new size of the stack.
+    """Bind the pods of several shapes, one shape after the other: entries `first` to `end` of `shapes` and `counts`. Each is
+    first fit over the nodes of `before`, then those of `order`. Returns the new size of the stack.
 
-    `allowed[allowed_row[shape] * kinds + node_shape]` is 1 where the shape may run. Nodes of `order` in front of
-    `cursor[shape]` are known to have no room. `reached[entry]` becomes the place up to which that holds afterwards. Stops
-    after the first shape that lacks a place: `looked[1]` is the number of its entry (`end` when there is none) and
-    `looked[2]` its pods without a place. `looked[0]` grows by the nodes that were looked at.
+    `allowed[allowed_row[shape] * kinds + node_shape]` is 1 where the shape may run. Nodes of `order` before `cursor[shape]` have
+    no room. `reached[entry]` becomes the place up to which that is true afterwards. It stops after the first shape without a
+    place. Then `looked[1]` is the number of its entry (`end` if there is none) and `looked[2]` its pods without a place.
+    `looked[0]` grows by the number of nodes examined.
     """
     entry: cython.Py_ssize_t
     turn: cython.Py_ssize_t
@@ -180,16 +180,16 @@ def fill_new(
     many_of: cython.int[::1],
     told: cython.longlong[::1],
 ) -> int:
-    """Fill equal new nodes, each with `empty` free, `most` of them at most, with the pods of several shapes: one shape after the
-    other, each first fit over the nodes that are open, then on one more while it takes any. Returns how many were opened.
+    """Fill at most `most` equal new nodes, each with `empty` free, with the pods of several shapes, one shape after the other.
+    Each is first fit over the open nodes, then on one more while it takes any. Returns how many were opened.
 
-    No node takes two pods of an entry that is `alone`, nor one beside pods of an entry before it that is among its rivals,
-    `rivals[rival_starts[entry]:rival_starts[entry + 1]]`. Where `skews[entry]` is above 0, no node has more pods of the entry
-    than that above the fewest that a host has: `lowest[entry]` is the fewest of the hosts that are not new, and 0 counts as
-    the fewest while less than `missing[entry]` new ones are open. A pod more on the last node with the fewest lets the first
-    nodes take more. What was placed is written as columns `entries`, `nodes` (by number) and `many_of`; those of one entry are
-    at `starts[entry]` to `starts[entry + 1]`. `free` holds `most` rows, `shut` as many zeros and `held` as many numbers, to
-    work on. `told[0]` is how many nodes were looked at.
+    No node takes two pods of an entry that is `alone`. No node takes a pod next to pods of an earlier entry among its rivals,
+    `rivals[rival_starts[entry]:rival_starts[entry + 1]]`. If `skews[entry]` is above 0, no node has more than that many pods of
+    the entry above the fewest of any host. `lowest[entry]` is the fewest of the hosts that are not new. While fewer than
+    `missing[entry]` new ones are open, the fewest is 0. One more pod on the last node with the fewest lets the first nodes take
+    more. Placements are written as columns `entries`, `nodes` (by number) and `many_of`. Those of one entry are at
+    `starts[entry]` to `starts[entry + 1]`. As work space, `free` has `most` rows, `shut` as many zeros and `held` as many
+    numbers. `told[0]` is the number of nodes examined.
     """
     entry: cython.Py_ssize_t
     other: cython.Py_ssize_t

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Loops over the rows of pods that move, in the same language and on the same columns as `loops`: compiled where there was a
-compiler, interpreted elsewhere."""
+"""Loops over the rows of pods that move, in the same language and on the same columns as `loops`. Compiled if there was a
+compiler, else interpreted."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def rows_on(
     ending: cython.bint,
     found: cython.int[::1],
 ) -> int:
-    """Write the rows of pods on marked nodes to `found`: those that end with their node (`ends` by traits, or finished already)
-    or the others, as `ending` says; returns how many there are."""
+    """Write the rows of pods on marked nodes to `found`. With `ending`, they are those that end with their node (`ends` by
+    traits, or already finished), else the others. Returns their number."""
     row: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
     goes: cython.bint
@@ -43,9 +43,9 @@ def seats(
     starts: cython.int[::1],
     found: cython.int[::1],
 ) -> int:
-    """Write to `found` every node that stays, once for each of its pods, shape by shape and in the order of the entries; those of
-    shape s are `found[starts[s]:starts[s + 1]]`. Entries of shapes beyond those of `starts`, which has two places more than
-    there are shapes, all 0, are passed over. Returns how many there are, or -1 where a node that stays loses some."""
+    """Write to `found` every node that stays, once for each of its pods, by shape and in the order of the entries. Those of shape
+    s are `found[starts[s]:starts[s + 1]]`. `starts` has two places more than there are shapes, all 0. Entries of shapes beyond it
+    are skipped. Returns the number of nodes written, or -1 if a node that stays loses some."""
     entry: cython.Py_ssize_t
     turn: cython.Py_ssize_t
     shape: cython.Py_ssize_t

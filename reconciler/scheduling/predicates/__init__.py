@@ -1,1 +1,2 @@
-"""One file a filter plugin of kube-scheduler 1.36. NodeName has none: it only looks at pods that already name a node."""
+"""One file per filter plugin of kube-scheduler 1.36. NodeName has none, because it only concerns pods that already name a
+node."""

@@ -18,8 +18,8 @@ from reconciler.scheduling.verdict import Rejection
 class Eligibility:
     """Answers for all nodes at once, as bytes for the kernels. Demands are given by their index.
 
-    A cluster can have as many node shapes as nodes (a label with the instance id is enough), and many demands: what
-    is judged is therefore the distinct sets of taints, and the distinct values of the labels that a demand names.
+    A cluster can have as many node shapes as nodes (a label with the instance id is enough), and many demands. So the checks run
+    over the distinct sets of taints, and over the distinct values of the labels that a demand names.
     """
 
     def __init__(self, nodes: NodeTable, demands: DemandTable, effort: Effort) -> None:
@@ -53,7 +53,7 @@ class Eligibility:
         return judged.excluded
 
     def drop_to(self, count: int) -> None:
-        """Forget what was said of nodes from index `count` on."""
+        """Forget the answers for nodes from index `count` on."""
         for judged in self._judged.values():
             del judged.excluded[count:]
 

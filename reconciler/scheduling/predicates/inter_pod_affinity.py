@@ -11,14 +11,14 @@ from reconciler.scheduling.verdict import Rejection
 class AffinityRules(msgspec.Struct, frozen=True):
     """All terms that concern one pod shape, over the current counts.
 
-    `near`: a counter a topology key of its affinity terms, each counting pods that match *all* of them; `starts` says
-    that the shape matches its own terms. `away`: a counter an anti-affinity term of its own. `kept_away`: counters of
-    pods whose anti-affinity terms select the shape.
+    `near`: one counter per topology key of its affinity terms, each counting pods that match *all* of them. `starts`: the shape
+    matches its own terms. `away`: one counter per anti-affinity term of its own. `kept_away`: counters of pods whose
+    anti-affinity terms select the shape.
 
-    Source: plugin InterPodAffinity, Filter, 1.36. Affinity: the node has every key, and in each of its domains there is
-    a pod that matches all terms; when no such pod is anywhere and the pod matches its own terms, any node with the keys
-    will do (the first pod of a group). Anti-affinity: no matching pod in the node's domain; a node without the key is
-    free. Terminating pods count like others.
+    Source: plugin InterPodAffinity, Filter, 1.36. Affinity: the node has every key, and each of its domains has a pod that
+    matches all terms. If no such pod exists and the pod matches its own terms, any node with the keys will do (the first pod of a
+    group). Anti-affinity: no matching pod is in the node's domain; a node without the key is free. Terminating pods count like
+    others.
     """
 
     near: tuple[DomainCounter, ...] = ()

@@ -13,10 +13,10 @@ PLUGIN = "NodeVolumeLimits"
 class NodeVolumeLimits:
     """The plugin over a state.
 
-    Source: plugin NodeVolumeLimits, Filter, 1.36: volumes that pods on the node use and that the pod adds are counted by
-    driver, each volume once, against what the node's CSINode can allocate; a node without CSINode, and a driver without a
-    number, has no limit. Volumes that are attached without a pod on the node that uses them count as well, and again for
-    the pod that needs them. A new node counts as it will be once its CSINode is there.
+    Source: plugin NodeVolumeLimits, Filter, 1.36. The volumes of the pods on the node and of the new pod count by driver, each
+    volume once. The limit is what the node's CSINode can allocate. A node without CSINode, or a driver without a number, has no
+    limit. Attached volumes that no pod on the node uses count as well, and again for the pod that needs them. A new node counts
+    as it will be once its CSINode exists.
     """
 
     def __init__(self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, bindings: Bindings) -> None:

@@ -11,12 +11,12 @@ UNLIMITED = 1 << 31
 class SpreadRule:
     """One constraint of one pod shape over the current counts.
 
-    Source: plugin PodTopologySpread, Filter and calPreFilterState, 1.36. The pod may go to a node when matching pods in
-    its domain, plus one if the pod matches its own selector, minus the smallest count of all domains is at most
-    maxSkew. Domains are those of nodes that have the keys of all constraints and, by default, match the pod's node
-    selector and affinity (nodeAffinityPolicy), and only when asked have no taint that it does not tolerate
-    (nodeTaintsPolicy). With fewer domains than minDomains the smallest count is taken as 0. Terminating pods, pods on
-    other nodes and pods of other namespaces do not count; an empty selector counts nothing, yet matches the pod itself.
+    Source: plugin PodTopologySpread, Filter and calPreFilterState, 1.36. The skew of a node is the number of matching pods in its
+    domain minus the smallest count of all domains. If the pod matches its own selector, it counts too. The skew must be at most
+    maxSkew. Domains are those of nodes with the keys of all constraints. By default, the nodes must match the pod's node selector
+    and affinity (nodeAffinityPolicy). If nodeTaintsPolicy says so, they must have no untolerated taint. With fewer domains than
+    minDomains, the smallest count is 0. Terminating pods, pods on other nodes and pods of other namespaces do not count. An empty
+    selector counts nothing, but matches the pod itself.
     """
 
     __slots__ = ("adds", "counter", "key", "matches_itself", "max_skew", "min_domains")

@@ -107,8 +107,8 @@ class VolumeBinding:
         return self._local.excluded(self._claims(shape).waiting)
 
     def change(self, shape: int, node: int, count: int) -> None:
-        """See `Watcher`. Source: `AssumePodVolumes`: with the first pod that is placed, its claims are given their volumes,
-        or are to be provisioned for that node; pods that share a claim follow, and nobody else gets the volume."""
+        """See `Watcher`. Source: `AssumePodVolumes`. When the first pod is placed, its claims get their volumes or are to be
+        provisioned for that node. Pods that share a claim follow, and no other claim gets the volume."""
         claims = self._claims(shape)
         if not claims.waiting:
             return
@@ -156,9 +156,9 @@ class VolumeBinding:
         return found
 
     def _sorted_out(self, shape: int) -> ClaimSet:
-        """Source: plugin VolumeBinding, PreFilter, and `GetPodVolumeClaims`, 1.36. A claim is bound once it names a volume
-        and carries the binder's mark; one that waits for a consumer is the scheduler's to bind; every other unbound claim
-        must be bound by somebody else first. A bound claim whose volume is gone fails on every node.
+        """Source: plugin VolumeBinding, PreFilter, and `GetPodVolumeClaims`, 1.36. A claim is bound once it names a volume and
+        has the binder's mark. The scheduler binds a claim that waits for its first consumer. Another component must bind every
+        other unbound claim first. A bound claim whose volume is gone fails on every node.
         """
         value = self._shapes.shapes[shape]
         bound: list[PersistentVolume] = []
@@ -194,8 +194,8 @@ class VolumeBinding:
         )
 
     def _unbound_objection(self, claims: ClaimSet, node: int) -> str:
-        """Source: `FindPodVolumes`: a claim that is being provisioned belongs to the node chosen for it; the others take
-        the smallest volumes that match, each volume once, or are provisioned."""
+        """Source: `FindPodVolumes`. A claim that is being provisioned belongs to the node chosen for it. The others take the
+        smallest matching volumes, each volume once, or are provisioned."""
         name = self._nodes.names[node]
         elsewhere = [chosen for chosen in claims.chosen if chosen != name]
         if elsewhere:
@@ -220,9 +220,9 @@ class VolumeBinding:
         return ""
 
     def _provision_objection(self, claim: PersistentVolumeClaim, node: int) -> str:
-        """Source: `checkVolumeProvisions` and `hasEnoughCapacity`: the class must have a provisioner and allow the node's
-        topology; where the driver reports capacity, one that the node can reach must be large enough for the claim. For a new
-        node its driver will report what it has itself."""
+        """Source: `checkVolumeProvisions` and `hasEnoughCapacity`. The class must have a provisioner and allow the node's
+        topology. If the driver reports capacity, a capacity that the node can reach must be large enough for the claim.
+        For a new node, its driver will report what the node itself has."""
         found: StorageClass | None = self._book.storage_class(claim)
         if found is None:
             return f"claim {claim.name} has no storage class"
@@ -246,9 +246,9 @@ class VolumeBinding:
         return f"no storage of class {found.name} that this node can reach has {needed} left for claim {claim.name}"
 
     def _matching(self, claim: PersistentVolumeClaim, node: int, taken: Container[str]) -> PersistentVolume | None:
-        """Source: component-helpers `FindMatchingVolume`: a volume reserved for the claim, wherever it stands in the list,
-        is the only candidate; else the smallest that is available, large enough, of the class, mode and attributes class,
-        selected, with all access modes, and usable on the node."""
+        """Source: component-helpers `FindMatchingVolume`. A volume reserved for the claim, anywhere in the list, is the only
+        candidate. Otherwise it is the smallest that is available, large enough, selected and usable on the node. It also needs
+        the class, mode and attributes class, and all access modes."""
         best: PersistentVolume | None = None
         for volume in self._volumes_for(claim):
             if volume.name in taken or self._taken.get(volume.name) or not _could_serve(volume, claim):

@@ -16,10 +16,10 @@ _A_VOLUME = 10
 
 
 def disks_conflict(one: VolumeUse, other: VolumeUse) -> bool:
-    """Can the two not be mounted by two pods on one node?
+    """Whether two pods on one node cannot mount the two volumes.
 
-    Source: plugin VolumeRestrictions, `isVolumeConflict`, 1.36: the same Google disk, iSCSI name or RBD image (one
-    monitor in common) conflicts unless both only read; the same Amazon volume always does.
+    Source: plugin VolumeRestrictions, `isVolumeConflict`, 1.36. The same Google disk, iSCSI name or RBD image (with one common
+    monitor) conflicts unless both only read. The same Amazon volume always conflicts.
     """
     if one.kind != other.kind or one.kind not in _SHARED_READ_ONLY or one.identity != other.identity:
         return False

@@ -45,8 +45,8 @@ class VolumeZone:
     def objection(self, shape: int) -> str:
         """Why no node at all will do.
 
-        Source: PreFilter: a claim, its class or its volume that is not there; a claim without volume whose class binds at
-        once, or that has no class. Claims of generic ephemeral volumes are left out.
+        Source: PreFilter. A claim, its class or its volume does not exist. Or a claim without a volume has no class, or a class
+        that binds at once. Claims of generic ephemeral volumes do not count.
         """
         value = self._shapes.shapes[shape]
         for use in claim_uses(value):

@@ -118,7 +118,7 @@ class LevelCounter(DomainCounter):
         return self.counts[domain] == self._low and self._levels.get(self._low) == 1
 
     def lowest_beside(self, domain: int) -> int | None:
-        """The smallest count of the open domains besides this one, which is open; None when there is no other."""
+        """The smallest count of the open domains except this one, which is open; None without another."""
         if not self.alone_at_lowest(domain):
             return self._low
         return min((level for level in self._levels if level != self._low), default=None)

@@ -33,7 +33,7 @@ class DomainLimit(Protocol):
 
 
 class OnlyOne:
-    """Anti-affinity of pods to their own kind: one pod a domain."""
+    """Anti-affinity of pods to their own kind: one pod per domain."""
 
     __slots__ = ("counter",)
 
@@ -62,11 +62,11 @@ def ration(
     count: int,
     bind: Callable[[int, int], None],
 ) -> dict[int, int]:
-    """Bind up to `count` pods; pods by node in the order in which nodes were first used.
+    """Bind up to `count` pods. Returns pods by node, in the order of the first use of nodes.
 
-    `nodes` are the candidates in the order of preference, each once, and `rooms` for how many pods each has room; `bind(node,
-    pods)` must let the limits' counters see the pods. Between two moves of a floor a domain only ever closes, so that a node
-    turned away by a limit is parked until that limit's floor moves; nodes without room never come back.
+    `nodes` are the candidates in order of preference, each once. `rooms` is for how many pods each has room. `bind(node, pods)`
+    must make the limits' counters count the pods. Between two moves of a floor, a domain can only close. So a node that a limit
+    rejects is parked until that limit's floor moves. Nodes without room never return.
     """
     coarse, fine, most_groups = list[DomainLimit](), list[DomainLimit](), 1
     for limit in limits:
@@ -125,8 +125,8 @@ def _groups(nodes: "array[int]", coarse: Sequence[DomainLimit], fine: Sequence[D
 
 
 class _Group:
-    """Candidates that are in the same domain of every coarse limit, as positions; those from `_next` on in `_order` were not
-    looked at yet, those in `_woken` were turned away once."""
+    """Candidates in the same domain of every coarse limit, as positions. Those from `_next` on in `_order` were not examined yet.
+    Those in `_woken` were rejected once."""
 
     __slots__ = ("_domains", "_fine", "_next", "_nodes", "_order", "_parked", "_woken")
 

@@ -77,8 +77,8 @@ def united(
 
 
 class Repulsion:
-    """What the anti-affinity of each shape selects, by topology key. A shape of which few are selected stands in the list of each
-    of them; other selections are sets, so that neither room nor steps grow with all pairs of shapes."""
+    """What the anti-affinity of each shape selects, by topology key. A shape that selects few others is in the list of each of
+    them. Other selections are sets, so neither room nor steps grow with all pairs of shapes."""
 
     def __init__(self) -> None:
         self._narrow: dict[int, dict[str, list[int]]] = {}

@@ -118,9 +118,9 @@ class ShapeSelection:
     def by_own_term(self, term: AffinityTerm) -> IndexSet:
         """Shapes that a term of the pod to be placed selects.
 
-        Source: plugin InterPodAffinity, PreFilter: a namespace selector stands for the Namespace objects that match it,
-        an empty one for every namespace, none for no further one. Releases that lose the result of that (see `Release`)
-        then hold the selector against no labels at all, whatever the namespace.
+        Source: plugin InterPodAffinity, PreFilter. A namespace selector means the Namespace objects that match it. An empty one
+        means every namespace, none means no further one. Some releases lose that result (see `Release`). They then match the
+        selector against empty labels, whatever the namespace.
         """
         self._refresh()
         selected, chosen = self._select(term.selector), term.namespace_selector
@@ -129,10 +129,10 @@ class ShapeSelection:
         return selected & IndexSet.union_of((self._in_named(term.namespaces), self._in_chosen(chosen, known_only=True)))
 
     def by_term_of_others(self, term: AffinityTerm) -> IndexSet:
-        """Shapes that a term of a pod which is there already selects.
+        """Shapes that a term of an existing pod selects.
 
-        Source: as above, but the namespace of the pod to be placed is judged by its labels; one whose Namespace object
-        is not known has none.
+        Source: as above, but the labels of the namespace of the pod to be placed count. A namespace without a known Namespace
+        object has none.
         """
         self._refresh()
         inside = (self._in_named(term.namespaces), self._in_chosen(term.namespace_selector, known_only=False))

@@ -70,10 +70,10 @@ def volume_handle(volume: PersistentVolume) -> str:
 
 
 def translated_terms(volume: PersistentVolume) -> tuple[NodeSelectorTerm, ...] | None:
-    """Where an in-tree volume can be used once the driver has taken it over.
+    """Where an in-tree volume can be used after migration to the driver.
 
-    Source: csi-translation-lib: the zone label in the node affinity becomes the driver's topology key; without one, the
-    volume's own zone label becomes a requirement; the old region label becomes the new one where zones are old.
+    Source: csi-translation-lib. The zone label in the node affinity becomes the driver's topology key. Without it, the volume's
+    own zone label becomes a requirement. The old region label becomes the new one if zones are old.
     """
     terms, key = volume.required_terms, MIGRATIONS[volume.driver].topology_key
     if not key:
@@ -119,9 +119,8 @@ Volume = tuple[str, str]
 
 
 class LimitedNode:
-    """One node whose CSINode limits volumes: `limits` by driver, `users` by volume, `attached` by driver; `broken` counts
-    pods whose claims are not theirs, which make the plugin give up. `idle` are volumes that are attached though, as far
-    as pods tell, nobody need use them."""
+    """One node whose CSINode limits volumes: `limits` by driver, `users` by volume, `attached` by driver. `broken` counts pods
+    with claims of other pods, on which the plugin fails. `idle` are attached volumes that no pod uses."""
 
     __slots__ = ("attached", "broken", "idle", "limits", "users")
 

@@ -13,8 +13,8 @@ CLAIM_KIND = "PersistentVolumeClaim"
 
 
 class StorageBook:
-    """What was captured, indexed. Claims of generic ephemeral volumes are named after their pod, so that a shape with one
-    belongs to a single pod: its uid says whose claim it must be."""
+    """The captured volume objects, indexed. Claims of generic ephemeral volumes are named after their pod, so a shape with one
+    belongs to a single pod. Its uid identifies the owner of the claim."""
 
     def __init__(self, world: World) -> None:
         storage = world.storage

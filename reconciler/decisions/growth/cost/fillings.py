@@ -48,8 +48,8 @@ class NodeFilling:
         return tuple(self._row(self._best()))
 
     def by_value(self, offer: int, values: "array[int]", judge: "array[int]", above: int, most: int) -> list[Load]:
-        """Loads in order of value for what a pod takes, weighing each resource by how scarce it is: of the `most` that are worth
-        most by `values` those that are worth more than `above` by `judge`."""
+        """Loads in order of value per use, with each resource weighted by its scarcity. They are the `most` loads with the
+        highest worth by `values`, if they are worth more than `above` by `judge`."""
         self._fill(offer, values, self._counts)
         fillings.worths_of(judge, self._rows, _TURNS, self._judged)
         rows = dict(zip(self._worths, range(_TURNS), strict=True))
@@ -57,8 +57,8 @@ class NodeFilling:
         return [tuple(self._row(row)) for row in best if self._judged[row] > above]
 
     def improved(self, offer: int, values: "array[int]", steps: int) -> tuple[Valued, int]:
-        """The best of `by_value` made worth more: by exchanging pods, then by a search in order of value, each while `steps`
-        last, which are looks at one item; and how many steps were taken."""
+        """The best of `by_value`, improved by exchanging pods, then by a search in order of value. Each may use `steps`; a step
+        is a look at one item. Also the number of steps used."""
         size = self._fill(offer, values, self._counts)
         items = self._items
         best, trial = self._row(self._best()), array("q", bytes(8 * items))
@@ -102,8 +102,8 @@ class FirstFits:
         self.gains = array("q", bytes(8 * rows))
 
     def renew(self, left: "array[int]", usable: bytearray, worth: "array[int]") -> "array[int]":
-        """Fill anew where too few pods are left for what was there, nodes of `usable` offers alone; the rows that are new: `offer
-        * orders + order`. `gains` has by row what the pods are worth."""
+        """Fill again if too few pods are left for the previous filling, with nodes of `usable` offers only. Returns the new rows:
+        `offer * orders + order`. `gains` has the worth of the pods by row."""
         many = fillings.fill_each(
             self._orders, self._ways, left, self._needs, self._width, self._free, self._may, usable, self._left, self._loads,
             self._known, self._renewed, worth, self.gains,
@@ -116,10 +116,10 @@ class FirstFits:
 
 
 def match(problem: Problem, offer: int, left: Sequence[int]) -> Load:
-    """One pod after the other, always the one whose needs lie most in the direction of what is free.
+    """One pod after the other, always the one whose needs match the free amounts best.
 
-    Source: the dot-product rule for packing in several dimensions (Panigrahy, Talwar, Uyeda, Wieder: Heuristics for
-    vector bin packing, 2011); amounts are compared as shares of the node.
+    Source: the dot-product rule for packing in several dimensions. See Panigrahy, Talwar, Uyeda, Wieder: Heuristics for vector
+    bin packing, 2011. Amounts are compared as shares of the node.
     """
     offered = problem.offers[offer].free
     free = list(offered)
@@ -251,10 +251,10 @@ _ALL_STEPS, _STEPS_BY_VALUE, _STEPS_OF_PROGRAM = 14_000_000, 12, 1
 
 
 def generate(problem: Problem, master: Master) -> Prices | None:
-    """Add fillings that the linear program would use, until none is found or the work is done: those that a node filled by
-    value gives while there are any, then what a closer look gives, ever closer. None when the program found no end.
+    """Add fillings that the linear program would use, until none is found or the work is used up. First come nodes filled by
+    value, then results of ever closer searches. None if the program did not finish.
 
-    Values are the mean of the last ones and those before: they swing much from one program to the next (P. Wentges: Weighted
+    Values are the mean of the last ones and those before, because they change much between programs (P. Wentges: Weighted
     Dantzig-Wolfe decomposition, 1997).
     """
     search = _ColumnsSearch(problem)

@@ -19,8 +19,8 @@ _WHOLE = 1e-6
 
 
 class Prices(msgspec.Struct, frozen=True):
-    """What the linear program says: `values` by item and `prices` by offer in micros (the price of a node with what the
-    bounds on it are worth), `bound` its cost in micros, `amounts` how much of each filling."""
+    """The result of the linear program. `values` are by item. `prices` are by offer in micros: the price of a node plus the value
+    of the bounds on it. `bound` is the cost in micros, `amounts` how much of each filling."""
 
     values: list[int]
     prices: list[int]
@@ -114,13 +114,13 @@ class Master:
         )
 
     def whole(self, known: Mix, prices: Prices, nodes: int, most: int | None = None) -> tuple[Mix | None, bool]:
-        """The cheapest mix of the fillings in whole numbers, at most as dear as `known`, and whether that is proved.
+        """The cheapest mix of the fillings in whole numbers, no more expensive than `known`, and whether that is proved.
 
         Fillings whose reduced cost alone closes the gap to `known` are left out: none of them is in a cheaper mix. A
         second solve decides between mixes of equal cost: fewest nodes, then the earliest fillings.
 
-        With `most`, so many of the fillings with the least reduced cost are chosen from, and the solver looks for mixes of
-        its own with less effort: what that takes grows with more than the square of the fillings.
+        With `most`, only that many fillings with the least reduced cost are used. The solver also searches for its own mixes with
+        less effort, because that effort grows faster than the square of the fillings.
         """
         problem = self._problem
         budget = problem.cost(known)

@@ -35,8 +35,8 @@ class Ways(msgspec.Struct, frozen=True):
 
 
 def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
-    """Cheapest price for worth (by item) over all offers and ways to fill a node, repeated while the pods for it last; None
-    when the bounds do not let all pods in."""
+    """The lowest price for the worth (by item) over all offers and ways to fill a node, repeated while there are pods for it.
+    None if the bounds do not allow all pods."""
     left = array("q", [item.count for item in problem.items])
     values = array("q", worth)
     room = Room(problem)
@@ -90,8 +90,7 @@ def _first_best(price: int, found: Sequence[tuple[int | Load, int]]) -> tuple[in
 
 
 def worths(problem: Problem) -> list[list[int]]:
-    """What one pod of each item is worth: its share of all that is asked for, of what a node offers, and of the scarcer
-    of the resources."""
+    """The worth of one pod of each item: its share of the total requests, of a node's offer, and of the scarcer resource."""
     kinds = range(len(problem.offers[0].free))
     asked = [sum(item.need[kind] * item.count for item in problem.items) or 1 for kind in kinds]
     offered = [sum(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]
@@ -312,8 +311,8 @@ _NEAR_STEPS, _NEAR_FILLINGS = 2_000, 60
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The cheapest mix found and the cost of the greedy one, in micros; `bound_micros` is what the linear program over the
-    fillings says (0: it was not asked)."""
+    """The cheapest mix found and the cost of the greedy one, in micros. `bound_micros` is the result of the linear program over
+    the fillings (0: not solved)."""
 
     mix: Mix
     cost_micros: int
@@ -348,8 +347,8 @@ def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | N
 
 
 def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | None]) -> Answer:
-    """Method: column generation for the cutting-stock form of the problem (Gilmore, Gomory 1961) with one knapsack an offer;
-    the columns found are then chosen in whole numbers.
+    """Method: column generation for the cutting-stock form of the problem (Gilmore, Gomory 1961), with one knapsack per offer.
+    Then a solve in whole numbers chooses among the columns.
     """
     start, starts = greedy_mix(problem, given)
     cost = problem.cost(start)
@@ -369,8 +368,8 @@ def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | 
 
 
 def at_least(problem: Problem, mix: Mix) -> int:
-    """A bound on any mix that needs no solver: by each resource alone at its best price, and two nodes of the cheapest
-    offer where `mix` is one node (a cheaper single node would have been found)."""
+    """A lower bound on any mix, without a solver: each resource alone at its best price. If `mix` is one node, the bound is at
+    least two nodes of the cheapest offer, because a cheaper single node would have been found."""
     usable = [offer for index, offer in enumerate(problem.offers) if any(item.offers[index] for item in problem.items)]
     bound = 0
     for kind in range(len(problem.offers[0].free)):
@@ -461,7 +460,7 @@ def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> M
 
 
 def remainder(problem: Problem, mix: Mix) -> Problem:
-    """What is left to place beside the nodes of `mix`, within what the bounds leave."""
+    """What is left to place next to the nodes of `mix`, within the remaining bounds."""
     nodes = [0] * len(problem.offers)
     left = [item.count for item in problem.items]
     for filling, times in mix:

@@ -1,4 +1,4 @@
-"""What is to be bought, as numbers alone: pods by shape, nodes by group, bounds on nodes."""
+"""The nodes to add, as plain numbers: pods by shape, nodes by group, bounds on nodes."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class Filling(NamedTuple):
 
 
 Mix = tuple[tuple[Filling, int], ...]
-"""Fillings with how often each is bought, in canonical order."""
+"""Fillings and how often each is used, in canonical order."""
 
 
 class Item(msgspec.Struct, frozen=True):

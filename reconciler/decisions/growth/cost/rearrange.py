@@ -1,9 +1,9 @@
-"""LeastCost and LeastWaste over mixes: the growth of a tier, made by one choice after the other, is chosen again where a mix of
-groups costs less or wastes less, or does the same with fewer nodes.
+"""LeastCost and LeastWaste over mixes. The growth of a tier comes from one choice after the other. A mix of groups replaces it if
+it costs less, wastes less, or does the same with fewer nodes.
 
-Only nodes take part whose pods are all under rules of their own node, or under rules about domains of several nodes (spread or
-affinity over zones); those with rules about the host, ports or volumes stay as they are. The same pods are placed, so nothing
-that the greedy choices serve is lost, and what they cost is the most that a mix may cost.
+A node takes part if the rules of its pods concern only their own node or domains of several nodes (spread or affinity over
+zones). Nodes of pods with rules about the host, ports or volumes stay as they are. The mix places the same pods and may cost no
+more than the greedy choices, so nothing that they serve is lost.
 """
 
 from array import array
@@ -110,11 +110,11 @@ Domain = tuple[str | None, ...]
 
 
 class Weighing(msgspec.Struct, frozen=True):
-    """What a node counts: its price for LeastCost. For LeastWaste how much waste it adds beside the growth that is `given`, with
-    `a_node` more, since each machine has to be booted, patched and watched.
+    """The weight of a node. For LeastCost it is its price. For LeastWaste it is the waste that it adds to the growth `given`,
+    plus `a_node`, because each machine has to be booted, patched and watched.
 
-    Waste is a share, (bought - requested) / bought, so that one more core adds requested / bought², at the capacity
-    that is given: a resource of which there is plenty counts little. In millionths of an average node.
+    Waste is a share, (added - requested) / added. So one more core adds requested / added², at the given capacity: a plentiful
+    resource counts little. In millionths of an average node.
     """
 
     by: Expander
@@ -151,8 +151,8 @@ class Weighing(msgspec.Struct, frozen=True):
 
 
 def weighing(draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNode], by: Expander) -> Weighing:
-    """LeastCost where it is asked for and every group has a price, else LeastWaste beside `nodes`. There a machine less counts
-    `nearTiePercent` of the smallest machine: near ties go to fewer machines, as in a single choice."""
+    """LeastCost if the policy sets it and every group has a price, else LeastWaste next to `nodes`. There, one machine less
+    counts `nearTiePercent` of the smallest machine: near ties go to fewer machines, as in a single choice."""
     if by is Expander.LEAST_COST and all(group.group.price_micros is not None for group in groups):
         return Weighing(by)
     requested = Resources()
@@ -165,8 +165,8 @@ def weighing(draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNo
 
 
 class Posed(msgspec.Struct, frozen=True):
-    """A problem with what its numbers stand for: `shapes` by item (a shape is several items where its pods are in several
-    domains), group `positions` by offer; `given` is what was grown."""
+    """A problem and the meaning of its numbers: `shapes` by item, group `positions` by offer. A shape is several items if its
+    pods are in several domains. `given` is the previous growth."""
 
     problem: Problem
     shapes: tuple[int, ...]
@@ -251,7 +251,7 @@ def _row(amounts: Resources, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def _caps(left: Sequence[dict[tuple[int, str], tuple[int, int]]], pace: int, most: int) -> tuple[Cap, ...]:
-    """One cap a limit and resource that `most` nodes could reach, and the pace."""
+    """One cap per limit and resource that `most` nodes could reach, and the pace."""
     caps = []
     for key in sorted({key for row in left for key in row}):
         bound = next(row[key][0] for row in left if key in row)
@@ -264,7 +264,7 @@ def _caps(left: Sequence[dict[tuple[int, str], tuple[int, int]]], pace: int, mos
 
 
 class Rearranged(msgspec.Struct, frozen=True):
-    """What became of one tier: the nodes that stay, those bought instead of the others (None: nothing changed), and why."""
+    """The result for one tier: the nodes that stay, those that replace the others (None: nothing changed), and why."""
 
     stay: list[GrownNode]
     bought: list[GrownNode] | None
@@ -285,8 +285,8 @@ class Rearranged(msgspec.Struct, frozen=True):
 
 
 def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth, by: Expander = Expander.LEAST_COST) -> Rearranged | None:
-    """Choose the growth of a tier again for a lower cost or less waste, or with fewer nodes for the same; None (and the draft as
-    it was) when nothing better is found."""
+    """Choose the growth of a tier again, for a lower cost, less waste, or the same with fewer nodes. None, with an unchanged
+    draft, if nothing better is found."""
     grown = growth.nodes()
     keys = _keys(draft, grown)
     free = {group.position for group in tier if not group.group.whole}
@@ -331,7 +331,7 @@ def _has_choice(
 
 
 def _keys(draft: Draft, nodes: Sequence[GrownNode]) -> dict[int, frozenset[str]]:
-    """By shape that may be bought other nodes for: the labels whose values its pods keep."""
+    """The labels whose values its pods keep, by shape that may get other nodes."""
     found: dict[int, frozenset[str]] = {}
     for shape in sorted({shape for node in nodes for shape, _ in node.load}):
         keys = frozenset[str]() if draft.state.node_local(shape) else draft.state.domain_keys(shape)
@@ -350,8 +350,8 @@ def _answer(draft: Draft, posed: Posed) -> Answer | None:
 
 
 def _buy(draft: Draft, growth: Growth, nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]) -> list[GrownNode] | None:
-    """Grow by these nodes, shared with siblings where the policy balances and no pod keeps to a domain; None where a node does
-    not take its load after all or a bound refuses it."""
+    """Grow by these nodes, balanced over siblings if the policy says so and no pod keeps to a domain. None if a node cannot take
+    its load after all, or a bound forbids it."""
     together = {position: siblings(draft, draft.groups[position])[0] for position in {node.position for node in nodes}}
     takes: dict[GrownNode, bool] = {}
 
