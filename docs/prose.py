@@ -1,5 +1,7 @@
 """Checks the prose of the project against the style page: `python -m docs.prose [FILE ...]`, exit code 1 on any hit.
 
+Without FILE it reads every page, and the docstrings and texts of every module of `reconciler`.
+
 Rules: a sentence has at most 25 words. It uses no word that the glossary rejects, and none of a few constructions that are
 not English. The glossary is the table of `docs/contributing/style.md`, so that a rule is written once. Code blocks, console
 sessions and link targets are not prose. A code span counts as one word.
@@ -25,11 +27,15 @@ _RULE_LINE = re.compile(r"^[|:\- ]+$")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _CODE_SPAN = re.compile(r"(`+)(?!`).*?\1", re.S)
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)\)?\s+")
+_BRACES = re.compile(r"[{}]\n(?s:.*)[{}]\n")
 _WORD = re.compile(r"[\w'/.,:%$+-]*[A-Za-z0-9][\w'/.,:%$+-]*")
 _GLOSSARY_ROW = re.compile(r"^\| (?P<term>[^|]+) \| (?P<meaning>[^|]+) \| (?P<rejected>[^|]+) \|$", re.M)
 
 _CONSTRUCTIONS = (
-    (re.compile(r"\b(?:is|are|was|were) no (?!longer\b|more\b|less\b|different\b)"), "write 'is not a ...' or 'invalid ...'"),
+    (
+        re.compile(r"(?<!\bthere )\b(?:is|are|was|were) no (?!longer\b|more\b|less\b|different\b)", re.I),
+        "write 'is not a ...' or 'invalid ...'",
+    ),
     (re.compile(r"\b\d[\d.,]* ?(?:s|ms|MiB|%) an? (?:loop|turn|node|pod|group|plan|day|hour)\b"), "write 'per'"),
     (
         re.compile(r"\bone (?!(?:that|which|who|of|from|for|in|on|by|with|to|as|is|has|at)\b)(\w+) a \w+\b", re.I),
@@ -92,11 +98,18 @@ def markdown_blocks(text: str) -> Iterator[Block]:
 
 
 def python_blocks(text: str) -> Iterator[Block]:
-    """Docstrings and texts of a module: every string constant of four words or more."""
+    """Docstrings and texts of a module: every string constant of four words or more.
+
+    Style sheets and scripts are not prose, nor are paragraphs that click prints as they are (`\\b`), such as examples.
+    """
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) >= _SHORTEST_TEXT:
-            for part in node.value.replace("\b", "").split("\n\n"):
-                yield Block(node.lineno, " ".join(part.split()))
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or len(node.value.split()) < _SHORTEST_TEXT:
+            continue
+        if _BRACES.search(node.value) is not None:
+            continue
+        for part in node.value.split("\n\n"):
+            if not part.lstrip(" \n").startswith("\b"):
+                yield from (Block(node.lineno, block.text) for block in markdown_blocks(part))
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -135,16 +148,26 @@ def pages() -> list[Path]:
     return sorted(found - {STYLE_PAGE, ROOT / "CHANGELOG.md"})
 
 
+def modules() -> list[Path]:
+    """Every module of the product."""
+    return sorted(ROOT.glob("reconciler/**/*.py"))
+
+
+def hits(path: Path) -> Iterator[Hit]:
+    """Every broken rule of one file, by its kind."""
+    return check(path.read_text(encoding="utf-8"), python_blocks if path.suffix == ".py" else markdown_blocks)
+
+
 def main(arguments: list[str]) -> int:
     """Print each hit as `file:line: rule: sentence`."""
-    hits = 0
-    for path in [Path(name).resolve() for name in arguments] or pages():
-        for hit in check(path.read_text(encoding="utf-8"), python_blocks if path.suffix == ".py" else markdown_blocks):
-            hits += 1
+    number = 0
+    for path in [Path(name).resolve() for name in arguments] or [*pages(), *modules()]:
+        for hit in hits(path):
+            number += 1
             print(f"{path.relative_to(ROOT)}:{hit.line}: {hit.rule}: {hit.sentence}")
-    if hits:
-        print(f"{hits} hits. docs/contributing/style.md says how to write it.", file=sys.stderr)
-    return 1 if hits else 0
+    if number:
+        print(f"{number} hits. docs/contributing/style.md says how to write it.", file=sys.stderr)
+    return 1 if number else 0
 
 
 if __name__ == "__main__":
