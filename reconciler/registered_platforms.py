@@ -8,14 +8,14 @@ platform that lacks a part does not do what the part is for.
 |---|---|---|
 | `policy_keys.KEYS` | `policy.platform_parts.PolicyKeys` | the keys of target and discovery in policies |
 | `autoscaler_flags.FLAGS` | `policy.platform_parts.PlatformFlags` | its targets in the Cluster Autoscaler's settings |
-| `manifests.MANIFESTS` | `policy.platform_parts.PlatformManifests` | targets in manifests beside the policies |
+| `manifests.MANIFESTS` | `policy.platform_parts.PlatformManifests` | targets in manifests next to the policies |
 | `reading.READING` | `cluster.platform_reading.PlatformReading` | kinds, facts and machines from their JSON, evidence, verbs |
 | `rules.RULES` | `decisions.platform_rules.PlatformRules` | discovery, the first policy |
 | `lints.LINTS` | `decisions.lints.finding.PlatformLints` | what `doctor` finds |
 | `handover.HANDOVER` | `decisions.platform_rules.PlatformHandover` | a target from another autoscaler to us, and back |
 | `live.LIVE` | `providers.live_platforms.LivePlatform` | who writes, what is polled, what doctor looks at |
 
-What a part imports beside its own folder is what the layer of its type may import, and contracts of import-linter hold that.
+Outside its own folder, a part imports only what the layer of its type may import. Contracts of import-linter check that.
 """
 
 from importlib import import_module

@@ -22,8 +22,8 @@ class WhyNot(msgspec.Struct, frozen=True, kw_only=True):
 
 class AppliedAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One action of the saved plan. `state` is Done (of nodes that are removed or replaced: they have left), Skipped, Refused or
-    Failed (also: a node stays); `plannedTo` is the size in the saved plan, `to` the one that was written or would have been.
-    `later`: a further turn did it, after the one that adopted or wrote the target was read back."""
+    Failed (also: a node stays). `plannedTo` is the size in the saved plan, `to` the one that was written or would have been.
+    `later`: a further iteration did it, after the one that adopted or wrote the target was read back."""
 
     kind: str
     group: str
@@ -42,7 +42,7 @@ class ApplyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`plan` is the digest of the saved plan, `decision` that of the decision of now, `unavailable` why it stopped early.
 
     `complete`: all of the plan was done. `happened` are sentences about what came of it: how each drain ended; on a simulated
-    cluster everything until it came to rest.
+    cluster everything until steady state.
     """
 
     format_version: str = FORMAT_VERSION

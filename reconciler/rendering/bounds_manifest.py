@@ -25,8 +25,8 @@ def bound_key(target: TargetRef) -> str:
 
 
 def bounds_data(bounds: AdmissionBounds) -> dict[str, str]:
-    """Key -> text. Lists have one name a line; a range is `LOWEST-HIGHEST`. A target whose key would be too long is left out, as
-    one that nothing bounds: neither may be resized then."""
+    """Key -> text. Lists have one name per line; a range is `LOWEST-HIGHEST`. A target whose key would be too long is left out,
+    as one that nothing bounds: neither may be resized then."""
     targets = {bound_key(bound.target): _range(bound) for bound in bounds.targets}
     return {
         ADOPT_FROM: "\n".join(bounds.adopt_from),
@@ -58,7 +58,7 @@ def left_out(bounds: AdmissionBounds) -> tuple[str, ...]:
 
 
 def bounds_manifest(bounds: AdmissionBounds, namespace: str) -> str:
-    """YAML, one key a line, ends with a newline."""
+    """YAML, one key per line, ends with a newline."""
     lines = comment(
         f"Rendered by `reconciler bounds` from policy {bounds.policy}: change the policy and render again. Whoever installs "
         "the reconciler applies this over the empty one; the reconciler's own account may not."

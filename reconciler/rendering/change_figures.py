@@ -25,8 +25,8 @@ _CENT = Decimal("0.01")
 
 
 class ChangeFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One row. Counts are integers, amounts of money decimal strings, that of today in `today_currency` and that after the
-    change in `currency`; null where nobody knows, and the change also where two currencies cannot be compared."""
+    """One row. Counts are integers, amounts of money decimal strings: that of today in `today_currency`, that after the change in
+    `currency`. Null where nobody knows; the change also where two currencies cannot be compared."""
 
     code: str
     name: str
@@ -94,8 +94,8 @@ def requests_taken_back(comparison: PlanComparison) -> tuple[Counter[str], Count
 
 
 def joined_nodes(impact: Impact, comparison: PlanComparison, side: int) -> dict[str, int]:
-    """How many nodes join each group on the way under one side (0: today, 1: after); a request that the other side takes back,
-    since it never became a node, is none."""
+    """How many nodes join each group on the way under one side (0: today, 1: after). A request that the other side takes back
+    does not count, since it never became a node."""
     no_nodes = requests_taken_back(comparison)[side]
     return {group: max(0, number - no_nodes[group]) for group, number in impact.nodes_joined.items()}
 

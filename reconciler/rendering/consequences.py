@@ -22,8 +22,8 @@ from reconciler.rendering.wording import count
 
 
 class Grade(StrEnum):
-    """How much a reviewer has to fear: `caution` where pods lose their node, nodes leave, pods are evicted or writing begins;
-    `warning` where a looser value or another owner reaches groups and nothing moves yet; `note` for everything else."""
+    """How severe it is for a reviewer. `caution`: pods lose their node, nodes leave, pods are evicted or writing begins.
+    `warning`: a looser value or another owner reaches groups, and nothing moves yet. `note`: everything else."""
 
     CAUTION = "caution"
     WARNING = "warning"
@@ -347,7 +347,7 @@ def _problems(comparison: PlanComparison) -> Iterator[Consequence]:
 
 
 def _policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
-    """What the files of the change say that is no error: all of it is told below."""
+    """Problems in the files of the change that are not errors: all of them are listed below."""
     if warnings:
         told, first = count(len(warnings), "warning") + " about the policy", warnings[0]
         yield Consequence(

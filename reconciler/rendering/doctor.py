@@ -25,8 +25,8 @@ class CheckLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DoctorDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`installation` is what runs here; `cluster` is empty when none was looked at; `checks` are those of a live one;
-    `findings` is what is worth mending there; `not_checked` names what nobody looked at, and why."""
+    """`installation` is what runs here. `cluster` is empty when none was looked at; `checks` are those of a live one. `findings`
+    is what is worth fixing there. `not_checked` names what nobody looked at, and why."""
 
     format_version: str = FORMAT_VERSION
     installation: Mapping[str, str]
@@ -80,7 +80,7 @@ def doctor_text(document: DoctorDocument, *, wide: bool = False) -> str:
 
 
 def _no_finding(document: DoctorDocument) -> str:
-    """Nothing is to be mended only where no check says otherwise."""
+    """It says that nothing needs fixing only if no check says otherwise."""
     open_checks = sum(check.state != "Pass" for check in document.checks)
     if open_checks:
         return f"no finding about the objects of the cluster; see {count(open_checks, 'check')} above"

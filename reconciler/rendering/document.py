@@ -1,6 +1,6 @@
 """A document as a tree of blocks: what is said, and in which order, is decided once; text, markdown and HTML are its printers.
 
-A text of others is a `Foreign` part of a sentence or cell: markdown prints it as code, HTML escapes every text, and no printer
+A text of others is a `Foreign` part of a sentence or cell. Markdown prints it as code, HTML escapes every text, and no printer
 lets a hidden character through. Printers bound widths and lengths; a block holds everything.
 """
 
@@ -64,7 +64,7 @@ class Meaning(StrEnum):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One sentence about `number` of what the section names; `mark` is `+` for more (or what comes), `-` for fewer, `!` for what
+    """One sentence about `number` of what the section names. `mark` is `+` for more (or what comes), `-` for fewer, `!` for what
     is held, `~` for everything else."""
 
     mark: str
@@ -89,8 +89,8 @@ class Alarm(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A heading; `right` aligns figures; on a terminal `shrinks` lets names be shortened in the middle when the table is too
-    wide; `wraps`, of the last column only, breaks sentences over lines instead."""
+    """A heading; `right` aligns figures. On a terminal, `shrinks` lets names be shortened in the middle when the table is too
+    wide. `wraps`, of the last column only, breaks sentences over lines instead."""
 
     heading: str
     right: bool = False
@@ -138,7 +138,7 @@ class Problems(msgspec.Struct, frozen=True):
 
 
 class OverTime(msgspec.Struct, frozen=True):
-    """A replay as curves, one set a policy; `names` are those of its sides."""
+    """A replay as curves, one set per policy; `names` are those of its sides."""
 
     replay: Replay
     names: tuple[str, ...]
@@ -151,9 +151,9 @@ class Sources(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A heading, how many of what it names there are (None: nothing is counted), and what is said of them, the gravest first.
-    `noun` is what is counted where lines are cut, `blocks` stand above them. `opened`: seen without a click.
-    Where there is no room, a section with `drop` goes as a whole, the highest first, before the last lines of the others do."""
+    """A heading, how many of what it names there are (None: nothing is counted), and sentences about them, the most severe first.
+    `noun` is what is counted where lines are cut, `blocks` stand above them. `opened`: seen without a click. Where there is no
+    room, a section with `drop` goes as a whole, the highest first, before the last lines of the others do."""
 
     heading: str
     number: int | None

@@ -28,8 +28,9 @@ def fit_json(fits: Iterable[PodFit]) -> Iterator[bytes]:
 
 
 def fit_text(fits: Iterable[PodFit], fold: Fold, width: int) -> Iterator[str]:
-    """A paragraph for pods of one owner with equal answers: where they fit, then the nodes that are alike in the plugins that
-    reject them, most frequent first. Pods that fit nowhere come first. `fold` says how much is told before it is counted."""
+    """A paragraph for pods of one owner with equal answers. It lists where they fit, then the nodes that are alike in the plugins
+    that reject them, most frequent first. Pods that fit nowhere come first. `fold` limits how much is listed before the rest is
+    counted."""
     lots: dict[tuple[str, _Answer], list[str]] = {}
     known: tuple[tuple[NodeFit, ...], _Answer] | None = None
     for fit in fits:
@@ -63,7 +64,7 @@ def _verb(names: Sequence[str]) -> str:
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What is told of one pod: on how many nodes it fits, which, and a line a kind of rejection."""
+    """The answer for one pod: on how many nodes it fits, which, and one line per kind of rejection."""
 
     fits: int
     where: str

@@ -8,8 +8,8 @@ NAMES_SHOWN = 3
 class Fold(msgspec.Struct, frozen=True, kw_only=True):
     """How many of each are shown; 0: all of them.
 
-    `names` of a list, `rows` of the table of groups, `lots` of things of which the same is said, `reasons` of one pod;
-    `reasoned` lots of pods are told with their reasons.
+    `names` of a list, `rows` of the table of groups, `reasons` of one pod. `lots` are sets of things that the same sentence
+    describes; `reasoned` lots of pods are shown with their reasons.
     """
 
     names: int = NAMES_SHOWN

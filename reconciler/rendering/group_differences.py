@@ -59,7 +59,7 @@ def _gravity(pair: Pair[GroupLine]) -> tuple[int, int]:
 
 
 def _group(pair: Pair[GroupLine]) -> Difference:
-    """What is said of it behind its name."""
+    """The words behind its name."""
     old, new = pair.before, pair.after
     if old is None or new is None:
         line = pair.either
@@ -109,8 +109,8 @@ class _Why(msgspec.Struct, frozen=True):
 
 
 def _why(pair: Pair[GroupLine], changed: Sequence[Pair[Action]]) -> _Why:
-    """`: 3 pending pods on 3 new nodes; general-a is at its maximum size 6`: why something is done, then what is said of the
-    group that was not said before. Empty where the size is what it was."""
+    """`: 3 pending pods on 3 new nodes; general-a is at its maximum size 6`: why something is done, then the new notes about the
+    group. Empty where the size is what it was."""
     old, new = pair.before, pair.after
     if new is None or (old is not None and _ends(old) == _ends(new)):
         return _Why()

@@ -1,6 +1,6 @@
 """Names for NodeGroups that are made of targets: valid, unique, and the same in every run.
 
-A target may be called by more than a name in a policy holds, by signs that it does not take, or as another one elsewhere.
+The name of a target may be longer than a policy allows, have characters that it does not allow, or occur elsewhere as well.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ Lines = list[str]
 
 
 def usable(policy: str, groups: Sequence[Lines], now_seconds: int) -> list[Lines]:
-    """The groups as they may be written beside the text of their policy. What the reader says is the reason."""
+    """The groups as they may be written next to the text of their policy. What the reader says is the reason."""
     written = list(groups)
     while True:
         refused = _refused(policy, written, now_seconds)
@@ -65,7 +65,7 @@ def usable(policy: str, groups: Sequence[Lines], now_seconds: int) -> list[Lines
 
 def commented_out(group: Lines, why: str) -> Lines:
     """A group that is not in force, with what to do about it."""
-    lines = comment(f"Not in force: {why}. Mend the target, or the lines below, and take their '#' away.")
+    lines = comment(f"Not in force: {why}. Fix the target, or the lines below, and remove their '#'.")
     return [*lines, *(line if line.startswith("#") else f"# {line}" for line in group)]
 
 

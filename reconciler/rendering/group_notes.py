@@ -1,4 +1,4 @@
-"""What is to be said of groups besides what is done to them: notes, and whose the held ones are."""
+"""What people should know about groups besides the actions: notes, and who owns the held ones."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -68,8 +68,8 @@ def group_whys(plan: Plan) -> dict[str, GroupWhy]:
 
 
 def why_words(group: GroupLine, whys: dict[str, GroupWhy]) -> str:
-    """`ours` for a group that stays as it is, `7 pending pods; at max 9`, `adopted from kubectl, 2 pending pods`,
-    `held by topology controller, would go to 5`: whose a group is where that is not we, what happens, what bounds it."""
+    """`ours` for a group that stays as it is, `7 pending pods; at max 9`, `adopted from kubectl, 2 pending pods`, `held by
+    topology controller, would go to 5`: another owner, what happens, what bounds it."""
     why = whys.get(group.name, _NOTHING)
     adopted = why.causes and why.causes[0].startswith(_ADOPTED)
     ours = group.owner.state is OwnerState.OURS and not group.held
@@ -91,7 +91,7 @@ def _waiting(plan: Plan, later: Collection[str]) -> dict[str, tuple[str, ...]]:
 
 
 def further_reasons(group: GroupLine, actions: Sequence[Action]) -> tuple[Reason, ...]:
-    """What is said of a group besides the reasons of its actions: a mix by cost stands in those of the purchases that it made."""
+    """The reasons of a group besides those of its actions: a mix by cost is among those of the scale-ups that it made."""
     told = {(action.reason.code, action.reason.message) for action in actions}
     bought = any(action.reason.data.get("expander") in _BY_MIX for action in actions)
     return tuple(
@@ -188,7 +188,7 @@ def _bounds(plan: Plan, changed: frozenset[str]) -> dict[str, list[str]]:
 
 
 class GroupNote(msgspec.Struct, frozen=True, kw_only=True):
-    """One sentence, the code of its reason, and the groups that it is said of."""
+    """One sentence, the code of its reason, and the groups that it describes."""
 
     code: str
     sentence: str

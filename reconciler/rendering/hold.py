@@ -11,8 +11,8 @@ _WIDTH = 100
 
 
 class HoldLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One group. `state` is Held, Released, Unchanged, Refused or Failed; `before` and `now` are the words of the hold on the
-    target (empty: none); `lines` are YAML to write where `message` says, when it was refused."""
+    """One group. `state` is Held, Released, Unchanged, Refused or Failed. `before` and `now` are the words of the hold on the
+    target (empty: none). `lines` are YAML to write where `message` says, when it was refused."""
 
     group: str
     target: str

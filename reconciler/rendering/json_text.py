@@ -18,7 +18,7 @@ def json_text(document: object, order: Literal["deterministic"] | None = "determ
 
 
 def inert_json(text: str) -> str:
-    """JSON text with characters of its strings escaped: those that are hidden, and the first of `##`, which may begin a command
+    """JSON text with some characters of its strings escaped: hidden ones, and the first of `##`, which may begin a command
     anywhere in a line."""
     if not text.isascii() or "\x7f" in text:
         text = _BEYOND_ASCII.sub(lambda found: _escaped(found[0]) if hidden(found[0]) else found[0], text)

@@ -19,8 +19,8 @@ def node_differences(
     groups: Sequence[GroupLine],
     fold: Fold,
 ) -> tuple[int, tuple[Difference, ...]]:
-    """How many nodes differ, new ones included, and what is said of them: first those that leave. `joined` are how many come,
-    by group, today and after."""
+    """How many nodes differ, new ones included, and sentences about them: first those that leave. `joined` are how many come, by
+    group, today and after."""
     leave, stay = {*after.nodes_gone} - {*before.nodes_gone}, {*before.nodes_gone} - {*after.nodes_gone}
     named = leave | stay | {pair.either.node for pair in pairs}
     new = {group: (joined[0].get(group, 0), joined[1].get(group, 0)) for group in {*joined[0], *joined[1]}}

@@ -1,7 +1,7 @@
 """Plain text on a line: nothing that a terminal, a runner of workflows or a reader would take for something else.
 
-SOURCE: GitHub's runner reads `::command …::` at the start of a line, behind any blanks, and `##[command]` anywhere in one; it
-compares as its language does, which overlooks characters that are not seen. Other runners read `##name[…`.
+SOURCE: GitHub's runner reads `::command …::` at the start of a line, behind any blanks, and `##[command]` anywhere in one. It
+compares as its language does, which ignores characters that are not visible. Other runners read `##name[…`.
 """
 
 import re
@@ -14,8 +14,8 @@ _COMMAND = re.compile(r"(?<!\S):(?=:)|#(?=#\w*\[)")
 
 
 def plain(text: str) -> str:
-    """The text with control, format (bidirectional overrides, zero width) and line separating characters made visible, and
-    with what a runner of workflows would take for a command broken.
+    """The text with control, format (bidirectional overrides, zero width) and line separating characters made visible. What a
+    runner of workflows would take for a command is broken.
 
     What is printed comes from clusters and from pull requests: an escape sequence in a name must not reach a terminal.
     """

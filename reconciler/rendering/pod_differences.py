@@ -16,7 +16,7 @@ _NOWHERE = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED)
 def pod_differences(
     before: Impact, after: Impact, pairs: Sequence[Pair[PodLine]], fold: Fold
 ) -> tuple[int, tuple[Difference, ...]]:
-    """How many pods differ, and what is said of them: first those without a node, then evictions, then pending pods."""
+    """How many pods differ, and sentences about them: first those without a node, then evictions, then pending pods."""
     lost, placed = left_over(after.waiting, before.waiting), left_over(before.waiting, after.waiting)
     pods = {pair.either.pod for pair in pairs} | {*lost, *placed}
     for old, new in ((before.evicted_now, after.evicted_now), (before.evicted_settled, after.evicted_settled)):

@@ -99,7 +99,7 @@ def _problem(pair: Pair[PlanProblem]) -> tree.Difference:
 
 
 def _notes(preview: Preview) -> Iterator[tree.Block]:
-    """Problems of the head's files that are no errors, declared sizes where nothing is compared, and what does not differ."""
+    """Problems of the head's files that are not errors, declared sizes where nothing is compared, and what does not differ."""
     told = [f"{problem.place}: {problem.message} [{problem.code}]" for problem in preview.warnings]
     told += [sentence for _, sentence in size_sentences(preview.sizes)] if preview.comparison is None else []
     if told:

@@ -125,10 +125,10 @@ class SizeEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConsequenceEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that the change causes. `grade` follows from the effect: `caution` where pods lose their node, nodes are removed,
-    pods are evicted, writing begins or replicas of others are taken over; `warning` where a looser value reaches groups, groups
-    come, leave or are held, other nodes are removed or problems are new; `note` for everything else. `data` are the numbers and
-    names of `message`."""
+    """One thing that the change causes. `grade` follows from the effect. `caution`: pods lose their node, nodes are removed, pods
+    are evicted, writing begins or replicas of others are taken over. `warning`: a looser value reaches groups, groups come, leave
+    or are held, other nodes are removed or problems are new. `note`: everything else. `data` are the numbers and names of
+    `message`."""
 
     grade: Grade
     code: Code
@@ -139,12 +139,11 @@ class ConsequenceEntry(msgspec.Struct, frozen=True, kw_only=True):
 class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`policyProblems` are those of the head's files; with an error among them there is neither difference nor plan.
 
-    `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and
-    null otherwise. `replay` is null unless asked for, `snapshot` where the cluster is a live one.
-    Keys stand in the order of reading: `headline` is the change in one line, `consequences` what it causes, the gravest first,
-    `figures` what comes today and after it, `decision` everything that differs, `changes` the policy itself.
-    `loosened` are values that let more happen than before.
-    `digest` covers what is told, not commits and instants; empty without a decision.
+    `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and null
+    otherwise. `replay` is null unless asked for, `snapshot` where the cluster is a live one. Keys are in the order of reading:
+    `headline` is the change in one line, `consequences` what it causes, the most severe first. Then `figures` is what comes today
+    and after it, `decision` everything that differs, `changes` the policy itself. `loosened` are values that let more happen than
+    before. `digest` covers what is told, not commits and instants; empty without a decision.
     """
 
     format_version: str = FORMAT_VERSION

@@ -31,7 +31,7 @@ FIRST_OF_WHAT_WAS_DONE = "nodes grown before the figures begin"
 
 
 class FigureLine(msgspec.Struct, frozen=True):
-    """One line of the table: what it is, one cell a policy, and the difference of two (empty where there is none to tell)."""
+    """One line of the table: what it is, one cell per policy, and the difference of two (empty where there is none to show)."""
 
     name: str
     cells: tuple[str, ...]

@@ -21,8 +21,8 @@ class RunAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RunTurn(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One turn of the loop that did something, or before which something was told of: `joined` and `gone` are nodes,
-    `at_seconds` counts from the start."""
+    """One iteration that did something, or before which something was reported. `joined` and `gone` are nodes, `at_seconds`
+    counts from the start."""
 
     at: str
     at_seconds: int

@@ -17,8 +17,8 @@ _WIDTH = 100
 
 
 class LeaderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The Lease. `holder` is empty when nobody leads; `leads` says whether it was renewed within its duration, by our clock;
-    `renewedAt` is empty when there is no Lease."""
+    """The Lease. `holder` is empty when nobody leads. `leads`: it was renewed within its duration, by our clock. `renewedAt` is
+    empty when no Lease exists."""
 
     holder: str = ""
     leads: bool = False
@@ -27,8 +27,8 @@ class LeaderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlanStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The last plan, where the loop told of it: beside its memory, or on its own page. `at` is since when it says so; `mode` is
-    empty where nobody told it."""
+    """The last plan, where the loop reported it: with its memory, or on its own page. `at` is since when it says so; `mode` is
+    empty where nobody reported it."""
 
     at: str = ""
     summary: str = ""
@@ -57,10 +57,10 @@ class OwnerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One group that the loop knows. `replicas` None: the target is not there, or cannot be read. `held`, `owner`, `heldSince`,
-    `desired` and `wanted` (what a held group would get) are those of the last plan, `next` is what a person does so that the
+    `desired` and `wanted` (what a held group would get) are those of the last plan. `next` is what a person does so that the
     group is decided again, and `block` YAML to copy for that. `hold` is the annotation on the target, with `holdOver` when it
-    names an end that has passed. `backoffUntil` and `conflict` are empty without one, `approval` says what waits for one, `why`
-    is the last plan's word on why the group is held."""
+    names an end that has passed. `backoffUntil` and `conflict` are empty without one. `approval` names what waits for an
+    approval, `why` the last plan's reason why the group is held."""
 
     name: str
     target: str

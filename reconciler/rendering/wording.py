@@ -120,7 +120,7 @@ _OUTCOMES = {
     PodOutcome.FITS_UPCOMING: "an upcoming node will have room",
     PodOutcome.TRIGGERS_SCALE_UP: "a new node will take it",
     PodOutcome.UNPLACEABLE: "cannot be placed",
-    PodOutcome.NOT_MODELLED: "not modelled, never a reason to buy",
+    PodOutcome.NOT_MODELLED: "not modelled, never a reason to scale up",
     PodOutcome.DELAYED: "delayed",
     PodOutcome.EXPENDABLE: "expendable",
 }
@@ -148,14 +148,14 @@ def settled_size(group: GroupLine) -> int:
 
 
 def rest_words(plan: Plan) -> str:
-    """`At rest 445 nodes fewer (1523 -> 1078)`; empty where the loop comes to rest at what it does now, and where it does
+    """`In steady state, 445 nodes fewer (1523 -> 1078)`. Empty if what the loop does now is the steady state, and if it does
     nothing now: then the summary says it."""
     desired = sum(group.desired for group in plan.groups)
     rest = sum(settled_size(group) for group in plan.groups)
     if rest == desired or not plan.actions:
         return ""
     more = f"{count(abs(rest - desired), 'node')} {'fewer' if rest < desired else 'more'} ({desired} -> {rest})"
-    return f"At rest {more}."
+    return f"In steady state, {more}."
 
 
 def group_mark(group: GroupLine, others: frozenset[str]) -> str:
@@ -262,7 +262,7 @@ def removable_words(nodes: Sequence[NodeLine]) -> str:
 
 
 def blockers_words(blockers: Sequence[AlikeBlockers], most: int) -> Iterator[str]:
-    """One sentence a message: `LocalStorage, shop/cache-*: local storage would be lost`.
+    """One sentence per message: `LocalStorage, shop/cache-*: local storage would be lost`.
 
     Of each code at most `most` messages (0: all), then how many more there are.
     """
@@ -332,8 +332,8 @@ def header_words(plan: Plan) -> tuple[tuple[str, str], ...]:
 
 
 def folded_reasons(reasons: Sequence[Reason], fold: Fold) -> Iterator[str]:
-    """The sentences as they are where they are few. Else those of one code as one, where they differ in the group that they begin
-    with and in figures; and the first of the others."""
+    """The sentences as they are, if they are few. Otherwise, those of one code that differ only in their group and in figures
+    become one; of the others, the first is shown."""
     if fold.shown(len(reasons), fold.reasons) == len(reasons):
         yield from (reason.message for reason in reasons)
         return

@@ -54,7 +54,7 @@ def test_what_is_there_and_what_is_coming():
     groups = words.of("groups")
     for line in plan.groups:
         assert line.name in groups
-    assert "At rest" in groups
+    assert "Steady state" in groups
     assert "held by kubectl" in groups
     coming = words.of("upcoming")
     assert "coming-x7k2p coming 3m40s" in coming.replace("more: ", "")

@@ -295,7 +295,7 @@ def test_two_currencies_are_not_compared(mixed_plan: Plan):
 def test_rest(mixed_plan: Plan):
     """Sizes of 11 are desired and 10 come to rest, as the conftest has them; without settled sizes nothing is said, and nothing
     beside a summary of no action, which says it by itself."""
-    assert rest_words(mixed_plan) == "At rest 1 node fewer (11 -> 10)."
+    assert rest_words(mixed_plan) == "In steady state, 1 node fewer (11 -> 10)."
     quiet = msgspec.structs.replace(mixed_plan, actions=())
     assert rest_words(quiet) == ""
     unknown = tuple(msgspec.structs.replace(group, settled=None) for group in mixed_plan.groups)

@@ -32,7 +32,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def of(world: World, policy: PolicySet, plan: Plan, now_seconds: int, memory: Memory, chosen: Chosen = EVERYTHING) -> "Case":
-        """The case of a plan that was decided for exactly these; `memory` is what `decide` returned beside it."""
+        """The case of a plan that was decided for exactly these; `memory` is what `decide` returned with it."""
         groups, members = effective_view(world, policy, now_seconds)
         return Case(
             world=world, policy=policy, plan=plan, groups=groups, members=members, memory=memory, now_seconds=now_seconds,

@@ -81,8 +81,8 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A node: `decision` with every blocker and when it may go. `threshold_percent` null: it belongs to no group.
-    `ignored_pods` are no part of `used` and `pods`, because the group's policy leaves them out of utilization."""
+    """A node: `decision` with every blocker and when it may go. `threshold_percent` null: it belongs to no group. `ignored_pods`
+    are not part of `used` and `pods`, because the group's policy leaves them out of utilization."""
 
     decision: NodeLine
     used: tuple[Used, ...]
@@ -104,7 +104,7 @@ class LimitState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RejectedFor(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods for which the group was no option, and why."""
+    """Pods for which the group was not an option, and why."""
 
     code: str
     message: str
@@ -148,8 +148,8 @@ class ValueExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplanationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`what` is pod, node, group or value, and the key of that name is not null. Of several pods that begin with the name asked
-    for, `more_pods` are the other kinds that wait, and `running_pods` counts those that have a node and are not told."""
+    """`what` is pod, node, group or value, and the key of that name is not null. If several pods begin with the given name,
+    `more_pods` are the other kinds that wait. `running_pods` counts those that have a node and are not listed."""
 
     format_version: str = FORMAT_VERSION
     what: str

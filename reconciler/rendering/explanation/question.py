@@ -265,7 +265,7 @@ class _Kinds(msgspec.Struct, frozen=True):
 
 
 def _kinds(case: Case, indices: Sequence[int]) -> _Kinds:
-    """Pods are alike where the same is to be said of them: one shape, and the same outcome for the same reasons."""
+    """Pods are alike if the same sentences describe them: one shape, and the same outcome for the same reasons."""
     pods = case.world.pods
     lines = {line.pod: line for line in case.plan.pods}
     waiting: dict[object, list[int]] = {}
@@ -284,7 +284,7 @@ def _kinds(case: Case, indices: Sequence[int]) -> _Kinds:
 
 
 def _alike_running(case: Case, indices: Sequence[int]) -> bool:
-    """Whether the same is to be said of running pods: one shape on one node."""
+    """Whether the same sentences describe the running pods: one shape on one node."""
     pods = case.world.pods
     return len({(pods.shape[index], pods.traits[index], pods.node[index]) for index in indices}) == 1
 
@@ -373,7 +373,13 @@ def _waiting(case: Case, index: int, width: int) -> list[str]:
     if line is not None:
         told = frozenset[str]() if case.state().modelled(pod.shape) else frozenset(group.name for group in case.asked_groups())
         return _pending(line, told, width)
-    why = "its scheduling gates are closed" if pod.gated else "it is terminating" if pod.deletion_seconds else "it is no demand"
+    why = (
+        "its scheduling gates are closed"
+        if pod.gated
+        else "it is terminating"
+        if pod.deletion_seconds
+        else "it does not count as demand"
+    )
     return paragraph(f"{why}, so no node is added for it", width, 0)
 
 

@@ -99,8 +99,8 @@ def marks(axis: Axis, values: Sequence[int]) -> Html:
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands around a drawing: its title, what a screen reader says in its place, the value at its top, both ends of the
-    time, and whether pending pods and evictions have their room below."""
+    """What surrounds a drawing: its title, what a screen reader says in its place, the value at its top, and both ends of the
+    time. Also whether pending pods and evictions have their room below."""
 
     title: str
     words: str

@@ -2,8 +2,8 @@
 
 Typed elements rather than a template library with autoescape, for what each of them can guarantee. A template escapes what its
 author does not mark as safe, in quoted places only, and a type checker sees nothing of it. Here an attribute is always quoted,
-`str` is never `Html`, and hidden characters become visible and long texts are cut in the same function that escapes. Nothing is
-loaded at run time, and reports need no further dependency.
+and `str` is never `Html`. The function that escapes also makes hidden characters visible and cuts long texts. Nothing is loaded
+at run time, and reports need no further dependency.
 """
 
 import re

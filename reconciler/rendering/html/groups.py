@@ -38,7 +38,7 @@ def group_section(plan: Plan) -> Section:
     currency = plan.cost.currency if priced else ""
     heads: list[Content] = [tag("th", "Group", scope="col"), tag("th", "Now", scope="col", class_="r")]
     heads.append(tag("th", "Desired", scope="col", class_="r"))
-    heads += [tag("th", "At rest", scope="col", class_="r")] if settled else []
+    heads += [tag("th", "Steady state", scope="col", class_="r")] if settled else []
     heads.append(tag("th", "Range", scope="col"))
     heads += [tag("th", "Tier", scope="col")] if tiers else []
     heads += [tag("th", "Owner", scope="col")]
@@ -94,7 +94,7 @@ def _row(
     name = tag("th", mark(sign), " " if sign in CLASSES else None, group.name, _target(group), scope="row", class_="name")
     cells: list[Content] = [name, tag("td", group.current, class_="r", data_as="Now")]
     cells.append(_size(group.current, group.desired, "Desired"))
-    cells += [_size(group.current, group.settled, "At rest")] if settled else []
+    cells += [_size(group.current, group.settled, "Steady state")] if settled else []
     bounds = tag("div", f"{group.min} to {group.max}", class_="small soft")
     cells.append(tag("td", _meter(group), bounds, data_as="Range"))
     cells += [tag("td", group.tier or DASH, data_as="Tier")] if tiers else []

@@ -110,7 +110,7 @@ _LINKS = (
 
 
 class Rest(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a plan of `at_seconds` comes to rest: replicas by target, and the price per hour (None: nothing has one)."""
+    """The steady state of a plan of `at_seconds`: replicas by target, and the price per hour (None: nothing has one)."""
 
     at_seconds: int
     sizes: Mapping[str, int]
@@ -168,7 +168,7 @@ def live_html(state: LiveState) -> str:
     ]
     if problems := problem_section(plan):
         sections.append(problems)
-    digest = plan.digest if state.rest is None else f"{plan.digest} · at rest as of {instant_text(state.rest.at_seconds)}"
+    digest = plan.digest if state.rest is None else f"{plan.digest} · steady state as of {instant_text(state.rest.at_seconds)}"
     return document(head, (*sections, _links()), [group.name for group in plan.groups], (digest, *foot), following)
 
 

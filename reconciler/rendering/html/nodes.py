@@ -39,7 +39,7 @@ def anchors(lines: Sequence[NodeLine]) -> dict[str, str]:
 def node_section(
     plan: Plan, lines: Sequence[NodeLine], now: Picture, leaving: frozenset[str], groups: Mapping[str, str]
 ) -> Section:
-    """One row a node."""
+    """One row per node."""
     rows = anchors(lines)
     pods = {node.node: tuple(pod.pod for pod in node.pods if not pod.daemon) for node in now.nodes}
     ordered = sorted(lines, key=lambda line: (line.node not in leaving, not line.removable, line.group or "~", line.node))

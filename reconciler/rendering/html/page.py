@@ -255,7 +255,7 @@ _LEAST_RELOAD_SECONDS = 60
 
 
 class Section(msgspec.Struct, frozen=True):
-    """One part of a page, to which the navigation leads; `note` stands beside the heading."""
+    """One part of a page, to which the navigation leads; `note` is next to the heading."""
 
     anchor: str
     heading: str
@@ -346,7 +346,7 @@ def fold(summary: Content, inner: Html) -> Html:
 
 
 def _reload(following: Following | None) -> Html | None:
-    """Where nothing runs scripts the browser loads the page anew, more seldom: it takes the reader back to its top."""
+    """Without scripts, the browser loads the page again, but less often: it takes the reader back to the top."""
     if following is None:
         return None
     return tag("noscript", tag("meta", http_equiv="refresh", content=max(_LEAST_RELOAD_SECONDS, following.period_seconds)))

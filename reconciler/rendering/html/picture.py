@@ -102,7 +102,7 @@ def picture_section(
     groups: Mapping[str, str],
     policies: tuple[str, str] | None,
 ) -> Section:
-    """Now and at rest side by side; with `policies` (names of the two) at rest with either.
+    """Now and in steady state, side by side; with `policies` (names of the two), the steady state with either.
 
     `leaving` are nodes that this plan's own actions remove, `rows` the anchors of nodes that are listed below, `groups`
     the words of the filter.
@@ -114,7 +114,7 @@ def picture_section(
     was = {node.node: frozenset(pod.pod for pod in node.pods) for node in now.nodes}
     for picture, policy in ((other, policies[0] if policies else ""), (rest, policies[1] if policies else "")):
         if picture is not None:
-            heading = f"At rest with {policy}" if policy else "At rest"
+            heading = f"Steady state with {policy}" if policy else "Steady state"
             sides.append(_Side(heading=heading, picture=picture, joins=_names(picture) - there, was=was))
     drawn = joined(_picture(side, rows, groups) for side in sides)
     return Section("picture", "Nodes and pods", joined((_key(sides), tag("div", drawn, class_="pictures"))))

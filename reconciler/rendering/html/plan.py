@@ -129,7 +129,7 @@ def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, Content]]:
     settled = any(group.settled is not None for group in plan.groups)
     staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
     held = sum(group.held for group in plan.groups)
-    note = "" if not settled else "stays so at rest" if rest == desired else f"{rest:,} at rest"
+    note = "" if not settled else "same in steady state" if rest == desired else f"{rest:,} in steady state"
     figures: list[tuple[str, Content, Content]] = [(NODES, change(f"{current:,}", f"{desired:,}"), note)]
     stay = f"{staying:,} stay pending" if staying else "all get a place" if plan.pods else ""
     figures.append((PENDING, f"{len(plan.pods):,}", stay))
@@ -137,7 +137,11 @@ def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, Content]]:
     cost = plan.cost
     if cost.current_per_hour is not None and cost.desired_per_hour is not None:
         before, after = (money_text(Decimal(amount), cost.currency) for amount in (cost.current_per_hour, cost.desired_per_hour))
-        at_rest = "" if cost.settled_per_hour is None else f"{money_text(Decimal(cost.settled_per_hour), cost.currency)} at rest"
+        at_rest = (
+            ""
+            if cost.settled_per_hour is None
+            else f"{money_text(Decimal(cost.settled_per_hour), cost.currency)} in steady state"
+        )
         figures.append((COST, change(before, after), at_rest))
     return figures
 

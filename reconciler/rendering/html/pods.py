@@ -16,8 +16,8 @@ _MOST_NAMES = 40
 
 
 def pod_section(plan: Plan, groups: Mapping[str, str]) -> Section:
-    """One fold a lot; more than `MOST_LOTS` are counted. The filter for what changes keeps all: who looks for that also looks for
-    pods that get no place."""
+    """One fold per lot; more than `MOST_LOTS` are counted. The filter for what changes keeps all: people who look for changes
+    also look for pods that get no place."""
     if not plan.pods:
         return Section("pods", "Pending pods", tag("p", "No pod is pending."), "0")
     lots = sorted(alike_pods(plan.pods), key=lambda lot: lot.outcome not in STAY_PENDING)

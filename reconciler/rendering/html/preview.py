@@ -92,7 +92,7 @@ def _figures(preview: Preview) -> Sequence[tuple[str, Content, Content]]:
 
 
 def _differences(told: tree.Document, *, compared: bool) -> Iterator[Section]:
-    """What differs, or why nothing does; what does not differ is counted beside the heading."""
+    """What differs, or why nothing does; what does not differ is counted next to the heading."""
     parts = [
         _lot(part, title=tag("h3", f"{part.heading} ", tag("span", part.number, class_="n")))
         for part in told.blocks

@@ -94,8 +94,8 @@ _HEADING = 32
 def document_markdown(document: tree.Document, limit: int = GITHUB_LIMIT) -> str:
     """At most `limit` UTF-16 units; what it was made from comes last, so that the digest covers everything above it.
 
-    Where the whole is too long, the longest section is cut from its end, again and again, and says how much is missing and the
-    gravest of it; what may be dropped goes, and is named, before the last ten lines of the others do.
+    If the whole is too long, the longest section is cut from its end, repeatedly. It says how much is missing, and the most
+    severe of it. What may be dropped goes before the last ten lines of the others do, and is named.
     """
     printer = _Printer(document)
     while True:

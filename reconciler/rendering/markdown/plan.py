@@ -24,7 +24,7 @@ from reconciler.rendering.wording import (
     rest_words,
 )
 
-# The short of a plan: one line a group that changes, is held or would come to rest elsewhere.
+# The short form of a plan: one line per group that changes, is held or has another steady state.
 
 _IN_COLUMN_0 = {OTHER: "!"}  # GitHub colours lines that start with + - ! in a diff block, and no others
 
@@ -67,7 +67,7 @@ def _sizes(group: GroupLine) -> str:
 
 
 def _reasons(actions: Sequence[Action], group: GroupLine | None = None, why: GroupWhy | None = None) -> str:
-    """Why it is done, or what is to come without an action; the first thing that is said of the group besides; the bounds."""
+    """Why it is done, or what will come without an action; the group's first other note; the bounds."""
     parts = [told] if (told := removal_words(actions, NAMES_SHOWN)) else []
     parts += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
     if why is not None:
@@ -87,8 +87,8 @@ def plan_markdown(plan: Plan, *, limit: int = GITHUB_LIMIT) -> str:
 def plan_document(plan: Plan) -> tree.Document:
     """What changes as lines of a diff, then everything that the terminal shows, in folds, the most urgent first.
 
-    What does not fit is left out in this order, and named: nodes that stay, reasons of pods, actions one by one, the table
-    of groups, notes about groups, evidence for held groups, the cost, problems; then lines of the diff from its end.
+    What does not fit is left out in this order, and named: nodes that stay, reasons of pods, single actions, the table of groups.
+    Then notes about groups, evidence for held groups, the cost, problems; then lines of the diff from its end.
     """
     loops = "" if plan.settled_loops is None else f" · settled after {count(plan.settled_loops, 'loop')}"
     blocks: list[tree.Block] = [tree.Paragraph((plan.summary,), strong=True)]

@@ -1,8 +1,8 @@
 """Problems as workflow commands, which GitHub Actions shows as annotations on the lines of a pull request.
 
-SOURCE: GitHub's workflow commands: `::error file=…,line=…,col=…::message`; in the message `%`, CR and LF are
-percent-encoded, in properties `:` and `,` as well. A line that did not begin with `::` could not command anything,
-and no text of a policy can begin a line, since line breaks are encoded.
+SOURCE: GitHub's workflow commands: `::error file=…,line=…,col=…::message`; in the message `%`, CR and LF are percent-encoded, in
+properties `:` and `,` as well. Only a line that begins with `::` is a command. No text of a policy can begin a line, since line
+breaks are encoded.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from reconciler.rendering.json_text import json_text
 
 
 def render_github(problems: tuple[Problem, ...]) -> str:
-    """One command a problem."""
+    """One command per problem."""
     return "".join(_command(problem) for problem in problems)
 
 

@@ -43,7 +43,7 @@ class NoteEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NeighbourEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A file beside the policies that was skipped: a code of problems or `OtherKind`, and what it is."""
+    """A skipped file next to the policies: a code of problems or `OtherKind`, and what it is."""
 
     file: str
     code: str
@@ -51,8 +51,8 @@ class NeighbourEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProblemReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """All problems of a tree with what was read; `skipped` counts documents of other kinds by `apiVersion/kind`,
-    `neighbours` names the files that were skipped, where there are any."""
+    """All problems of a tree with what was read. `skipped` counts documents of other kinds by `apiVersion/kind`. `neighbours`
+    names the files that were skipped, if any."""
 
     format_version: str
     files: int

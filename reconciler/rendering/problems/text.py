@@ -10,7 +10,8 @@ from reconciler.rendering.plain import hidden, inert
 
 
 def summary_line(tree: PolicyTree) -> str:
-    """What was read, and how many problems there are; documents of other API groups and files that are no policy are counted."""
+    """What was read, and how many problems there are. Documents of other API groups and files that are not policies are
+    counted."""
     read = f"{_count(tree.files, 'file')}, {_count(tree.policies, 'policy', 'policies')}, {_count(tree.groups, 'group')}"
     others = sum(count for _, count in tree.skipped)
     files = len({one.path for one in tree.neighbours if one.code != "OtherKind"})
@@ -84,8 +85,8 @@ def _cells(text: str) -> int:
 
 
 def _visible(text: str) -> str:
-    """`text` without characters that a terminal would act on or hide, or a runner of workflows take for a command; as long as
-    before, since carets point into it."""
+    """`text` without characters that a terminal would act on or hide, or that a runner of workflows would take for a command. The
+    length stays the same, since carets point into it."""
     if text.isascii() and text.isprintable():
         return inert(text, "\ufffd")
     return inert("".join("\ufffd" if hidden(char) else char for char in text), "\ufffd")

@@ -1,9 +1,9 @@
 """Custom resource definitions of the policy documents: structural OpenAPI schemas with CEL rules.
 
 Structural rules (source: the API concept documentation of CustomResourceDefinition v1): every node has a type or is
-int-or-string, `additionalProperties: false`, `$ref` and `uniqueItems` are not allowed, logical junctors carry no types or
-descriptions. No field has a `default`: the API server would write it into the object, and a value that stands there wins
-over tiers and policy defaults.
+int-or-string. `additionalProperties: false`, `$ref` and `uniqueItems` are not allowed; logical junctors carry no types or
+descriptions. No field has a `default`: the API server would write it into the object, and such a value would win over tiers and
+policy defaults.
 """
 
 from reconciler.policy.documents import API_GROUP, API_VERSION

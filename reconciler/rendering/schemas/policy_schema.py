@@ -113,7 +113,7 @@ def policy_schema() -> Schema:
 
 
 def field_schema(field: Field, definitions: dict[str, Schema]) -> Schema:
-    """What is said of one field; objects that occur more than once are put into `definitions` and referred to."""
+    """The schema of one field; objects that occur more than once are put into `definitions` and referred to."""
     schema = {"description": described(field)} | _shape(field, definitions)
     if field.default is not None:
         schema["default"] = _json(field, field.default)

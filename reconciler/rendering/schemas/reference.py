@@ -14,8 +14,8 @@ These are all keys of `NodeGroupPolicy` and `NodeGroup`. The last columns name t
 
 - CA: flags of the Cluster Autoscaler
 {elsewhere}
-The first level that sets a value wins: the NodeGroup, the target's own annotation or tag, the defaults of its tier, those of the
-policy, the default below. Fields that other software adds to `metadata` are accepted and ignored, and so is `status`.
+The first level that sets a value wins. The order is: the NodeGroup, the target's own annotation or tag, the tier's defaults, the
+policy's defaults, the default below. Fields that other software adds to `metadata` are accepted and ignored, and so is `status`.
 """
 _COLUMNS = ("key", "type", "unit", "default", "meaning", "CA")
 _SHARED = ("spec.defaults", "spec.tiers[].defaults")

@@ -41,8 +41,8 @@ class Style:
 
 
 def paragraph(text: str, width: int, indent: int, bullet: str = "") -> list[str]:
-    """The text in lines of at most `width` characters (0: one line); later lines hang under the first word
-    behind a bullet, or two columns further in."""
+    """The text in lines of at most `width` characters (0: one line). Later lines hang under the first word behind a bullet, or
+    two columns further in."""
     first = " " * indent + bullet
     words = plain(text)
     if not width or len(first) + len(words) <= width:
@@ -59,8 +59,8 @@ def paragraph(text: str, width: int, indent: int, bullet: str = "") -> list[str]
 
 
 def one_line(choices: Sequence[str], width: int, indent: int) -> str:
-    """The first of several ways to say something that fits on a line of `width` characters (0: the first); else the last one,
-    cut in its middle."""
+    """The first of several wordings that fits on a line of `width` characters (0: the first); else the last one, cut in its
+    middle."""
     said = [" " * indent + plain(choice) for choice in choices]
     if not width:
         return said[0]
@@ -108,7 +108,7 @@ def _line(mark: str, cells: Sequence[str], columns: Sequence[Column], widths: Se
 
 
 def _shrink(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], widths: list[int], width: int) -> None:
-    """Wrap the sentences of the last column, then narrow the widest column that may be, one character at a time, while names that
+    """Wrap the sentences of the last column. Then narrow the widest column that may be, one character at a time, while names that
     differ still look different."""
     others = 4 + sum(widths[:-1]) + _GAP * (len(widths) - 1)
     if columns[-1].wraps and others + widths[-1] > width:

@@ -47,7 +47,7 @@ def bars(values: Sequence[int], most: int) -> str:
 
 
 def columns(values: Sequence[int], step_seconds: int, whole_seconds: int, number: int = COLUMNS) -> tuple[int, ...]:
-    """The largest value in each of `number` equal parts of the time; a step that lies in two parts counts in both."""
+    """The largest value in each of `number` equal parts of the time; a step that is in two parts counts in both."""
     found = []
     for part in range(number):
         first = part * whole_seconds // number // step_seconds

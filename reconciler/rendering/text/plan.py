@@ -79,8 +79,8 @@ _FEW = 12  # as many groups are all shown, whatever becomes of them
 
 
 def group_table(plan: Plan, style: Style, width: int, fold: Fold) -> list[str]:
-    """A heading with a legend, and a row a group. Of many groups those that stay as they are are counted; where even the others
-    are too many, those that change most are shown, in the order of the plan."""
+    """A heading with a legend, and one row per group. If there are many, groups that do not change are only counted. If even the
+    others are too many, those that change most are shown, in the order of the plan."""
     groups = plan.groups
     if not groups:
         return [style.paint("Node groups: none", Tone.HEADING), *paragraph(NO_GROUPS, width, 2)]
@@ -233,7 +233,7 @@ class Page:
         return action_lines(self._plan, self._style, self._width, self._fold)
 
     def notes(self) -> list[str]:
-        """What else is to be said of groups that are not held."""
+        """Further notes about groups that are not held."""
         notes = group_notes(self._plan)
         if not notes:
             return []
