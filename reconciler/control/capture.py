@@ -58,7 +58,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
 
     def files(self) -> dict[str, bytes]:
-        """The files of a snapshot by relative name: `snapshot.yaml` and one list a kind. The same objects give the same bytes,
+        """The files of a snapshot by relative name: `snapshot.yaml` and one list per kind. The same objects give the same bytes,
         but for the instant."""
         return {"snapshot.yaml": self._manifest(), **{f"{item.file}.json": item.encoded() for item in self.listings}}
 
@@ -110,8 +110,8 @@ class Clusters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Clouds(msgspec.Struct, frozen=True, kw_only=True):
-    """What is read beside the clusters: targets that `policies` name or discover in a cloud, `own` those that belong to the
-    cluster by its nodes, `environment` says who asks."""
+    """What is read in addition to the clusters: targets that `policies` name or discover in a cloud. `own` are those that belong
+    to the cluster by its nodes; `environment` says who asks."""
 
     policies: tuple[PolicySet, ...] = ()
     own: bool = False
@@ -210,7 +210,7 @@ class _Reader:
         self.listings.append(listing)
 
     def ask(self, clouds: Clouds, folder: str) -> None:
-        """What clouds say, one list a kind."""
+        """What clouds say, one list per kind."""
         nodes = (item for listing in self.listings if listing.kind == "Node" for item in listing.items)
         provider_ids = tuple(str((node.get("spec") or {}).get("providerID") or "") for node in nodes)
         answer = ask_clouds(

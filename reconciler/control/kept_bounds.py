@@ -38,8 +38,8 @@ class _ConfigMap(msgspec.Struct, rename="camel"):
 
 
 class KeptBounds:
-    """Bounds beside the policy that they come from, which stands in the same object (its binary data, which admission policies do
-    not read): both change in one write, so that a restart begins with the policy of the bounds that are in force.
+    """Bounds, kept in one object with the policy that they come from. The policy is in the object's binary data, which admission
+    policies do not read. Both change in one write, so that a restart begins with the policy of the bounds that are in force.
 
     Takes the place of a state object for what follows a policy: `save` only keeps what the next `renew` writes. Not for
     several threads.
@@ -53,7 +53,7 @@ class KeptBounds:
         self._parts: dict[str, bytes] = {}
 
     def load(self, part: str) -> bytes | None:
-        """What was written beside the bounds. Raises `StateUnavailableError`."""
+        """What was written together with the bounds. Raises `StateUnavailableError`."""
         try:
             text = (self._read().binary_data or {}).get(part)
             return None if text is None else base64.b64decode(text, validate=True)

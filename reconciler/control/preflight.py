@@ -72,8 +72,8 @@ class RunMode(StrEnum):
 
 
 class Right(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Verbs on one resource (with its subresource), in a namespace or in all; `optional` is what it is good for when the loop
-    can do without it (empty: it cannot)."""
+    """Verbs on one resource (with its subresource), in a namespace or in all. `optional` is what the right is good for, if the
+    loop can do without it (empty: it cannot)."""
 
     group: str
     resource: str

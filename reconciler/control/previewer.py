@@ -1,7 +1,7 @@
 """Open pull requests, each previewed and told in a comment: round after round, without any state but these comments.
 
-What is told about a pull request is found again by the marker of its comment, which also says for which commit and when it was
-written; a restart therefore writes nothing twice. Comments are left alone while what they tell has not changed.
+The previewer finds its comment on a pull request again by a marker. The marker also says for which commit and when it was
+written, so that a restart writes nothing twice. A comment is left alone while its content has not changed.
 """
 
 import traceback
@@ -56,9 +56,9 @@ _POSTED = {
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """`branch` is where pull requests go. `keys` name the comments: one a cluster, or one a policy of it. A preview is made
+    """`branch` is where pull requests go. `keys` name the comments: one per cluster, or one per policy of it. A preview is made
     again `refresh_seconds` after the last one, since demand moves while a pull request is open. `order` is that of the job which
-    runs one round (None: the clock): it previews everything again, and its comments are ordered among those of other jobs."""
+    runs one round (None: the clock). It previews everything again, and its comments are ordered among those of other jobs."""
 
     branch: str
     keys: tuple[str, ...]
@@ -107,9 +107,9 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 class Previewer:
-    """`connect` gives the host, anew each round since tokens rotate. `previews` makes the previews of one pull request, `base`
-    says what they are compared with now (see `base_stamp`): where that moves, they are made again. Both may raise `SourceError`
-    for what cannot be fetched, and `previews` may raise `PreviewFailedError` for a cluster that cannot be read."""
+    """`connect` gives the host, again in each round since tokens rotate. `previews` makes the previews of one pull request,
+    `base` says what they are compared with now (see `base_stamp`): where that moves, they are made again. Both may raise
+    `SourceError` for what cannot be fetched, and `previews` may raise `PreviewFailedError` for a cluster that cannot be read."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class Previewer:
         self.failures = 0
         """Rounds that failed one after the other."""
         self.quota: Quota | None = None
-        """What the host's last answer said of its rate limit."""
+        """The rate limit in the host's last answer."""
 
     def round(self) -> tuple[Line, ...]:
         """Look at every open pull request once; never raises for what host, repository and cluster do."""
@@ -173,7 +173,7 @@ class Previewer:
         return tuple(lines)
 
     def _current_base(self) -> str:
-        """As it was, where the repository does not answer: what that means for each pull request is told of it."""
+        """As it was, if the repository does not answer. Each pull request reports what that means for it."""
         try:
             return self._base_now()
         except SourceError as error:
@@ -205,8 +205,8 @@ class Previewer:
         return found
 
     def _turn(self, request: OpenRequest) -> tuple[bool, bool, int, int]:
-        """Members come first. One that took too long waits until all others of its kind have been looked at, whatever is pushed
-        to it, and of forks the one that was looked at longest ago comes first."""
+        """Members come first. A pull request that took too long waits until all others of its kind have been looked at, whatever
+        is pushed to it. Of forks, the one that was looked at longest ago comes first."""
         seen = self._seen.get(request.number) if request.fork else None
         return request.fork, request.number in self._slow, seen.at_seconds if seen is not None else 0, request.number
 

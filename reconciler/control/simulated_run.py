@@ -24,7 +24,7 @@ IDLE_SECONDS = 60
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn of the loop: `events` is what happened since the turn before it, `violations` what this one broke."""
+    """One iteration: `events` is what happened since the one before it, `violations` what this one broke."""
 
     at_seconds: int
     report: LoopReport
@@ -35,8 +35,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 class SimulatedRun:
     """One run of one scenario. Deterministic: same inputs, same turns.
 
-    The loop's interval is the scenario's; a turn is left out while nothing changed, no timer ran out, and it is less
-    than a minute since the last one, since it would decide the same.
+    The loop's interval is the scenario's. An iteration that would decide the same is left out: nothing changed, no timer ran out,
+    and the last one is under a minute old.
     """
 
     def __init__(

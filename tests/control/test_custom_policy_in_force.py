@@ -119,7 +119,7 @@ def test_all_groups_gone_is_refused_unless_allowed() -> None:
     assert not followed.look(policy())
     assert followed.fault() == (
         FaultCode.NO_GROUPS,
-        "there is no NodeGroup and no discovery left, where there were 2 NodeGroups",
+        "there is no NodeGroup and no discovery left; before, there were 2 NodeGroups",
         "if all groups are to be released, allow it with --allow-no-groups",
     )
     assert followed.groups() == ["a", "b"]
@@ -138,7 +138,7 @@ def test_all_groups_gone_is_refused_unless_allowed() -> None:
     found.look(policy(generation=3))
     assert found.fault() == (
         FaultCode.NO_GROUPS,
-        "there is no NodeGroup and no discovery left, where there were 0 NodeGroups",
+        "there is no NodeGroup and no discovery left; before, there were 0 NodeGroups",
         "if all groups are to be released, allow it with --allow-no-groups",
     )
 

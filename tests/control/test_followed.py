@@ -94,7 +94,7 @@ def test_one_that_lost_and_regained_between_two_looks_begins_anew() -> None:
     stage.tree.text = policy_text("prod", "shop", {"general": (0, 7)})
     stage.follow().poll()
     stage.term = 2
-    assert stage.source.missing() == "tree is read anew, since another instance may have led"
+    assert stage.source.missing() == "tree is read again, since another instance may have led"
     assert stage.source.poll()
     assert (stage.source.missing(), stage.source.current().groups[0].size.max) == ("", 7)
 
@@ -106,7 +106,7 @@ def test_one_that_begins_to_lead_reads_before_it_decides() -> None:
     stage.term = 0
     stage.source.poll()
     stage.term = 2
-    assert stage.source.missing() == "tree is read anew, since another instance may have led"
+    assert stage.source.missing() == "tree is read again, since another instance may have led"
 
 
 def test_what_is_said_of_a_policy_that_nobody_needs_now() -> None:

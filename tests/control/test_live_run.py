@@ -128,7 +128,7 @@ def test_what_is_said_of_who_leads_and_what_is_decided(stage: Stage) -> None:
         ("warning", "NoPolicy", "nothing is decided: not read yet"),
         ("info", "Available", "there is a view to trust and a policy again"),
         ("info", "Plan", "No changes."),
-        ("info", "Leading", "this instance leads again, and begins anew: another one may have led"),
+        ("info", "Leading", "this instance leads again, and starts over: another one may have led"),
         ("warning", "Unavailable", "nothing is decided: no view"),
     ]
 

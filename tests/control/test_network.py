@@ -288,7 +288,7 @@ def test_tokens_travel_over_tls_and_the_certificate_is_renewed(tmp_path: Path):
         (secret / "..data/tls.key").write_text("no key")
         assert [over_tls(port, authority)[1] for _ in range(2)] == ["second", "second"]
         assert len(said) == 1
-        assert "no certificate with its key" in said[0]
+        assert "not a certificate with its key" in said[0]
         assert ask_in_the_clear(port) == b""
 
 

@@ -74,7 +74,7 @@ def test_neighbours_do_not_stop_who_follows(followed: Followed) -> None:
     followed.write(more=group("more"))
     assert (followed.poll(), followed.groups()) == (None, ["held", "more"])
     told = [event.message for event in followed.events if event.reason == "NeighboursSkipped"]
-    assert told == ["3 files beside the policies skipped: kustomization.yaml, link.yaml, secret.yaml"]
+    assert told == ["3 files next to the policies skipped: kustomization.yaml, link.yaml, secret.yaml"]
 
 
 def _linked(directory: Path) -> None:

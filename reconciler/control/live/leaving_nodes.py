@@ -54,7 +54,7 @@ class _Empty(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeavingNodes:
-    """What this process knows of its removals beside the taints. `tell` is given a code, a machine and a sentence."""
+    """What this process knows about its removals in addition to the taints. `tell` is given a code, a machine and a sentence."""
 
     def __init__(self, drain: Drain, providers: Mapping[str, TargetProvider], tell: Callable[[str, str, str], None]) -> None:
         self._drain = drain
@@ -69,7 +69,7 @@ class LeavingNodes:
         """Why the removal of a node must end, until the next step of removals."""
 
     def forget(self) -> None:
-        """Begin anew: another instance may have led since."""
+        """Begin again: another instance may have led since."""
         self._floors.clear()
         self._pending.clear()
         self._told.clear()
@@ -261,8 +261,8 @@ class LeavingNodes:
 
 
 def machines_on(world: World, nodes: Iterable[str]) -> dict[str, Machine]:
-    """The Machine that is each node. A management cluster may hold several workload clusters whose nodes share names: the
-    provider id decides then, and a node is left out where that cannot."""
+    """The Machine that is each node. In a management cluster, nodes of several workload clusters may share a name. The provider
+    id decides then; if it cannot, the node is left out."""
     wanted = set(nodes)
     named: dict[str, list[Machine]] = {}
     for machine in world.machines:

@@ -27,10 +27,10 @@ class State(Protocol):
 class LiveMemoryStore:
     """A `MemoryStore` over a `StateObject`. `problem` says what was wrong with a memory that had to be begun afresh.
 
-    A memory that cannot be read makes one turn do nothing, which is reported; the next begins with an empty one. Acting at
-    once would hide the loss, and waiting for ever would stop a loop for what only delays it: an empty memory starts every
-    timer anew, so that it removes and retries later than it would have, never earlier than a policy allows for a node just
-    seen. A memory that a later version wrote is never thrown away: the loop waits for that version, or for a person.
+    If a memory cannot be read, one iteration does nothing and reports it. The next begins with an empty memory. Acting at once
+    would hide the loss; waiting for ever would stop a loop for what only delays it. An empty memory starts every timer again: the
+    loop removes and retries later than it would have, never earlier than a policy allows. A memory that a later version wrote is
+    never thrown away: the loop waits for that version, or for a person.
     """
 
     def __init__(self, state: State) -> None:
@@ -72,9 +72,9 @@ class LiveMemoryStore:
 
 
 def remembered_targets(api: Api, namespace: str, policy: str) -> Callable[[], tuple[str, ...]]:
-    """What asks for the targets of the groups at the last decision, of this process or an earlier one; it raises
-    `StateUnavailableError`. It reads the state by itself: what the loop has seen of its memory is the loop's to know, and to say
-    where it is damaged; nothing is remembered then."""
+    """A function that returns the targets of the groups at the last decision, of this process or an earlier one. It raises
+    `StateUnavailableError`. It reads the state by itself and remembers nothing: only the loop keeps what it has seen of its
+    memory, and reports damage."""
     state = StateObject(api, namespace, policy)
 
     def ask() -> tuple[str, ...]:

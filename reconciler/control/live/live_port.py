@@ -123,13 +123,13 @@ class Claims(Protocol):
 
 
 class LivePort:
-    """A `ClusterPort` over real servers. `owner` (the policy's name) stands in our taints: those of others are left alone.
+    """A `ClusterPort` over real servers. `owner` (the policy's name) is in our taints: those of others are left alone.
 
-    `providers` by kind of target. `annotations`, given a target, says what explains a write on it (policy, revision);
-    `rivals` is the evidence that another autoscaler is at work there, `rivals_at_write` the same as a write is about to go out
-    (None: not looked for again), `claims` what other policies say (None: nobody is asked). `tell` and `former` are those of
-    `LeftMarks`; `tell` is also given what keeps a removal waiting, and `former` tells whose marks on targets hold no more. With a
-    `pace` the view is waited for that shows what removals wrote.
+    `providers` by kind of target. `annotations`, given a target, are what explains a write on it (policy, revision). `rivals` is
+    the evidence that another autoscaler works there; `rivals_at_write` is the same just before a write (None: not looked for
+    again). `claims` is what other policies say (None: nobody is asked). `tell` and `former` are those of `LeftMarks`. `tell` is
+    also given what keeps a removal waiting, and `former` names those whose marks on targets no longer count. With a `pace`, the
+    port waits for a view that shows what removals wrote.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class LivePort:
         return self._world
 
     def forget(self) -> None:
-        """Begin anew: another instance may have led since."""
+        """Begin again: another instance may have led since."""
         self._leaving.forget()
         self._left_marks.forget()
 
@@ -322,8 +322,8 @@ class LivePort:
                 provider.finish(facts, self._clock())
 
     def abandon_removals(self) -> tuple[RemovalProgress, ...]:
-        """Before the process ends: what is one write from its end is finished, the nodes of all other drains are opened
-        again, so that none stays closed while nobody looks after it."""
+        """Before the process ends: finish what is one write from its end, and open the nodes of all other drains again. None
+        stays closed while nobody looks after it."""
         world = self.observe()
         leaving = own_marks(world, self._owner)
         groups = self._groups_at_the_end(world) if leaving else {}

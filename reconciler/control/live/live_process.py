@@ -103,8 +103,8 @@ class LiveProcess:
     `objects` makes what tells on custom resources, given a connection that writes while this process leads.
     `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
 
-    A process that loses the Lease stays: its view is in sync, so that it takes over within one turn when it is to lead again,
-    and nothing of what it knew as the leader is used then (memory and policy are read again, drains lie on the nodes).
+    A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
+    uses nothing then of what it knew as the leader: memory and policy are read again, and drains are marked on the nodes.
     """
 
     def __init__(
@@ -263,7 +263,7 @@ class LiveProcess:
         self.view.stop()
 
     def held_since(self) -> Mapping[str, int]:
-        """Since when targets are held, as far as it was kept beside the memory; Unix seconds."""
+        """Since when targets are held, as far as it was kept with the memory; Unix seconds."""
         return self._telling.held_since()
 
     def leads(self) -> bool:

@@ -29,12 +29,12 @@ class WakeReason(StrEnum):
 
 
 class Wake:
-    """Gathers events into one turn: a turn begins `idle_seconds` after the last event, at the latest `most_seconds` after
-    the first, and `period_seconds` after the turn before when nothing happened (row S18: every 10 s).
+    """Gathers events into one iteration. It begins `idle_seconds` after the last event, and at the latest `most_seconds` after
+    the first. Without events it begins `period_seconds` after the one before (row S18: every 10 s).
 
-    A Deployment's hundred pods come within a second, and judged one by one they would buy a hundred small nodes. Where there is
-    no second of quiet, since the scheduler goes on writing the statuses of pods that wait, the turn begins after two all the
-    same: whether demand is still arriving is for the decision to say, which sees what arrives. `clock` is monotonic, in seconds.
+    A Deployment's hundred pods come within a second. Judged one by one, they would get a hundred small nodes. While pods wait,
+    the scheduler keeps writing their statuses, and there may be no second of quiet. The iteration then begins after two seconds
+    anyway: the decision sees what arrives, and says whether demand is still arriving. `clock` is monotonic, in seconds.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class Wake:
 _ADOPTED_SECONDS = 0.25
 """So soon the number of a group follows that was just taken over: time for the view to show that it is ours."""
 _BEGUN_SECONDS = 0.5
-"""So soon the first step of a removal follows: time for the scheduler to see the taint, and to bind what it had placed before,
-until the pods are looked for. One that comes later still is evicted by the platform, as its budget allows."""
+"""Delay before the first step of a removal. The scheduler needs it to see the taint and to bind what it had placed before; then
+the loop looks for pods. A pod that comes even later is evicted by the platform, as its budget allows."""
 _GATHERED_SECONDS = 5
 """So long the first nodes whose time is up wait for those that follow: a hundred pods of one Deployment end within four. They go
 in one write; of several lots each would wait for its marks while the platform deletes the machines of the one before it."""
@@ -116,7 +116,7 @@ class Loop(Protocol):
 
 
 class View(Protocol):
-    """What can be said of the view without taking it."""
+    """What is known about the view without taking it."""
 
     def doubts(self) -> tuple[str, ...]:
         """Why there is none to trust; empty when there is."""
@@ -126,10 +126,11 @@ class View(Protocol):
 
 
 class LiveRun:
-    """Turns until it is stopped. `term` is the number of the time that this process leads, 0 while it may not write; `within` one
-    of them a turn is made. `leader` says who leads, in a sentence; `policy_missing` why there is no policy to decide by (empty:
-    there is). `began` is called before the first turn of every time that this process leads, `after_turn` after each: it tells
-    the outside (events, status) and must not raise. A turn begins every `period_seconds` at the latest."""
+    """Iterations until it is stopped. `term` is the number of the time that this process leads, 0 while it may not write; an
+    iteration runs inside `within(term)`. `leader` states who leads, in a sentence; `policy_missing` why there is no policy to
+    decide by (empty: there is). `began` is called before the first iteration of every time that this process leads, `after_turn`
+    after each. It reports to the outside (events, status) and must not raise. An iteration begins every `period_seconds` at the
+    latest."""
 
     def __init__(
         self,
@@ -186,7 +187,7 @@ class LiveRun:
         """One turn, if this process leads and there is something to decide by; None: it stood by."""
         term = self._term()
         if term != self._led:
-            again = " again, and begins anew: another one may have led" if self._led else ""
+            again = " again, and starts over: another one may have led" if self._led else ""
             self._led = term
             self._figures.leads(leader=term > 0)
             self._log.info("Leading" if term else "StandingBy", f"this instance leads{again}" if term else self._leader())
@@ -225,8 +226,8 @@ class LiveRun:
         return report
 
     def _look_again(self, report: LoopReport) -> None:
-        """Nobody tells of these: a burst that ends, nodes that are marked as leaving, a timer that runs out; and what is ours now
-        need not wait until everything is quiet."""
+        """Nothing announces these: a burst that ends, nodes that are marked as leaving, a timer that runs out. And after an
+        adoption, the loop need not wait until everything is quiet."""
         due: list[float] = []
         if any(result.code == Arriving.code for result in report.results):
             # Whether it has ended is counted in whole seconds: it is asked right after the next one has begun.
@@ -252,7 +253,7 @@ class LiveRun:
         return report
 
     def _tell(self, report: LoopReport) -> None:
-        """One line a group for everything that was done, refused or has changed; none for a turn like the one before."""
+        """One line per group for everything that was done, refused or has changed; none for an iteration like the one before."""
         if report.unavailable:
             self._say("Unavailable", f"nothing is decided: {report.unavailable}")
         elif self._said:
@@ -273,8 +274,8 @@ class LiveRun:
 
 
 def _essence(plan: Plan) -> str:
-    """What makes a plan news: its summary and its actions, not the ages in it, and not how many pods of a burst the scheduler has
-    yet to bind."""
+    """What makes a plan news: its summary and its actions. The ages in it do not count, nor does the number of a burst's pods
+    that the scheduler has yet to bind."""
     return "\n".join(
         (
             _BINDING.sub("fit", plan.summary),

@@ -1,4 +1,4 @@
-"""The last plan beside the memory of the loop: what is said of groups where the loop itself is not asked."""
+"""The last plan, kept with the memory of the loop: it describes groups to those who do not ask the loop itself."""
 
 from contextlib import suppress
 

@@ -1,7 +1,7 @@
 """Marks of ours that belong to no removal under way: whoever set them has ended, or the drain was undone. They are taken back.
 
-SOURCE: a mark that stays keeps its node closed (the taint), or lets its Machine go at the next shrinking, whoever asks for that
-(the delete annotation). Those of other programs, and of policies that somebody runs, are never touched.
+SOURCE: a taint that stays keeps its node closed. A delete annotation that stays lets its Machine go at the next shrinking,
+whoever asks for that. Marks of other programs, and of policies that somebody runs, are never touched.
 """
 
 from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ class LeftMarks:
         self._said.clear()
 
     def say(self, code: str, name: str, message: str) -> None:
-        """Once, until something else is to be said of the machine or node."""
+        """Once, until there is something else to report about the machine or node."""
         if self._said.get(name) != message:
             self._said[name] = message
             self._tell(code, message)

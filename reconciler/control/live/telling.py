@@ -1,4 +1,4 @@
-"""What a turn of the live loop leaves for people: Events, the status of custom resources, the last plan beside the memory."""
+"""What an iteration of the live loop leaves for people: Events, the status of custom resources, the last plan with the memory."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ from reconciler.values.plural import count_text
 # What a turn did, as lines of the log: what is alike in one group is one line, with all names.
 
 SECONDS = re.compile(r"\b[0-9]+ s\b")
-"""How long something has lasted or is to last, in a message: that it goes on is no news."""
+"""How long something has lasted or will last, in a message: that it continues is not news."""
 _SAID_BY_THE_PLAN = ("Observe", "Held", DEFERRED, Arriving.code)
 _T = TypeVar("_T")
 
@@ -177,7 +177,7 @@ class Telling:
         self._before: Plan | None = None
 
     def began(self) -> None:
-        """This process leads anew: another one may have told something else."""
+        """This process leads again: another one may have reported something else."""
         self._record.began()
         self._before = None
 

@@ -1,6 +1,6 @@
 """The page that explains one outcome of the last plan: `/explain/pod/NAMESPACE/NAME`, `/explain/node/NAME`,
-`/explain/group/NAME`, `/explain/value/GROUP/FIELD`; told as far as `?group=`, `&node=` and `&namespace=` say, each of which may
-stand there more than once.
+`/explain/group/NAME`, `/explain/value/GROUP/FIELD`. `?group=`, `&node=` and `&namespace=` narrow it, and each may be given more
+than once.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """The HTTP side of the loop: a table of routes on a thread of its own. Reads only; nothing here can make the loop write.
 
-Whoever reaches the port costs little before they are known: connections, the size of what is read and the time for it have
-bounds, one request is taken from each connection, and where there is no room the connection that has been sending its request
-for the longest makes room for the next.
+A client costs little before it is known. Connections, the size of what is read and the time for it have bounds, and each
+connection takes one request. When all connections are in use, the one that has been sending its request for the longest makes way
+for the next.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one server takes. Where all `connections` are open, one that has had `grace_seconds` makes room: a request takes one
     packet and arrives right behind the connection. `head_seconds` is for handshake, request line and headers together,
-    `body_seconds` for a body, `answer_seconds` for making a page, `total_seconds` for everything from first byte to last."""
+    `body_seconds` for a body. `answer_seconds` is for making a page, `total_seconds` for everything from first byte to last."""
 
     connections: int = 256
     grace_seconds: float = 0.5

@@ -19,7 +19,7 @@ from reconciler.rendering.html.plan import plan_html
 from reconciler.simulation.settled import come_to_rest
 from reconciler.values.instant import instant_text
 
-# Where the last plan comes to rest: worked out when somebody looks, and never for more than a tenth of the time.
+# The steady state of the last plan: worked out when somebody looks, and never for more than a tenth of the time.
 
 _PAUSES = 9
 """After so many times as long as it took it may be worked out again."""
@@ -38,7 +38,7 @@ class Outlook:
         self._next = 0.0
 
     def of(self, plan: Plan, decided: Decided) -> Rest | None:
-        """Where `plan` comes to rest, or where an earlier plan did that is too young to look again; None: not known yet."""
+        """The steady state of `plan`, or of an earlier plan that is too young to look again; None: not known yet."""
         if self._digest == plan.digest or not self._busy.acquire(blocking=False):
             return self._found
         try:
@@ -74,9 +74,9 @@ class _Looked(msgspec.Struct, frozen=True):
 
 
 class LivePage:
-    """Asked by the threads of the server. `last` is the last plan with what it was decided from, `leader` who leads in a
-    sentence, `view_problem` why the view cannot be trusted now (empty: it can). `held_since` is what was kept of holds, by target
-    in Unix seconds: they may be older than this process."""
+    """Used by the threads of the server. `last` is the last plan with what it was decided from. `leader` states who leads, in a
+    sentence; `view_problem` why the view cannot be trusted now (empty: it can). `held_since` is what was kept of holds, by target
+    in Unix seconds. They may be older than this process."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ class _Collected(Collector):
 
 
 def _loop(seen: Seen) -> Iterator[Metric]:
-    yield _counter("reconciler_turns", "Turns of the loop by result.", ("result",), (((k,), v) for k, v in seen.turns))
+    yield _counter("reconciler_turns", "Iterations of the loop by result.", ("result",), (((k,), v) for k, v in seen.turns))
     duration = HistogramMetricFamily("reconciler_turn_duration_seconds", "How long a turn takes.")
     turns = sum(count for _, count in seen.turns)
     buckets = [(str(bound), float(count)) for bound, count in seen.turn_seconds]
@@ -52,7 +52,7 @@ def _loop(seen: Seen) -> Iterator[Metric]:
         "reconciler_policy_stalled", "1: a newer policy is refused, the last good one is in force.", bool(seen.policy_problem)
     )
     yield _gauge(
-        "reconciler_policy_awaited", "1: nothing is decided, since there is no first policy yet.", bool(seen.policy_awaited)
+        "reconciler_policy_awaited", "1: the loop decides nothing, since it has no first policy yet.", bool(seen.policy_awaited)
     )
     revision = GaugeMetricFamily("reconciler_policy_info", "The policy revision in force.", labels=["revision"])
     revision.add_metric([seen.policy_revision], 1)

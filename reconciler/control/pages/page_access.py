@@ -46,8 +46,8 @@ def admission(judge: TokenJudge) -> Admission:
 def from_loopback(request: Request) -> bool:
     """Whether the asker sits on this machine (or in this pod: `kubectl port-forward`) and means it.
 
-    Both ends of the connection must be this machine's very own address: a mesh's proxy passes on what came from elsewhere, from
-    127.0.0.6 or to the address of the pod. The Host header must name loopback too: a page of another site whose name was rebound
+    Both ends of the connection must be this machine's very own address. A mesh's proxy passes on what came from elsewhere: from
+    127.0.0.6, or to the address of the pod. The Host header must name loopback too: a page of another site whose name was rebound
     to 127.0.0.1 sends its own. A request that carries what proxies write comes from somewhere else.
     """
     if any(name.startswith(_OF_PROXIES) for name in request.headers):
@@ -86,7 +86,7 @@ class CertificateError(Exception):
 class Certificate:
     """The files `tls.crt` and `tls.key` in `directory`. Raises `CertificateError` where they cannot be used.
 
-    A mounted Secret is renewed by turning a link over, so what counts is what the names lead to now, looked at once for each
+    Kubernetes renews a mounted Secret by replacing a link. What counts is what the names lead to now, looked at once per
     handshake. A pair that cannot be used leaves the one before in force, and `told` is given the reason.
     """
 
@@ -126,5 +126,5 @@ class Certificate:
             # A key that wants a password would ask for it at the terminal.
             context.load_cert_chain(self._directory / CHAIN, self._directory / KEY, password="")
         except (OSError, ValueError) as error:
-            raise CertificateError(f"{self._directory}: {CHAIN} and {KEY} are no certificate with its key: {error}") from None
+            raise CertificateError(f"{self._directory}: {CHAIN} and {KEY} are not a certificate with its key: {error}") from None
         return context

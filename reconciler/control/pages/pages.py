@@ -71,8 +71,8 @@ def _awaited(what: str) -> bytes:
 # The probes of a process that works in rounds: alive while it comes on, ready while its rounds go well.
 
 STEP_SECONDS = 900
-"""Longest that one pull request may take, or the beginning of a round: bounded by the time-outs of git, of the host's client
-and of the cluster's, several of each. Beyond it something hangs that no time-out ends."""
+"""The longest that one pull request, or the beginning of a round, may take. The time-outs of git, of the host's client and of the
+cluster's bound it, several of each. If it takes longer, something hangs that no time-out ends."""
 
 
 class Pulse:

@@ -12,7 +12,7 @@ HTML = "text/html; charset=utf-8"
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: `path` without query, unescaped; `query` as it was sent; header names in lower case; `peer` is the other
+    """One request: `path` without query, unescaped; `query` as it was sent; header names in lower case. `peer` is the other
     side's address, `local` the one of ours that it reached. `secure`: over TLS. `body` is empty while nobody has judged the
     request."""
 

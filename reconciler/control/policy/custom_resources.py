@@ -1,6 +1,6 @@
 """The policy in force, followed from custom resources: the same promises as for a repository, object by object.
 
-An invalid NodeGroup is held alone, an invalid or deleted NodeGroupPolicy leaves its last good version in force, and zero groups
+An invalid NodeGroup is held alone. If a NodeGroupPolicy is invalid or deleted, its last good version stays in force. Zero groups
 where there were some are refused. What is in force is saved before it is used.
 """
 
@@ -39,8 +39,8 @@ SOURCE = "custom resources"
 PATIENCE_SECONDS = 5.0
 """A look waits so long for the first list of everything."""
 QUIET_SECONDS, LONGEST_PRUNE_SECONDS = 2.0, 30.0
-"""Groups that go are judged once none has gone for so long: pruned together they are deleted one by one, and all but the last
-would be released before it is seen that none is left."""
+"""Deleted groups are judged once none has been deleted for this long. Groups that are pruned together are deleted one by one.
+Without the wait, all but the last would be released before the loop sees that none is left."""
 
 MOST_REFUSED_TOLD = 20
 """So many NodeGroups that the policy does not take are named in a plan; each of them says it of itself."""
@@ -187,14 +187,14 @@ class CustomResourcePolicy(PolicyInForce):
             return None
         return Fault(
             code=FaultCode.NO_GROUPS,
-            message=f"there is no NodeGroup and no discovery left, where there were {count(len(before.groups), 'NodeGroup')}",
+            message=f"there is no NodeGroup and no discovery left; before, there were {count(len(before.groups), 'NodeGroup')}",
             hint="if all groups are to be released, allow it with --allow-no-groups",
         )
 
 
 def _of_groups(reading: Reading) -> Fault | None:
-    """The groups that are held because they are invalid; the others are in force as they stand. Those that the policy does not
-    take are no fault of it: else everybody who may write one somewhere could make it look broken."""
+    """The groups that are held because they are invalid; the others are in force as they are. Those that the policy does not take
+    are not its fault: otherwise anyone who may write one somewhere could make it look broken."""
     refused = {entry.title for entry in reading.judged.refused}
     problems_of = reading.judged.problems.items()
     wrong = {title: found for title, found in problems_of if title.startswith("NodeGroup ") and title not in refused}
@@ -210,8 +210,8 @@ def _of_groups(reading: Reading) -> Fault | None:
 
 
 class CustomResourceSource:
-    """The `Source` of a live process. `follow` makes the policy anew whenever this process begins to lead, and `policy` is the
-    one of now; `term`, `wait_seconds`, `looked` and `tell` as for a `FollowedSource`. `looked_too` may be set: it is called
+    """The `Source` of a live process. `follow` makes the policy again whenever this process begins to lead, and `policy` is the
+    current one. `term`, `wait_seconds`, `looked` and `tell` as for a `FollowedSource`. `looked_too` may be set: it is called
     after every look."""
 
     def __init__(

@@ -51,7 +51,7 @@ def of_policy(in_force: str, refused: Fault | None) -> tuple[Condition, ...]:
 
 
 def of_awaiting(missing: str) -> tuple[Condition, ...]:
-    """An object whose policy is not there yet, which is no fault of it: what is applied together does not arrive together."""
+    """An object whose policy is not there yet. It is not at fault: what is applied together does not arrive together."""
     return of_waiting(FaultCode.NO_POLICY.value, f"{missing}: nothing is decided until there is")
 
 
@@ -158,8 +158,8 @@ class CustomStatus:
                 return
 
     def subjects(self, plan: Plan | None) -> Mapping[str, Subject]:
-        """The objects that Events are about, by the text that the plan calls their targets by. A group that is in force after its
-        object was deleted is told of on that object: `kubectl get events` still finds it there."""
+        """The objects that Events are about, by the text that the plan calls their targets by. The Events of a group that is in
+        force after its object was deleted are about that object: `kubectl get events` still finds them."""
         policy = self._current()
         if plan is None:
             return {}
@@ -235,7 +235,7 @@ def _of_policy(item: CustomObject, reading: Reading, plan: Plan | None, now: str
 
 
 def status_of_policy(item: CustomObject, conditions: tuple[Condition, ...], revision: str, plan: Plan | None, now: str) -> Status:
-    """What stands in the policy's own object, beside these conditions."""
+    """What the policy's own object has, in addition to these conditions."""
     told: dict[str, object] = {"revision": revision} if revision else {}
     beside: dict[str, object] = {}
     if plan is not None:
@@ -266,7 +266,7 @@ def _subject(item: CustomObject) -> Subject:
 def status_of_group(
     item: CustomObject, conditions: tuple[Condition, ...], revision: str, plan: Plan | None, line: GroupLine | None
 ) -> Status:
-    """What stands in the object of a group, beside these conditions."""
+    """What the object of a group has, in addition to these conditions."""
     beside = {"revision": revision, "planDigest": plan.digest if plan is not None else ""}
     given = {key: text for key, text in beside.items() if text}
     return Status(observed_generation=item.generation, conditions=conditions, told=_facts(line), beside=given)

@@ -97,8 +97,8 @@ class StateLastGoodStore:
 
 
 class FileBesideState:
-    """A `LastGoodStore` of two: a file that somebody named, which counts, and the state object, which `status` reads and which a
-    process without the file begins with."""
+    """A `LastGoodStore` of two. A file that somebody named counts. `status` reads the state object, and a process without the
+    file begins with it."""
 
     def __init__(self, file: LastGoodStore, state: LastGoodStore) -> None:
         self._file = file
@@ -203,8 +203,8 @@ class PolicyInForce(ABC):
         self._policy, self._kept = policy, kept
 
     def _restore(self) -> None:
-        """Once, and again where saving failed: the policy of before. An unreadable store is asked again; a damaged one is said
-        and given up, since nobody but us can mend it."""
+        """Once, and again where saving failed: the policy of before. An unreadable store is read again. A damaged one is reported
+        and given up, since nobody but us can fix it."""
         if self._loaded:
             return
         first = self._policy is None

@@ -68,11 +68,12 @@ class FollowedPolicy(PolicyInForce):
         return InForce.after((self._policy,), known.unread) if known is not None and self._policy is not None else None
 
     def _tell_neighbours(self, neighbours: tuple[Neighbour, ...]) -> None:
-        """Once for each other set of them: what lies beside the policies is no fault, and somebody may have meant it as one."""
+        """Once per set of them: other files next to the policies are not an error, but somebody may have meant one as a
+        policy."""
         paths = tuple(dict.fromkeys(one.path for one in neighbours))
         if paths and paths != self._neighbours:
             shown = ", ".join(paths[:_MOST_NAMED]) + (f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else "")
-            told = f"{count(len(paths), 'file')} beside the policies skipped: {shown}"
+            told = f"{count(len(paths), 'file')} next to the policies skipped: {shown}"
             self._tell(SourceEvent(type="Normal", reason="NeighboursSkipped", message=told))
         self._neighbours = paths
 
@@ -178,11 +179,11 @@ class Followed(Protocol):
 class FollowedSource:
     """The `Source` of a live process over something `Followed`.
 
-    What is in force is saved before it is used, and only the leader may save: a process that stands by does not look. One that
-    leads again begins anew (`follow` makes another one), since another instance may have saved a newer policy; until that was
-    looked at there is none. `term` is the number of the time that this process leads, 0 while it does not.
-    `wait_seconds`, given how many looks failed in a row, says when to look again; `looked` are told how the source stands after
-    every look, and `tell` what happens to them: one that breaks stops neither the others nor the looking.
+    What is in force is saved before it is used, and only the leader may save: a standby process does not look. One that leads
+    again begins again (`follow` makes another one), since another instance may have saved a newer policy. Until it has looked, it
+    has no policy. `term` is the number of the time that this process leads, 0 while it does not. `wait_seconds`, given how many
+    looks failed in a row, says when to look again. After every look, `looked` are given the state of the source, and `tell` what
+    happens to them. If one of them fails, the others and the looking go on.
     """
 
     def __init__(
@@ -211,7 +212,7 @@ class FollowedSource:
         """Why there is none, in a sentence."""
         policy, term = self._policy, self._term()
         if term and self._read_in is not None and term != self._read_in:
-            return f"{policy.standing.source} is read anew, since another instance may have led"
+            return f"{policy.standing.source} is read again, since another instance may have led"
         if policy.ready:
             return ""
         fault = policy.standing.fault

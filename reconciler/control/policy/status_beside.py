@@ -1,7 +1,8 @@
 """Status of NodeGroups and their policy that are applied in a cluster whose loop follows another source, such as git.
 
-The loop does not decide by these objects. Who applies them waits for their status all the same: it says what is done for the
-group of the same name, as long as the object says what the policy in force says; else that it does not yet, and what is in force.
+The loop does not decide by these objects. The person who applies them waits for their status all the same. If an object says what
+the policy in force says, its status shows what is done for the group of the same name. Otherwise the status says that it is not
+in force yet, and what is.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -32,8 +32,8 @@ class RemovalTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a saved plan. `results` are actions that were tried, `refusals` those that were not; `later` are keys
-    of those that a further turn did, since the one before had just written their target; `unavailable` says why it stopped
+    """What became of a saved plan. `results` are actions that were tried, `refusals` those that were not. `later` are keys of
+    actions that a further iteration did, since the one before had just written their target. `unavailable` states why it stopped
     early."""
 
     fresh: Plan | None = None

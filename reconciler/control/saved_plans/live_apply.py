@@ -1,11 +1,11 @@
 """A saved plan, carried out on a live cluster by the one instance that leads meanwhile, until its drains have ended.
 
-Apply takes the Lease that the loop takes, and is refused while a loop renews it: two writers that each judge rightly would
-still undo each other's drains and count each other's writes as a second writer's. It does not hand the plan to the loop
-either: a loop in Enforce decides the same by itself, and one that only looks on (`--read-only`) holds no Lease.
+Apply takes the Lease that the loop takes, and is refused while a loop renews it. Two writers that each judge correctly would
+still undo each other's drains, and take each other for a second writer. Apply does not hand the plan to the loop either. A loop
+in Enforce decides the same by itself; with `--read-only` it holds no Lease.
 
-All of it is bound to the time of leading in which it began: once the Lease was lost nothing more of the plan is done, also when
-it was regained, since another one may have led, and what was judged before may not be so any more.
+The whole plan is bound to the term of leading in which it began. Once the Lease is lost, nothing more of the plan is done, even
+if the Lease is regained. Another instance may have led meanwhile, and what was judged before may no longer hold.
 """
 
 from collections.abc import Callable, Sequence
@@ -102,8 +102,8 @@ class AwaitedWrite(msgspec.Struct, frozen=True):
 
     def is_behind(self, shown: str) -> bool:
         """Whether a view with this version is older than the write. Versions of one resource can be compared as whole numbers
-        (Kubernetes promises it since 1.35, and etcd has always counted): a controller may have written in between, and a
-        write of ours may be several, so that another version is not yet ours. Where they are none, any other one will do."""
+        (Kubernetes promises it since 1.35, and etcd has always counted). A different version is not enough: a controller may have
+        written in between, and a write of ours may be several. Where versions are not numbers, any other one will do."""
         seen, written = whole_number(shown), whole_number(self.written)
         if seen is not None and written is not None:
             return seen < written
@@ -111,8 +111,9 @@ class AwaitedWrite(msgspec.Struct, frozen=True):
 
 
 class SettlingPort:
-    """A port whose view shows our own last write before anything is decided on it: a plan's next action on the same target is
-    judged on what the last one left. A write that does not show in time leaves the view as it is; the judgement refuses then."""
+    """A port whose view shows our own last write before anything is decided on it. A plan's next action on the same target is
+    thus judged on what the last one left. A write that does not show in time leaves the view as it is; the judgement refuses
+    then."""
 
     def __init__(self, port: ClusterPort, pause: Pause) -> None:
         self._port = port
@@ -199,8 +200,8 @@ class LiveApply:
         self._departures = Departures(port, process.source, store, tell, work_budget=work_budget)
 
     def run(self) -> tuple[Applied, tuple[str, ...]]:
-        """Carry it out and stay until every node that is to leave has left, or stays for a reason, which its action then failed
-        for; what happened, as sentences."""
+        """Carry it out and stay until every node that is to leave has left or stays for a reason. The action of a node that stays
+        has failed for that reason. Also returns what happened, as sentences."""
         term = self._process.term()
         with self._process.lease.within(term):
             return self._run(term)

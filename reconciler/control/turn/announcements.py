@@ -1,4 +1,4 @@
-"""What a turn tells the cluster: Events beside targets, pods and nodes, one for each thing that happened or has changed; nodes
+"""What an iteration reports to the cluster: Events of targets, pods and nodes, one per thing that happened or has changed. Nodes
 of one target that leave for one reason are one thing."""
 
 from collections.abc import Mapping, Sequence
@@ -117,8 +117,8 @@ def _holds(plan: Plan, before: Plan | None, known: Mapping[str, Subject]) -> lis
 
 
 def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
-    """Pods whose nodes were asked for just now, and pods that have newly turned out to fit nowhere: one Event a group, and one a
-    reason, beside the first of its pods. A burst of pods is one piece of news."""
+    """Pods whose nodes were requested just now, and pods that have newly turned out to fit nowhere. There is one Event per group
+    and one per reason, on the first of its pods: a burst of pods is one piece of news."""
     was = {line.pod for line in before.pods if line.outcome is PodOutcome.UNPLACEABLE} if before is not None else set()
     lots: dict[tuple[str, str], list[str]] = {}
     for line in plan.pods:

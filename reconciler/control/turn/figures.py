@@ -30,7 +30,7 @@ _FOLLOWS_WITHIN_SECONDS = 60
 
 
 class History:
-    """Oldest first. An action that is decided again with the same end is counted, not told twice; growth is under way until its
+    """Oldest first. An action that is decided again with the same end is counted, not shown twice. Growth is under way until its
     nodes are there, a removal until its node is gone or stays."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ def _key(entry: Decision) -> tuple[object, ...]:
 
 
 class Recent:
-    """One sample a step, the highest of each figure, at most `MOST` of them."""
+    """One sample per step, the highest of each figure, at most `MOST` of them."""
 
     def __init__(self) -> None:
         self._kept: deque[Sample] = deque(maxlen=MOST_SAMPLES)
@@ -168,9 +168,9 @@ def _highest(one: Sample, other: Sample) -> Sample:
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """The state after the last turn. Times are Unix seconds, 0: never. `plan` is the last one that was decided, whenever
-    that was; `unavailable` says why the last turn decided nothing, `policy_awaited` which first policy is not there yet.
-    `decisions` are the last ones of this process, oldest first, `samples` its last six hours; `held_since` says by target since
+    """The state after the last iteration. Times are Unix seconds, 0: never. `plan` is the last one that was decided, whenever
+    that was. `unavailable` states why the last iteration decided nothing, `policy_awaited` which first policy is not there yet.
+    `decisions` are the last ones of this process, oldest first, `samples` its last six hours. `held_since` says, by target, since
     when it has seen a group held."""
 
     plan: Plan | None = None

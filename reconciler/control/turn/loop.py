@@ -50,9 +50,9 @@ class Moved(msgspec.Struct, frozen=True):
 def revalidate(action: Action, judged: World, fresh: World) -> Stands | Moved:
     """Judge again with what a fresh view says.
 
-    Replicas and all ownership evidence must be what they were; a resourceVersion that moved for another reason (status,
-    an unrelated label) is taken over into the bound. For a removal the node must still be there, belong to the same
-    view of its pods (nothing new may have been bound to it) and not be leaving already.
+    Replicas and all ownership evidence must be what they were. If a resourceVersion moved for another reason (status, an
+    unrelated label), the bound takes it over. For a removal, the node must still be there and must not be leaving already. Its
+    pods must be those of the earlier view: nothing new may have been bound to it.
     """
     facts = _facts(fresh, action.target)
     if facts is None:
@@ -156,8 +156,8 @@ class InMemoryStore:
 
 
 class ResultState(StrEnum):
-    """Done: written, or a removal that has begun. Skipped: not tried, `code` says why. Refused: tried and refused, which
-    is no fault. Failed: tried, and something broke."""
+    """Done: written, or a removal that has begun. Skipped: not tried, `code` says why. Refused: tried and refused, which is not a
+    fault. Failed: tried, and something broke."""
 
     DONE = "Done"
     SKIPPED = "Skipped"
@@ -178,7 +178,7 @@ class ActionResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan was decided from, at `now_seconds`; `memory` is what `decide` returned beside it."""
+    """What a plan was decided from, at `now_seconds`; `memory` is what `decide` returned with it."""
 
     world: World
     policy: PolicySet
@@ -224,8 +224,8 @@ class PolicySource(Protocol):
 
 
 class ControlLoop:
-    """One loop over one cluster. Turns must not overlap; a process that restarts between any two lines goes on rightly,
-    since everything needed lies in the store, on the targets and in the taints of leaving nodes."""
+    """One loop over one cluster. Iterations must not overlap. A process that restarts between any two lines continues correctly.
+    Everything it needs is in the store, on the targets and in the taints of leaving nodes."""
 
     def __init__(
         self,
@@ -290,8 +290,8 @@ class ControlLoop:
     def _continue_removals(
         self, world: World, policy: PolicySet, memory: Memory, now_seconds: int
     ) -> tuple[RemovalProgress, ...]:
-        """One step of every removal under way, after those that may not go on were called off: in mode Observe all, whose marks
-        nobody else would take back."""
+        """One step of every removal under way, after those that may not go on were called off. In mode Observe all are called
+        off, since nobody else would take their marks back."""
         ending = called_off(world, policy, memory, now_seconds)
         if policy.policy.mode is not Mode.ENFORCE and not (ending and self._reopens):
             return ()
