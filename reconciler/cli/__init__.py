@@ -1,1 +1,1 @@
-"""One file a command; heavy imports inside the command. Edge."""
+"""One file per command; heavy imports inside the command. Edge."""

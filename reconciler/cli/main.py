@@ -75,7 +75,7 @@ class LazyGroup(click.Group):
             return None
         command = importlib.import_module(f"reconciler.cli.commands.{COMMANDS[cmd_name][0]}").command
         if not isinstance(command, click.Command):
-            raise TypeError(f"reconciler.cli.commands.{cmd_name}.command is no click command")
+            raise TypeError(f"reconciler.cli.commands.{cmd_name}.command is not a click command")
         if all(parameter.name != _COLOR for parameter in command.params):
             command.params.append(_color_option())
         return GroupedCommand.of(command)

@@ -122,7 +122,7 @@ def test_a_cloud_without_a_platform_here(tmp_path: Path) -> None:
     file.write_text("--cloud-provider=azure --nodes=1:5:pool --node-group-auto-discovery=label:a=b\n")
     refused = run("import", file)
     assert "--cloud-provider=azure" in str(refused.exception)
-    assert "there is no platform here for it" in str(refused.exception)
+    assert "this build has no platform for it" in str(refused.exception)
 
 
 def test_auto_scaling_groups_need_their_region(tmp_path: Path) -> None:

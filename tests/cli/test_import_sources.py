@@ -221,7 +221,7 @@ def test_priorities_under_another_expander_are_ignored_and_told() -> None:
 
 def test_a_cloud_without_a_platform_is_refused() -> None:
     """Nobody would size its groups."""
-    assert "there is no platform here for it" in str(run(CASES / "azure.yaml").exception)
+    assert "this build has no platform for it" in str(run(CASES / "azure.yaml").exception)
 
 
 def test_openshifts_object_alone_means_openshift() -> None:

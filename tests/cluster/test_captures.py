@@ -168,7 +168,7 @@ def test_everything_that_is_wrong_is_listed(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         load_world(tmp_path)
     first, *listed = refused.value.message.splitlines()
-    assert first == f"{tmp_path}: 3 parts of it cannot be used; mend or remove them:"
+    assert first == f"{tmp_path}: 3 parts of it cannot be used; fix or remove them:"
     assert [line.split(": ")[0].strip() for line in listed] == [str(tmp_path / "nodes.json"), *[str(tmp_path / "pods.json")] * 2]
     assert ["item 1 (Pod shop/a)" in listed[1], "item 2 (Pod shop/b)" in listed[2]] == [True, True]
 

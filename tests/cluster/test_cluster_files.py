@@ -49,7 +49,7 @@ def test_directory(tmp_path: Path) -> None:
 
 def test_missing_path(tmp_path: Path) -> None:
     """A path that is not there is told with what should be."""
-    assert "there is no such file or directory" in refusal(tmp_path / "nowhere")
+    assert "nowhere: no such file or directory" in refusal(tmp_path / "nowhere")
 
 
 def test_empty_directory(tmp_path: Path) -> None:

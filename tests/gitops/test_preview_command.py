@@ -262,7 +262,7 @@ def test_unusable_base(repo: GitRepo, preview: Preview, broken: str | None):
     repo.commit(files)
     change(repo, BASE)
     text = preview("--base", "main").out
-    why = "there is no policy at the base yet" if broken is None else "the policy at the base has 1 error"
+    why = "the base has no policy yet" if broken is None else "the policy at the base has 1 error"
     assert f"Nothing to compare with: {why}. This is the plan of HEAD alone.\n" in text
     assert ("policies/prod.yaml:5:9: error: " in text) == (broken is not None)
     assert "Node groups: 2" in text
@@ -349,7 +349,7 @@ def test_without_git(repo: GitRepo, cluster: Path, tmp_path: Path):
         [*argv, "--base", "main"], cwd=repo.root, capture_output=True, text=True, env=environment, check=False
     )
     assert (revisions.returncode, revisions.stdout) == (1, "")
-    assert revisions.stderr.startswith("error: there is no git on the PATH")
+    assert revisions.stderr.startswith("error: git is not on the PATH")
     sides = ["--base-dir", "policies", "--head-dir", "policies"]
     done = subprocess.run([*argv, *sides], cwd=repo.root, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -360,7 +360,7 @@ def test_several_policies(repo: GitRepo, preview: Preview):
     change(repo, {"policies/more.yaml": POLICY.replace("prod", "test")})
     assert "choose one with --name (prod, test)" in preview("--base", "main").err
     assert "The policy does not differ." in preview("--base", "main", "--name", "prod").out
-    assert "there is no policy test at the base yet" in preview("--base", "main", "--name", "test").out
+    assert "the base has no policy test yet" in preview("--base", "main", "--name", "test").out
     assert "holds prod, test" in preview("--base", "main", "--name", "other").err
 
 
@@ -368,7 +368,7 @@ def test_several_policies(repo: GitRepo, preview: Preview):
     ([], "exactly one of --base REF and --base-dir DIR"),
     (["--base", "main", "--base-dir", "x"], "exactly one of --base REF and --base-dir DIR"),
     (["--base", "main", "--head", "x", "--head-dir", "y"], "only one of --head REF and --head-dir DIR"),
-    (["--base-dir", "x"], "--base-dir needs --head-dir DIR or --head REF"),
+    (["--base-dir", "x"], "--base-dir also needs --head-dir DIR or --head REF"),
     (["--base-dir", "x", "--head-dir", "y", "--path", "z"], "go with revisions"),
     (["--base-dir", "nowhere", "--head-dir", "nowhere"], "nowhere: no such directory"),
     (["--base", "main", "--repo", "/"], "is not in a git repository; name one with --repo DIR"),

@@ -209,7 +209,7 @@ def test_a_preview_that_cannot_render(tmp_path: Path, monkeypatch: pytest.Monkey
     (problem,) = json.loads(done.stdout)["policyProblems"]
     assert (problem["file"], problem["severity"]) == ("overlays/prod/kustomization.yaml", "error")
     assert problem["message"] == (
-        "there is no policy here as it is written, and it was not rendered: cannot find kustomize on the PATH"
+        "no policy in the files as they are, and they were not rendered: cannot find kustomize on the PATH"
     )
     assert problem["hint"].startswith("if you trust the tree, run `kustomize build overlays/prod`")
 

@@ -68,7 +68,7 @@ def test_a_namespace_that_is_not_there(
 ) -> None:
     """No Lease could be made in it, and nobody would ever lead."""
     told = said(capsys, "--policy", policy, "--kubeconfig", user(control_plane, "input-place"), "--namespace=elsewhere")
-    assert "there is no namespace elsewhere; --namespace names ours" in told
+    assert "namespace elsewhere not found; --namespace names ours" in told
 
 
 def test_a_cluster_without_cluster_api(

@@ -106,7 +106,7 @@ def test_flags_that_name_a_row(tmp_path: Path) -> None:
     )
     assert "not converted: --orchard-season=autumn: the calendar says it" in done.stderr
     assert "names no region" in run(*there[:2]).stderr
-    assert "there is no platform here for it" in run(*there, registered=False).stderr
+    assert "this build has no platform for it" in run(*there, registered=False).stderr
 
 
 def test_without_the_line_it_is_unknown(inputs: tuple[Path, Path]) -> None:

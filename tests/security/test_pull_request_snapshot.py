@@ -104,7 +104,7 @@ def test_a_file_of_the_checkout_is_refused_for_a_comment(repo: GitRepo, call: Pr
     (repo.root / "linked").symlink_to(repo.root.parent / "captured")
     found = call(*words, "--comment")
     assert (found.code, job.comments) == (1, [])
-    assert "it lies in the checkout, where the change under review may have written it" in found.err
+    assert "it is in the checkout, where the change under review may have written it" in found.err
 
 
 def test_an_artifact_outside_of_the_checkout_is_read(repo: GitRepo, call: Preview, job: Host):

@@ -48,24 +48,24 @@ def command(
     namespace: str | None,
     **others: object,
 ) -> int:
-    """Carry out what `reconciler plan --out PLANFILE` saved. It decides again, and does what both plans do. Without --policy, and
-    where no policies/ lies, it decides by the policy that the file carries.
+    """Carry out a plan that `reconciler plan --out PLANFILE` saved. The command decides again, and does what both plans do.
+    Without --policy, and if the directory policies/ does not exist, it decides by the policy in the file.
 
-    On the live cluster it leads meanwhile: it is refused while a loop of the policy runs, and stays until the drains that it
-    began have ended (^C undoes them). With --simulate it is done on the embedded cluster.
+    On the live cluster, apply holds the Lease. It is refused while a loop of the policy runs. It stays until the drains that it
+    began have ended (^C undoes them). With --simulate, it acts on the embedded cluster instead.
 
-    An action is refused, and the refusal says what has moved: the policy, the owner of the replicas, the bounds of the group,
-    the replicas. A scale-up is done by the smaller of both counts. Exit code 0: all of it was done; 1: something was not.
+    An action is refused if the policy, the owner of the replicas, the bounds of the group or the replicas have changed. The
+    refusal says which. A scale-up takes the smaller of both counts. Exit code 0: everything was done; 1: something was not.
 
-    An approval is a trailer of a commit message, for one saved plan, one cluster and one policy, until an instant; a refusal
-    prints the whole line. It counts once: a plan that was carried out finds nothing any more that it was bound to.
+    An approval is a trailer of a commit message. It approves one saved plan for one cluster and one policy, until an instant. A
+    refusal prints the whole line. An approval counts once: after the plan was carried out, it matches nothing any more.
 
     \b
       Reconciler-Approve: policy=sha256:… plan=sha256:… cluster=prod
         until=2026-12-01T00:00:00Z nodes<=5 evictions<=20
 
-    Whoever can write a commit can write that trailer: it counts only from a commit that one of the keys of --allowed-signers or
-    --gpg-keys signed, unless --any-author says otherwise.
+    Anyone who can write a commit can write that trailer. It counts only if one of the keys of --allowed-signers or --gpg-keys
+    signed the commit, unless --any-author is given.
 
     \b
     Examples:

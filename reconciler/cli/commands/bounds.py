@@ -63,15 +63,17 @@ def command(
     log_level: str,
     **given: object,
 ) -> int:
-    """Render the ConfigMap that says between how many replicas each target may have, whose claims may be taken and where no pod
-    is evicted, for the admission policies of `examples/deploy/components/bounds`. With --apply: keep that of a cluster so.
+    """Render the ConfigMap that the admission policies of `examples/deploy/components/bounds` read. It has the range of replicas
+    of each target, the targets whose claims may be taken, and the places where no pod is evicted. With --apply, keep the
+    ConfigMap of a cluster up to date.
 
-    The reconciler's own account may not write it. Either this runs beside the loop under an account of its own, with --apply and
-    the same source (git, a directory, Flux, custom resources): a bad commit leaves the bounds as they are. Or keep what it prints
-    in git, and have it applied by whoever installs the reconciler; a hold with an end then counts until it is rendered again.
+    The reconciler's own account may not write it. There are two ways to keep it. Run this command with --apply next to the loop,
+    under its own account and with the same source (git, a directory, Flux, custom resources). A bad commit then leaves the bounds
+    as they are. Or keep the output in git, and let the person who installs the reconciler apply it. A hold with an end then
+    counts until the bounds are rendered again.
 
-    A group that is held or whose mode is Observe keeps its size. Without --cluster, --context or --apply only NodeGroups count,
-    with the sizes that policy files say. With --check the exit code is 1 where FILE says something else.
+    A group that is held or whose mode is Observe keeps its size. Without --cluster, --context or --apply, only NodeGroups count,
+    with the sizes in policy files. With --check, the exit code is 1 if FILE differs.
 
     \b
     Examples:

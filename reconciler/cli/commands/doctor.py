@@ -1,4 +1,4 @@
-"""`reconciler doctor`: what this installation is, whether the loop can run on a cluster, and what is worth mending there."""
+"""`reconciler doctor`: what this installation is, whether the loop can run on a cluster, and what is worth fixing there."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,13 +41,14 @@ def command(
     namespace: str | None,
     **connection: object,
 ) -> int:
-    """Show which build runs; on a live cluster whether the loop can run there: rights, versions, clocks, other autoscalers; and
-    what is worth mending: nodes that differ from each other or from their template, workloads without requests or disruption
-    budget, budgets that block every drain, annotations that do not count, replicas that a topology declares.
+    """Show which build runs. On a live cluster, check whether the loop can run there: rights, versions, clocks, other
+    autoscalers. Then list what is worth fixing. For nodes: those that differ from each other or from their template. For
+    workloads: no requests, no disruption budget, or a budget that blocks every drain. For targets: annotations that do not count,
+    and replicas that a topology declares.
 
-    Without --cluster it looks at the current context, if there is one. A cloud that does not answer is a check that fails; all
-    others are made all the same. What could not be checked is named. Findings are advice; the exit code is 1 only when a check
-    fails, so that the loop could not run, or when --require-cluster finds no live cluster. Needs no right to write anything.
+    Without --cluster, doctor looks at the current context, if there is one. If a cloud does not answer, that check fails and the
+    others continue. What could not be checked is named. Findings are advice. The exit code is 1 only if a check fails, so that
+    the loop could not run, or if --require-cluster finds no live cluster. No write access is needed.
 
     \b
     Examples:
@@ -106,7 +107,7 @@ def command(
 
 
 def _no_live_cluster(choice: "ConnectionChoice") -> str:
-    """Why no live cluster is meant: none is named, and there is no kubeconfig or service account. Empty where one is."""
+    """Why no live cluster is checked: none is named, and no kubeconfig or service account was found. Empty otherwise."""
     import os
 
     from reconciler.cli.inputs.connections import ConnectionChoice

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 @click.option("--name", metavar="NAME", default="imported", show_default=True, help="Name of the policy.")
 @click.option("--region", metavar="NAME", default="", help="Region or location of the targets, where they are a cloud's.")
 def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str, region: str) -> None:
-    """Convert settings of the Cluster Autoscaler (its Deployment, the values of its Helm chart, or text with its flags; the
-    ConfigMap of its priority expander; CapacityQuota), of OpenShift (ClusterAutoscaler, MachineAutoscaler), of Karpenter
-    (NodePool) and of eksctl (ClusterConfig) to a policy, mode Observe.
+    """Convert the settings of another autoscaler to a policy in mode Observe. It reads OpenShift (ClusterAutoscaler,
+    MachineAutoscaler), Karpenter (NodePool), eksctl (ClusterConfig) and the Cluster Autoscaler. Of the last: its Deployment, the
+    values of its Helm chart, or text with its flags; the ConfigMap of its priority expander; CapacityQuota.
 
-    Every value says what it came from. What has no equivalent stays as a comment with the reason, and is told on stderr. Sizes
-    in annotations of targets and tags of Auto Scaling groups are read as they are and need no conversion. A group whose target
-    is not in the files is commented out.
+    Every value says what it came from. A setting without an equivalent stays as a comment with the reason, and is reported on
+    stderr. Sizes in annotations of targets and tags of Auto Scaling groups are read as they are and need no conversion. A group
+    whose target is not in the files is commented out.
 
     \b
     Examples:
@@ -78,7 +78,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         files, notes = imported_policy(found, name, region)
     except UnsupportedCloudError as error:
         clouds = ", ".join(sorted(cloud for one in platform_flags() for cloud in one.clouds))
-        raise InputError(plain(f"{error}: there is no platform here for it; there is one for {clouds}")) from None
+        raise InputError(plain(f"{error}: this build has no platform for it, only for {clouds}")) from None
     except PlaceNeededError as error:
         raise InputError(plain(f"{error}: --region NAME says where they are, such as --region eu-central-1")) from None
     now_seconds = int(time.time())

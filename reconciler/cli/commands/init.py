@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 )
 @connection_options
 def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | None, **connection: object) -> None:
-    """Write a first policy, mode Observe, with a NodeGroup for every target: MachineDeployments, MachineSets and MachinePools
-    that nothing else controls, and Auto Scaling groups of the cluster's own nodes. Comments say what was found. Nothing is
+    """Write a first policy in mode Observe. It has a NodeGroup for every MachineDeployment, MachineSet and MachinePool that
+    nothing else controls, and for every Auto Scaling group of the cluster's own nodes. Comments say what was found. Nothing is
     written to the cluster.
 
-    Groups that nothing marks as of this cluster are left out. One whose range or name makes no valid NodeGroup is commented out
-    with the reason. A range comes from the size annotations or tags; a target without them stays at its size until you widen
-    it.
+    Groups that nothing marks as part of this cluster are left out. A group whose range or name is not valid in a NodeGroup is
+    commented out with the reason. The range comes from the size annotations or tags. A target without them stays at its size
+    until you widen the range.
 
     \b
     Examples:

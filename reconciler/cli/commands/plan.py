@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
 )
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes, 0 when there are none.")
-@click.option("--no-settled", is_flag=True, help="Leave out the column of sizes at which the loop would come to rest; faster.")
+@click.option("--no-settled", is_flag=True, help="Leave out the column of sizes in steady state; faster.")
 @click.option("--wide", is_flag=True, help="Text: shorten nothing, list every name.")
 @chosen_options
 @verbose_option
@@ -54,8 +54,8 @@ def command(
     """Show what would be done, and why, for one policy and one cluster: a snapshot, or the live one of the current context.
     Nothing is written to any cluster.
 
-    Two columns: what this decision does (desired), and where sizes come to rest with unchanged demand (settled). `--group`,
-    `--node` and `--pod-namespace` show a part; what is saved with `--out` is the whole.
+    There are two columns of sizes: what this decision does (desired), and the steady state with unchanged demand (settled).
+    `--group`, `--node` and `--pod-namespace` show a part of the plan. `--out` always saves the whole.
 
     \b
     Examples:

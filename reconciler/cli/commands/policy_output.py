@@ -17,9 +17,9 @@ MODELINE = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 
 
 def write_policies(directory: Path, files: Mapping[str, str], now_seconds: int, *, force: bool) -> None:
-    """Write the files into `directory`, all or none, each with a line that tells editors the schema of its documents; the schema
-    of this release lies beside them. Raises `InputError` when one is there already and `force` is not given, and
-    when they do not hold as a policy."""
+    """Write the files into `directory`, all or none, and the schema of this release next to them. Each file has a line that names
+    the schema for editors. Raises `InputError` when one exists already and `force` is not given, and when they are not a valid
+    policy."""
     there = [str(directory / name) for name in files if (directory / name).exists()]
     if there and not force:
         raise InputError(f"{', '.join(there)}: there already; --force overwrites, --out names another directory")
@@ -35,7 +35,7 @@ def write_policies(directory: Path, files: Mapping[str, str], now_seconds: int, 
 
 
 def _refuse_second_policy(directory: Path, files: Mapping[str, str], now_seconds: int) -> None:
-    """Files beside a policy that stays there would make a tree of two policies, or of two groups for one target."""
+    """With a policy that stays there, the files would make a tree of two policies, or of two groups for one target."""
     if not directory.exists():
         return
     if not directory.is_dir():

@@ -87,16 +87,16 @@ def command(
     stats: bool,
     **connection: object,
 ) -> int:
-    """Show what a policy change does: the difference of two policies in words, and of the decisions that follow from them.
+    """Show what a policy change does: how two policies differ, in words, and how the decisions that follow from them differ.
 
-    Both policies meet the same cluster at the same instant, a snapshot or the live one of the current context: now, and where
-    sizes come to rest with unchanged demand. Of two revisions, the base is compared with the result of merging the head into it.
-    A conflict is reported with its files, and the exit code is 3. Revisions are read from the repository as they were
-    committed: nothing is checked out, fetched or executed. With --comment a snapshot in the checkout is refused, since the
-    change under review may have written it: --cluster-in-base reads the base's.
+    Both policies are applied to the same cluster at the same instant: a snapshot, or the live cluster of the current context. The
+    preview shows what happens now, and the steady state with unchanged demand. With two revisions, the base is compared with the
+    result of merging the head into it. A conflict is reported with its files, and the exit code is 3. Revisions are read from the
+    repository as they were committed: nothing is checked out, fetched or executed. With --comment, a snapshot in the checkout is
+    refused, since the change under review may have written it. Use --cluster-in-base to read the base's.
 
-    A replay decides again whenever something has changed, some 300 times a day of demand under each policy. On a free processor
-    one day takes about 10 s with a dozen nodes and a minute with 1,500; --until takes less of the trace.
+    A replay decides again whenever something has changed: about 300 times per day of demand under each policy. On a free
+    processor, one day takes about 10 s with a dozen nodes and a minute with 1,500. --until replays less of the trace.
 
     \b
     Examples:
@@ -188,7 +188,7 @@ def command(
 
 
 def _aged(seen: "SnapshotSeen | None") -> "SnapshotSeen | None":
-    """With its age by the clock of this machine, which a comment tells and which is no part of what is decided."""
+    """With its age by the clock of this machine. A comment shows it; decisions do not depend on it."""
     import time
 
     import msgspec
@@ -213,7 +213,7 @@ def _asked(
     if base_dir is not None and head_dir is not None and (path is not None or base_tip):
         raise click.UsageError("--path and --base-tip go with revisions, not with two directories")
     if base_dir is not None and head_ref is None and head_dir is None:
-        raise click.UsageError("--base-dir needs --head-dir DIR or --head REF beside it")
+        raise click.UsageError("--base-dir also needs --head-dir DIR or --head REF")
     head_ref = "HEAD" if head_ref is None and head_dir is None else head_ref
     return Asked(ref=base_ref, directory=base_dir), Asked(ref=head_ref, directory=head_dir)
 
@@ -229,7 +229,7 @@ def _demand(path: Path, until: str | None, world: "World") -> "ReplayInputs":
 def _with_replay(
     preview: "Preview", demand: "ReplayInputs", before: "Side", after: "Side", policy: "PolicySet", work_budget: int
 ) -> "Preview":
-    """And what demand of the past comes to under both policies; under the head's alone where there is no base."""
+    """Adds what past demand leads to under both policies; under the head's alone if no base exists."""
     import msgspec
 
     from reconciler.cli.outputs.replay_bar import replay_bar

@@ -16,19 +16,19 @@ _FILE = NAMED_PATH
 @click.option("--repository", metavar="NAME", required=True, help="owner/name, or GitLab's project id or group/name.")
 @click.option("--git", "git_url", metavar="URL", required=True, help="Where that repository is fetched from: https://…, ssh://….")
 @click.option(
-    "--token-file", metavar="FILE", required=True, type=_FILE, help="Token that may read and comment; read anew each round."
+    "--token-file", metavar="FILE", required=True, type=_FILE, help="Token that may read and comment; read again each round."
 )
 @click.option("--login", metavar="NAME", default="", help="Who the token writes as, where it cannot ask (a GitHub App).")
 @click.option("--branch", metavar="NAME", default="main", show_default=True, help="Pull requests into this branch.")
 @click.option("--path", metavar="PATH", default="policies", show_default=True, help="Where the cluster's policies are.")
 @click.option("--name", "names", metavar="NAME", multiple=True, help="Which NodeGroupPolicy; repeatable, a comment each.")
-@click.option("--cluster-name", metavar="NAME", required=True, help="Name of the cluster: one comment a cluster.")
+@click.option("--cluster-name", metavar="NAME", required=True, help="Name of the cluster: one comment per cluster.")
 @click.option(
     "--cluster",
     "cluster_path",
     metavar="PATH",
     type=_FILE,
-    help="Snapshot instead of the live cluster, read anew each round.",
+    help="Snapshot instead of the live cluster, read again each round.",
 )
 @click.option(
     "--poll", "poll_seconds", metavar="S", type=click.IntRange(5, 3600), default=60, show_default=True, help="Seconds a round."
@@ -67,11 +67,11 @@ _FILE = NAMED_PATH
 @access_options
 @connection_options
 def command(**given: object) -> int:
-    """Preview every open pull request against the live cluster, and keep one comment on it: written, updated, and left alone
-    while nothing changes. Only reads the cluster; of a pull request only the policy files are read, as data.
+    """Preview every open pull request against the live cluster, and keep one comment on it. The comment is written once, and
+    updated when something changes. The cluster is only read. Of a pull request, only the policy files are read, as data.
 
-    Nothing is kept but the comments. A pull request that does not touch PATH gets none. What a comment tells of the cluster is
-    read by everybody who reads the repository: pull requests from forks need a label, which only members can set.
+    The comments are the only state. A pull request that does not touch PATH gets none. Everyone who can read the repository can
+    read what a comment says about the cluster. Pull requests from forks therefore need a label, which only members can set.
 
     Run one for each cluster, with its own --path and --cluster-name; clusters share the repository and the token.
 

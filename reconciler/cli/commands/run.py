@@ -125,8 +125,9 @@ def command(
 ) -> int:
     """Run the loop: follow policy and cluster, decide, act on the groups whose mode is Enforce.
 
-    Ends on SIGTERM: drains that have begun are finished or undone, the Lease is released. With --simulate nothing real
-    is touched: cluster and clock are made up, the decisions are not; exit code 1 when the scenario's expectations are not met.
+    On SIGTERM, the loop finishes or undoes the drains that it began, releases the Lease and ends. With --simulate, nothing real
+    is touched: cluster and clock are simulated, the decisions are real. With --simulate, the exit code is 1 if the scenario's
+    expectations are not met.
 
     \b
     Examples:

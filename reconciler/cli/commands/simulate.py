@@ -55,10 +55,10 @@ def command(
 ) -> None:
     """Replay demand under a policy: how long pods wait, what the nodes cost. Nothing real is touched.
 
-    The decisions are those of the loop; cluster and clock are made up. The figures of --policy and --against stand side by
-    side: availability first, then cost. A curve is lines of CSV: `time,cpu` (or pods, memory, nodes) and below it when and how
-    much; a line `# pod: cpu=1 memory=2Gi` says what its pods are like. Exit code 1: in one of the policies no group could grow,
-    because all are held or nothing says what a new node offers; the figures are printed all the same.
+    The decisions are those of the loop; cluster and clock are simulated. The figures of --policy and --against are shown side by
+    side: availability first, then cost. A curve is lines of CSV: a header `time,cpu` (or pods, memory, nodes), then when and how
+    much. A line `# pod: cpu=1 memory=2Gi` describes its pods. Exit code 1, after the figures: with one policy no group could
+    grow, because all are held or no new node's size is known.
 
     \b
     Examples:

@@ -36,19 +36,20 @@ def command(
     zipped: bool,
     **given: object,
 ) -> None:
-    """Capture a live cluster: one list a kind, and snapshot.yaml that says when it was. Only reads.
+    """Capture a live cluster: one list per kind, and snapshot.yaml with the time of the capture. Nothing is written to the
+    cluster.
 
     plan, explain, fit, drain-report, preview, simulate and doctor take the directory with --cluster. The same objects give the
     same bytes.
 
-    Secrets and ConfigMaps are never read. With --redact only the fields stay that decisions read. Names of nodes, namespaces,
-    targets, machines and classes, amounts, zones and instance types stay as they are, words that Kubernetes or
-    --readable-policy uses, too; every other word (pods, their labels, owners, volumes) becomes a pseudonym that is made with the
-    secret in --salt-file. Plans stay the same but for these. With --hide-names those names become numbered pseudonyms, too, where
-    no readable policy has them, and so does that of the cluster unless --cluster-name says it; names of a cloud's groups stay.
+    Secrets and ConfigMaps are never read. With --redact, only the fields that decisions read stay. Names of nodes, namespaces,
+    targets, machines and classes, amounts, zones and instance types stay as they are. So do words that Kubernetes or
+    --readable-policy uses. Every other word (pods, their labels, owners, volumes) becomes a pseudonym, made with the secret in
+    --salt-file. Plans stay the same except for these. With --hide-names, those names become numbered pseudonyms, too, unless a
+    readable policy has them. So does the name of the cluster, unless --cluster-name gives it. Names of a cloud's groups stay.
 
-    --publish leaves a redacted one where previews find it without credentials for the cluster: on a branch of a repository
-    (`preview --cluster-ref`), below the name of the cluster, or in one file (`--cluster NAME.tar.gz`).
+    --publish writes a redacted snapshot to where previews find it without credentials for the cluster. This is a branch of a
+    repository (`preview --cluster-ref`), below the name of the cluster, or one file (`--cluster NAME.tar.gz`).
 
     \b
     Examples:

@@ -55,7 +55,7 @@ def check_target(target: str, branch: str, access: "RemoteAccess") -> None:
     if not is_archive(path):
         raise InputError(f"--publish {target}: neither an address (https://…) nor a file that ends in {', '.join(SUFFIXES)}")
     if not path.parent.is_dir():
-        raise InputError(f"--publish {target}: there is no directory {path.parent}")
+        raise InputError(f"--publish {target}: directory not found: {path.parent}")
 
 
 def publish(capture: "Capture", target: str, branch: str, access: "RemoteAccess") -> str:
@@ -90,7 +90,7 @@ def _branch(target: str, branch: str, access: "RemoteAccess") -> "SnapshotBranch
     try:
         from reconciler.gitops.snapshots.publish import SnapshotBranch
     except ImportError:
-        raise InputError("there is no git on the PATH, which --publish URL needs; a file needs none: NAME.tar.gz") from None
+        raise InputError("git is not on the PATH, and --publish URL needs it; a file does not: NAME.tar.gz") from None
     remote, found = reached("--publish", target, access)
     try:
         return SnapshotBranch(remote, branch, found, timeout_seconds=float(access.git_timeout))

@@ -41,14 +41,14 @@ def command(
 ) -> None:
     """Check policy files and directories (default: policies/); - reads standard input.
 
-    Every problem is printed, not only the first. Exit code 0: no problems, or only warnings; 1: problems. Whether targets in a
-    cloud are there is not asked, and a note says of which: plan and doctor tell.
+    Every problem is printed, not only the first. Exit code 0: no problems, or only warnings; 1: problems. validate does not ask
+    clouds whether targets exist, and a note names them. plan and doctor do ask.
 
-    Files that are nobody's policy (a kustomization, Helm values, patches, secrets, links out of the directory) are skipped and
-    counted; --verbose names them. A document that is nearly ours is a problem.
+    Files that are not policies (a kustomization, Helm values, patches, secrets, links out of the directory) are skipped and
+    counted; --verbose names them. A document that is almost a policy of ours is a problem.
 
-    With --manifests, a MachineDeployment or a Cluster topology that declares replicas which a node group decides is a problem:
-    the line to delete, or what to write for Argo CD. Helm charts are to be rendered before.
+    With --manifests, a MachineDeployment or a Cluster topology must not declare replicas that a node group decides. The problem
+    names the line to delete, or what to write for Argo CD. Render Helm charts first.
 
     \b
     Examples:

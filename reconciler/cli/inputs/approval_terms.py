@@ -45,8 +45,8 @@ def approval_choice(given: "Mapping[str, Any]") -> tuple[ApprovalChoice, dict[st
         raise click.UsageError("--any-author goes with --approved-by REF, instead of --allowed-signers and --gpg-keys")
     if choice.approved_by is not None and not keys and not choice.any_author:
         raise click.UsageError(
-            "an approval counts from a commit that its approver signed: say who may, with --allowed-signers or --gpg-keys; "
-            "--any-author takes the word of whoever can write a commit"
+            "an approval counts if its approver signed the commit. Name the approvers with --allowed-signers or --gpg-keys. "
+            "--any-author trusts anyone who can write a commit"
         )
     return choice, {name: value for name, value in given.items() if name not in names}
 
@@ -73,7 +73,7 @@ def _read(choice: ApprovalChoice, name: str) -> tuple[str, str]:
     try:
         from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
     except ImportError:
-        raise InputError("there is no git on the PATH, and the commit of --approved-by is read with it") from None
+        raise InputError("git is not on the PATH, and --approved-by needs it to read the commit") from None
     try:
         repository = Repository.at(choice.repo)
         commit = repository.commit(name)

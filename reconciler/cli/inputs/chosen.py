@@ -42,7 +42,7 @@ def chosen_options(command: Command) -> Command:
             metavar="NAME",
             multiple=True,
             shell_complete=complete("namespace"),
-            help="Only pods of this namespace, what is bought for them and the nodes that they keep; repeatable.",
+            help="Only pods of this namespace, the nodes that are added for them and those that they keep; repeatable.",
         ),
     )
     for option in reversed(options):

@@ -140,7 +140,7 @@ def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files
     root = Path(path)
     if not root.exists():
         raise InputError(
-            f"{root}: there is no such file or directory; a snapshot is what `kubectl get … -o json` prints, "
+            f"{root}: no such file or directory. A snapshot is what `kubectl get … -o json` prints, "
             "one file or a directory of such files"
         )
     archive = root.is_file() and _is_archive(root)
@@ -150,7 +150,7 @@ def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files
         world = read_snapshot(files, capi_group(), unused)
     except SeveralError as error:
         listed = "\n".join(f"  {_told(root, one, archive=archive)}" for one in error.all)
-        raise InputError(f"{root}: {len(error.all)} parts of it cannot be used; mend or remove them:\n{listed}") from None
+        raise InputError(f"{root}: {len(error.all)} parts of it cannot be used; fix or remove them:\n{listed}") from None
     except SnapshotError as error:
         raise InputError(_told(root, error, archive=archive)) from None
     finally:

@@ -8,7 +8,7 @@ _EARLIEST, _LATEST = "1970-01-01T00:00:00Z", "2999-12-31T23:59:59Z"
 
 
 def decision_instant(text: str) -> int:
-    """`text` (RFC 3339) as Unix seconds. Raises `InputError` when it is no instant, or one outside the years 1970 to 2999."""
+    """`text` (RFC 3339) as Unix seconds. Raises `InputError` for an invalid instant, or one outside the years 1970 to 2999."""
     try:
         seconds = parse_instant(text)
     except InstantError as error:

@@ -1,6 +1,6 @@
 """Names that an argument may have: of groups, nodes, pods and namespaces, from the snapshot or cluster that the options name.
 
-For completion alone: whoever presses the tabulator waits, so that there is little time, and nothing is said of what goes wrong.
+For completion alone: a person waits for the answer, so there is little time, and errors are not reported.
 """
 
 import contextlib

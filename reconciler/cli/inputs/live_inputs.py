@@ -87,8 +87,8 @@ class LiveInputs:
         return others.known()
 
     def memory(self, policy: str, namespace: str | None) -> Memory:
-        """What the loop of that policy remembers (timers, back-offs, conflicts); an empty one where no loop has run, and with a
-        warning where it cannot be read."""
+        """What the loop of that policy remembers (timers, back-offs, conflicts). Empty if no loop has run; empty with a warning
+        if it cannot be read."""
         from reconciler.control.live.live_memory_store import LiveMemoryStore
         from reconciler.control.turn.loop import StoreUnavailableError
         from reconciler.kube.leading.state import StateObject

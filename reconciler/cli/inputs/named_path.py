@@ -11,8 +11,8 @@ _SHOWN = 60
 
 
 class NamedPath(click.Path):
-    """`click.Path` as a `pathlib.Path`, without the empty text: to `pathlib` it is the current directory, while who writes it
-    (most often a shell variable that is not set) meant another one."""
+    """`click.Path` as a `pathlib.Path`, which refuses the empty text. `pathlib` takes it for the current directory. The person
+    who wrote it (most often as a shell variable that is not set) meant another one."""
 
     def __init__(self, *, allow_dash: bool = False) -> None:
         super().__init__(path_type=Path, allow_dash=allow_dash)

@@ -53,9 +53,9 @@ def read_inputs(
     live: "LiveInputs | None" = None,
     verbose: bool = False,
 ) -> PlanInputs:
-    """Read everything: a snapshot, or without one the live cluster of `connection` (`live`: connected already), with what the
-    loop remembers whose state lies in `namespace`. Raises `InputError` with what is wrong and what to do; warnings of policies
-    go to stderr, with `verbose` also what was passed over beside them.
+    """Read everything: a snapshot, or without one the live cluster of `connection` (`live`: connected already). The memory of the
+    loop is included; its state is in `namespace`. Raises `InputError` with what is wrong and what to do. Warnings of policies go
+    to stderr, with `verbose` also the names of skipped files.
     """
     if connection is not None:
         one_cluster(cluster_path, connection)
@@ -115,7 +115,7 @@ def read_world(cluster_path: Path | None, now: str | None) -> tuple[World, int]:
 
 
 def read_policy(path: Path | None, name: str | None, now_seconds: int, *, verbose: bool = False) -> PolicySet:
-    """The one policy that is meant; `verbose` names on stderr what was passed over beside it.
+    """The one policy that is meant; `verbose` names skipped files on stderr.
 
     Raises `InputError` as `validate` would print it."""
     return policy_with_files(path, name, now_seconds, verbose=verbose)[0]

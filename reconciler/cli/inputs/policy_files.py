@@ -38,12 +38,12 @@ def read_policy_tree(
 ) -> FoundFiles:  # fmt: skip
     """The policy files at and below `paths`, by path with `/` separators.
 
-    Keys are relative to the policy root (the one directory that was named; with several, each keeps its own name in
-    front), so that they do not depend on where the command runs; with `as_given` they are the paths as the user would
-    type them, for messages that editors and pull requests link to. Directories are walked in sorted order; hidden
-    entries and other suffixes are skipped, except for a file that is named itself. A symbolic link that leaves its root, or
-    leads to a directory, is not followed. `endings` are those of names, in small letters. `-` reads standard input. Raises
-    `InputError` for what is not there, not readable, or too much.
+    Keys are relative to the policy root, so that they do not depend on where the command runs. The root is the one directory that
+    was named; with several, each keeps its own name in front. With `as_given`, keys are the paths as the user would type them,
+    for messages that editors and pull requests link to. Directories are walked in sorted order. Hidden entries and other suffixes
+    are skipped, except for a file that is named itself. A symbolic link that leaves its root, or leads to a directory, is not
+    followed. `endings` are endings of names, in small letters. `-` reads standard input. Raises `InputError` for what is missing,
+    not readable, or too large.
     """
     found: dict[str, bytes] = {}
     beginnings: dict[str, bytes] = {}

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 class ClusterAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """As the user named it, at most one of: `path` on disk, `ref` with published snapshots, `in_base` a place in the repository
-    as `base` has it (`head` None: a directory). None of them: a live cluster."""
+    """As the user named it, at most one of: `path` on disk, `ref` with published snapshots, `in_base`. The last is a place in the
+    repository as `base` has it (`head` None: a directory). None of them: a live cluster."""
 
     path: Path | None
     ref: str | None
@@ -69,7 +69,7 @@ def outside_checkout(path: Path, repository: Path, option: str, instead: str) ->
     for place in (path.absolute(), path.resolve()):
         if place.is_relative_to(top):
             raise InputError(
-                f"{option} {path}: it lies in the checkout, where the change under review may have written it; {instead}"
+                f"{option} {path}: it is in the checkout, where the change under review may have written it; {instead}"
             )
 
 
@@ -78,8 +78,8 @@ def read_cluster(
 ) -> tuple[World, int, SnapshotSeen | None]:
     """The World, called `name` where that is given, the instant in Unix seconds, and what snapshot it is. Raises `InputError`.
 
-    `before` gives the policies in force at an instant: of a live cluster they say what clouds are asked for, beside what belongs
-    to its nodes. The change under review has no say in that: whom to ask, and as whom, is not its author's to choose.
+    `before` gives the policies in force at an instant. For a live cluster they say what clouds are asked for, in addition to what
+    belongs to its nodes. The change under review does not count here: its author must not choose whom to ask, and as whom.
     """
     instant = None if asked.now is None else decision_instant(asked.now)
     if asked.ref is not None:
@@ -107,7 +107,7 @@ def _in_repository(asked: ClusterAsked, ref: str) -> tuple[World, SnapshotSeen]:
         from reconciler.gitops.snapshots.committed_snapshot import changes_between, committed_files, snapshot_files
     except ImportError:
         raise InputError(
-            f"there is no git on the PATH, which {option.split(maxsplit=1)[0]} needs; --cluster PATH reads files without it"
+            f"git is not on the PATH, and {option.split(maxsplit=1)[0]} needs it; --cluster PATH reads files without it"
         ) from None
     try:
         repository = Repository.at(asked.repository)
@@ -151,12 +151,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found. `sets` is empty when any problem is an error, and when there is no policy; `files` counts policy files.
+    """What was found. `sets` is empty when any problem is an error, and when no policy was found; `files` counts policy files.
 
     Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
-    files by those paths, manifests of other kinds beside the policies included; `tree` is what was read of them. `elsewhere` are
-    files of the same revision that differ between both and are not below the policies' place.
-    `conflicting`: the problems are why it cannot be merged. `content` is the id of what a commit has there.
+    files by those paths, including manifests of other kinds; `tree` is what was read of them. `elsewhere` are files of the same
+    revision that differ between both and are not below the policies' place. `conflicting`: the problems are why it cannot be
+    merged. `content` is the id of what a commit has there.
     """
 
     side: PreviewSide
@@ -188,9 +188,7 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
         from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
     except ImportError:
         # GitPython looks for git when it is imported.
-        raise InputError(
-            "there is no git on the PATH, and revisions are read with it; directories need none: --base-dir and --head-dir"
-        ) from None
+        raise InputError("git is not on the PATH, and revisions need it; directories do not: --base-dir and --head-dir") from None
     try:
         source = Repository.at(repository)
         later = None if head.ref is None else source.commit(head.ref)
@@ -256,8 +254,8 @@ def merged_side(
 
 
 def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merged: bool = False) -> Side:
-    """What a commit holds, which the user called `source`; `before` is the other side, where this one is the change, and
-    `merged` that it is what merging it gives."""
+    """What is in a commit, which the user called `source`. If this side is the change, `before` is the other side. `merged`: this
+    is the result of merging it."""
     side = PreviewSide(source=plain(source), revision=found.revision, merged=merged)
     where = f"{found.root or '.'} at {plain(source)}"
     if found.problems:
@@ -322,7 +320,7 @@ def _as_rendered(
     if any(API_GROUP.encode() in body for body in files.values()):
         return msgspec.structs.replace(made, problems=(*made.problems, problem))
     # What stands there is all for kustomize or helm: what a policy would have to be is nothing to tell of it.
-    message = f"there is no policy here as it is written, and it was not rendered: {rendered.why}"
+    message = f"no policy in the files as they are, and they were not rendered: {rendered.why}"
     return msgspec.structs.replace(made, problems=(msgspec.structs.replace(problem, message=message, severity=Severity.ERROR),))
 
 

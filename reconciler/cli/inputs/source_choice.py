@@ -109,7 +109,7 @@ def git_source(choice: SourceChoice) -> "GitSource":
     try:
         from reconciler.gitops.sources.git_source import GitAddress, GitSource
     except ImportError:
-        raise InputError("there is no git on the PATH, which --git needs; --policy DIR follows a directory without it") from None
+        raise InputError("git is not on the PATH, and --git needs it; --policy DIR follows a directory without it") from None
     try:
         remote = checked_remote(choice.git_url or "", choice.protocols or DEFAULT_PROTOCOLS)
     except RefusedNameError as error:
@@ -162,9 +162,9 @@ def followed_policy(choice: SourceChoice, clock: Callable[[], int], tell: "Calla
 
 
 def read_once(choice: SourceChoice, now_seconds: int) -> "PolicySet":
-    """The policy in force after one look at the repository; what happens is said on stderr. Raises `InputError`.
+    """The policy in force after one look at the repository; what happens is reported on stderr. Raises `InputError`.
 
-    With a file of the last good policy, a repository that cannot be read or that holds a bad commit is no error.
+    With a file of the last good policy, an unreadable repository or a bad commit is not an error.
     """
     policy = followed_policy(choice, lambda: now_seconds, _say)
     policy.poll()

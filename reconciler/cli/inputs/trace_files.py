@@ -122,7 +122,7 @@ def _curve(path: Path, every_seconds: int) -> Trace:
 
 
 def _recorded(path: Path) -> Backtest:
-    """Every directory below is a snapshot, and so is every file of objects that lies beside them."""
+    """Every directory below is a snapshot, and so is every file of objects next to them."""
     captures = [
         entry
         for entry in sorted(path.iterdir())

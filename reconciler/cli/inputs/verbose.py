@@ -10,6 +10,4 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 def verbose_option(command: Command) -> Command:
     """Add `--verbose`, as `verbose`."""
-    return click.option("--verbose", is_flag=True, help="Name on stderr the files beside the policies that were skipped.")(
-        command
-    )
+    return click.option("--verbose", is_flag=True, help="Name the skipped files on stderr.")(command)

@@ -1,4 +1,4 @@
-"""How errors reach a user: one sentence for what they can mend, a place to report for what they cannot."""
+"""How errors reach a user: one sentence for what they can fix, a place to report what they cannot."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A document that a command saves beside what it prints (`--out FILE`)."""
+"""A document that a command saves in addition to what it prints (`--out FILE`)."""
 
 import gzip
 import shutil
@@ -39,7 +39,7 @@ def checked_directory(path: Path, *, force: bool) -> None:
 
 
 def write_snapshot(path: Path, files: Mapping[str, bytes], *, zipped: bool) -> None:
-    """Write beside `path` and then put it in its place. Raises `InputError`."""
+    """Write next to `path`, then rename into its place. Raises `InputError`."""
     whole = path.with_name(f".{path.name}.part")
     try:
         if whole.exists():

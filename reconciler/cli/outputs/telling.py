@@ -1,4 +1,4 @@
-"""What commands tell beside their data, on stderr: lines of ours with text of others in them, each made plain here."""
+"""What commands report on stderr, next to their data: lines of ours that contain text of others, each made plain here."""
 
 import click
 

@@ -26,8 +26,8 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def text_width(stream: TextIO) -> int:
-    """Columns that text is broken at: `COLUMNS` where it is set, those of a narrow terminal, else 100, so that a file or a pipe
-    gets the same everywhere."""
+    """Width at which text is wrapped, in columns: `COLUMNS` if it is set, the width of a narrow terminal, else 100. A file or a
+    pipe thus gets the same everywhere."""
     columns = whole_number(os.environ.get("COLUMNS", ""))
     if columns:
         return max(LEAST_COLUMNS, columns)

@@ -1,4 +1,4 @@
-"""Files beside policies that were passed over, named for who asks."""
+"""Names the skipped files next to policies, for those who ask."""
 
 from reconciler.cli.outputs.telling import tell
 from reconciler.policy.tree import PolicyTree

@@ -1,8 +1,9 @@
 """Workflow commands under GitHub Actions: off while anything of others is printed, on for ours alone.
 
-SOURCE: GitHub's workflow commands: `::stop-commands::TOKEN` until `::TOKEN::`, for the step that prints it, whichever of its two
-outputs it prints it to; what came on stderr is read before what came on stdout meanwhile. They are printed to stderr, so that
-data on stdout stays what it is, and are not switched on again at the end: what is left in the pipe of stdout would still be read.
+SOURCE: GitHub's workflow commands: `::stop-commands::TOKEN` until `::TOKEN::`. They count for the step that prints them, on both
+of its outputs. The runner reads what came on stderr before what came on stdout meanwhile. They are printed to stderr, so that
+data on stdout stays what it is. They are not switched on again at the end, because the runner would still read what is left in
+the pipe of stdout.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The packaged example: a policy, a captured cluster, scenarios and a trace, as they lie in a checkout of the project."""
+"""The packaged example: a policy, a captured cluster, scenarios and a trace, as in a checkout of the project."""
 
 import tarfile
 from importlib.resources import as_file, files

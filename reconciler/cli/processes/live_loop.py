@@ -265,7 +265,7 @@ def _usable(connections: Connections, namespace: str, files: Path | None, *, rea
     except ApiError as error:
         # Namespaces are often not ours to read; one that is not there is worth a word, since no Lease can be made in it.
         if error.status == 404:
-            raise InputError(f"{management.server}: there is no namespace {namespace}; --namespace names ours") from None
+            raise InputError(f"{management.server}: namespace {namespace} not found; --namespace names ours") from None
         if error.status != 403:
             raise InputError(f"{management.server}: {error}") from None
     return connections

@@ -43,8 +43,8 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
 def listening(
     choice: Listening, journal: "Log", reader: "KubernetesApi", why: "Callable[[], str]", awaited: "Callable[[], bool]"
 ) -> "tuple[HttpServer, ...]":
-    """The server of the pages, then that of the probes where there is one; not yet started. There is no policy: they say why
-    (`why`), and whether nothing is wrong but that (`awaited`). `reader` is whom the API server knows us as. Raises
+    """The server of the pages, then that of the probes where there is one; not yet started. Without a policy they say why
+    (`why`), and whether only the policy is missing (`awaited`). `reader` is the name that the API server knows us by. Raises
     `InputError`."""
     from reconciler.control.pages.page_access import admission
     from reconciler.control.pages.page_faults import PageFaults

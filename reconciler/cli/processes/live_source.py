@@ -46,7 +46,7 @@ class ClusterSource:
 
         self.waits_for = "the custom resources were not read yet"
         self.awaited = False
-        """Whether they were read, and nothing is wrong but that there is no policy among them yet."""
+        """Whether they were read, and only the policy is still missing."""
         self._choice = choice
         self._own_namespace = own_namespace
         self._keep = keep
@@ -59,9 +59,9 @@ class ClusterSource:
     ) -> str | None:
         """The name that --name gives, else that of the only policy in the cluster.
 
-        `wait` so many seconds for one that is not there yet, true when the process is to end: then None. Without `wait` a
-        cluster without one is an `InputError`. `kept` gives the policies that were in force from custom resources: where there is
-        none in the cluster any more, the only one of them goes on, as it would with --name.
+        `wait` so many seconds for one that is not there yet, true when the process is to end: then None. Without `wait` a cluster
+        without one is an `InputError`. `kept` gives the policies that were in force from custom resources. If the cluster has
+        none any more and `kept` exactly one, that one goes on, as with --name.
         """
         from reconciler.control.policy.custom_resources import SOURCE
         from reconciler.gitops.git.fault import FaultCode
@@ -159,8 +159,8 @@ class LiveSource:
         tell: "Callable[[SourceEvent], None]",
         api: "Api | None" = None,
     ) -> None:
-        """`keep`: the last good policy outlasts this process; `tell` is given what happens at the source; `api` is the cluster
-        in which Flux keeps its sources."""
+        """`keep`: the last good policy outlasts this process. `tell` is given what happens at the source. `api` is the cluster in
+        which Flux keeps its sources."""
         from reconciler.gitops.sources.bounded_tree import BoundedTreeReader
 
         self._choice = choice
@@ -182,8 +182,8 @@ class LiveSource:
         """The name that --name gives, else that of the policy found: Lease and state are called after it.
 
         `wait` so many seconds for a source that cannot be read yet, true when the process is to end: then None. Without `wait`
-        such a source is an `InputError`. `kept` gives the policies that were in force from a source: while it has none that may
-        be used, the only one of them goes on, as it would with --name.
+        such a source is an `InputError`. `kept` gives the policies that were in force from a source. While the source has none
+        that may be used and `kept` exactly one, that one goes on, as with --name.
         """
         from reconciler.control.policy.policy_source import FollowedPolicy
         from reconciler.gitops.sources.last_good import MemoryLastGoodStore

@@ -17,9 +17,9 @@ from reconciler.policy.problems.findings import Problem
 
 
 class PreviewTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What one child makes: previews of `before` (the base) and `after` (what merging gives; `merged`: unlike the head itself)
-    on `world`, for the policies `names` under `keys`. `branches` are how base and head are called, `conflicts` why it cannot be
-    merged."""
+    """What one child makes: previews of `before` (the base) and `after` (the result of merging; `merged`: it differs from the
+    head itself). They are made on `world`, for the policies `names` under `keys`. `branches` are the names of base and head,
+    `conflicts` why it cannot be merged."""
 
     world: World
     before: PolicyFiles

@@ -94,7 +94,7 @@ def told_refusal(before: "Side", after: "Side") -> Told:
 
 
 def told_failure(before: "Side", after: "Side", why: str) -> Told:
-    """A head that is no mistake in itself and still has nothing to preview: no policy in it, or several to choose from."""
+    """A valid head that still has nothing to preview: no policy in it, or several to choose from."""
     from reconciler.rendering.markdown.document import problem_lines
 
     markdown = "\n".join(["## This change cannot be previewed", "", *problem_lines(why), ""])
@@ -141,7 +141,8 @@ def annotate(request: PullRequest, told: Told) -> None:
 
 
 def report(request: PullRequest, key: str, told: Told) -> None:
-    """Write everything else. A token that may only read, as those of forks do, is no failure. Raises `InputError` for others."""
+    """Write everything else. A token that may only read, like those of forks, is not a failure. Raises `InputError` for
+    others."""
     url, failure = "", ""
     if request.kind is HostKind.GITHUB:
         _append("GITHUB_STEP_SUMMARY", summary_text(told.markdown(SUMMARY_LIMIT)))
@@ -155,7 +156,7 @@ def report(request: PullRequest, key: str, told: Told) -> None:
     )
     try:
         if not request.token:
-            raise HostError(HostCode.FORBIDDEN, "there is no token for a change from a fork")
+            raise HostError(HostCode.FORBIDDEN, "a change from a fork has no token")
         host = _host(request)
         if told.untouched and standing(host, key) is None:
             tell("no comment was written: the change does not reach the policies")

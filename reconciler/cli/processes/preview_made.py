@@ -64,7 +64,7 @@ def made_preview(
     if before.errors:
         why = f"the policy at the base has {before.errors} {'error' if before.errors == 1 else 'errors'}."
     else:
-        why = f"there is no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " at the base yet."
+        why = f"the base has no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " yet."
     made = alone(
         world, now_seconds, before.side, head, work_budget,
         no_base=why, base_problems=before.problems if before.errors else (), warnings=warnings,

@@ -93,7 +93,7 @@ class PreviewTelling:
         self._world: World | None = None
 
     def forget_cluster(self) -> None:
-        """The next preview reads it anew."""
+        """The next preview reads it again."""
         self._world = None
 
     def base(self) -> str:

@@ -171,7 +171,7 @@ class _Bar:
         self._drawn = ""
 
     def show(self, at_seconds: int) -> None:
-        """Draw it anew when it would look different."""
+        """Draw it again when it would look different."""
         if not self._wanted:
             return
         total = max(1, self._run.end_seconds - self._run.start_seconds)

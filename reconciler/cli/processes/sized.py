@@ -23,8 +23,8 @@ def in_clouds(files: Path) -> bool:
 
 
 def check_sized(connections: Connections, files: Path | None) -> None:
-    """Raises `InputError` where there is nothing to size. `files` are the policies, where they lie here; what a repository or a
-    cluster will say is not known yet, and told by `Sized` once it is."""
+    """Raises `InputError` where there is nothing to size. `files` are the policies, if they are files here. What a repository or
+    a cluster will say is not known yet; `Sized` reports it once it is."""
     if files is not None and not (connections.served or asks_clouds(os.environ) or in_clouds(files)):
         raise InputError(nothing_to_size(connections.management.server))
 
