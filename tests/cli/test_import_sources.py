@@ -193,7 +193,7 @@ def test_forms_of_priorities(tmp_path: Path, text: object, tiers: list[tuple[str
         ("10.5:\n- spot", "priority 10.5 is not a whole number"),
         ("99999999999:\n- spot", "priority 99999999999 is not a whole number"),
         ("10:\n- [spot]", "an entry of priority 10 is not a text"),
-        ("10:\n- '*spot*'", "priority 10: '*spot*' is no regular expression: nothing to repeat"),
+        ("10:\n- '*spot*'", "priority 10: invalid regular expression '*spot*': nothing to repeat"),
         ("10:\n- [a", "data.priorities is not valid YAML"),
         ("10:\n- a\n10:\n- b", "data.priorities is not valid YAML"),
         ("", "data.priorities is not a list of expressions by priority"),
