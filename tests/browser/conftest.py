@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 from click.testing import CliRunner
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 from reconciler.cli.main import cli
 from reconciler.rendering.html.plan import plan_html
@@ -30,15 +30,20 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    """One for the session."""
+    with sync_playwright() as play:
+        running = chromium(play)
+        yield running
+        running.close()
+
+
+def chromium(play: Playwright) -> Browser:
     """Chromium from the environment or the PATH; without one the tests are NOT RUN."""
     named = os.environ.get("CHROMIUM", "")
     found = named or next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None or not Path(found).exists():
         not_run("chromium", f"no {named or ' or '.join(NAMES)} on the PATH; Debian: apt-get install chromium, or set CHROMIUM")
-    with sync_playwright() as play:
-        running = play.chromium.launch(executable_path=found, args=list(FLAGS))
-        yield running
-        running.close()
+    return play.chromium.launch(executable_path=found, args=list(FLAGS))
 
 
 WIDTHS = (320, 1280)
