@@ -12,6 +12,7 @@ from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.demand.refutations import remembered as remembered_refutations
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.headroom import keep_headroom
+from reconciler.decisions.growth.promises import promised_again, promises
 from reconciler.decisions.growth.requests import cancel_requests
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
@@ -82,7 +83,7 @@ def _decided(
     world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work
 ) -> tuple[Plan, Memory, Callable[[], Foreseen | None]]:
     view = View.of(world, policy, memory, now_seconds, work)
-    grown = _grow_in_gangs(view, lift_holds=False)
+    grown = _grown(view, lift_holds=False)
     draft = grown.draft
     wanted = _wanted(view, grown) if any(view.held) else {}
     ledger = DisruptionLedger(world)
@@ -128,6 +129,7 @@ def _decided(
     remembered = msgspec.structs.replace(
         remembered,
         purchase=demand.purchase(grew, adopted),
+        promised=promises(draft, grown.served),
         refuted=remembered_refutations(draft),
         examine_next=removals.stopped_at,
     )
@@ -141,7 +143,7 @@ def _wanted(view: View, grown: _Grown) -> dict[str, int]:
         # hang on whether this was seen.
         view.work.spend(view.work.spent)
     else:
-        grown = _grow_in_gangs(view, lift_holds=True)
+        grown = _grown(view, lift_holds=True)
     return {entry.group.name: entry.desired for entry in grown.draft.groups}
 
 
@@ -159,14 +161,30 @@ def _keeps_size(entry: GroupDraft) -> bool:
     return not asks and entry.desired >= group.min_size
 
 
-def _grow_in_gangs(view: View, *, lift_holds: bool) -> _Grown:
+def _grown(view: View, *, lift_holds: bool) -> _Grown:
+    """Grow. If that adds nodes again for pods that wait for a node added before, grow with these on it, if that adds fewer."""
+    grown = _grow_in_gangs(view, lift_holds=lift_holds)
+    if not promised_again(grown.draft, grown.served):
+        return grown
+    kept = _grow_in_gangs(view, lift_holds=lift_holds, promised_first=True)
+    if kept.draft.work.exhausted or kept.draft.added >= grown.draft.added:
+        return grown
+    # If nothing is added for such pods, others that are left have to wait, as they had to when the nodes were added.
+    return kept if not promised_again(kept.draft, kept.served) or _unplaced(kept) <= _unplaced(grown) else grown
+
+
+def _unplaced(grown: _Grown) -> int:
+    return sum(entry.outcome is PodOutcome.UNPLACEABLE for entry in grown.served.values())
+
+
+def _grow_in_gangs(view: View, *, lift_holds: bool, promised_first: bool = False) -> _Grown:
     """Grow, then again without the incomplete gangs. Then retry each of these that gangs given up later may have left room
     for."""
     waiting = gangs(view.world, view.policy.policy.pods.gang_labels)
     refused: dict[int, Served] = {}
     rounds = 0
     while True:
-        grown = _grow(view.draft(lift_holds=lift_holds), view, refused)
+        grown = _grow(view.draft(lift_holds=lift_holds), view, refused, promised_first=promised_first)
         broken = given_up(view.world, waiting, grown.served, refused, rounds)
         if not broken:
             break
@@ -174,13 +192,13 @@ def _grow_in_gangs(view: View, *, lift_holds: bool) -> _Grown:
         rounds += 1
     for gang in second_chances(view.world, waiting, refused):
         others = {pod: entry for pod, entry in refused.items() if pod not in gang.pods}
-        again = _grow(view.draft(lift_holds=lift_holds), view, others)
+        again = _grow(view.draft(lift_holds=lift_holds), view, others, promised_first=promised_first)
         if not again.draft.work.exhausted and not given_up(view.world, waiting, again.served, others, 0):
             grown, refused = again, others
     return grown
 
 
-def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
+def _grow(draft: Draft, view: View, refused: Mapping[int, Served], *, promised_first: bool) -> _Grown:
     """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep headroom."""
     demand = pending_demand(view.world, draft.state, view.policy.policy.pods, view.now_seconds)
     waiting, nominated = place_nominated(draft, without(demand.demands, refused))
@@ -191,7 +209,7 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
     queue.served.update(refused)
     draft.replace_leaving()
     heal_minimums(draft)
-    fill_existing(draft, queue)
+    fill_existing(draft, queue, promised_first=promised_first)
     place_beside_nominated(draft, queue, nominated)
     grow_for(draft, queue)
     for_headroom = keep_headroom(draft)

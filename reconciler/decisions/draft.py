@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import compress
+from itertools import compress, groupby, islice, permutations
+from math import perm
 
 import msgspec
 
@@ -21,7 +22,7 @@ from reconciler.decisions.reasons.pods import TemplateRefuted
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation, too_many
-from reconciler.decisions.situation.zone_order import Landing, ZoneOrder, zone_order
+from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.work import Shares, Work
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Reason
@@ -29,6 +30,9 @@ from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.scheduling.packing import label_keys
 from reconciler.scheduling.state import SchedulingState
 from reconciler.values.instant import instant_text
+
+Moved = tuple[tuple[int, NodeShape], ...]
+"""Nodes to come, with what they are where the platform puts them in other zones than those that they are taken to be in."""
 
 
 class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
@@ -330,17 +334,39 @@ class Draft:
         """Of the next new node of the group, where its zone matters."""
         return draft.order.landing(self.coming(draft)) if draft.order is not None else None
 
-    def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, tuple[NodeShape, ...]]:
-        """Nodes to come whose zone is open, with what they are in the other zones that are possible. `trials` are further ones of
-        the group `trying`. Once each of the zones with the fewest has got one, which of them is where makes no difference."""
-        found = {}
+    def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, tuple[Moved, ...]]:
+        """Nodes to come whose zone is open, with what they and those of which the same is open are otherwise. `trials` are
+        further ones of the group `trying`. Once each of the zones with the fewest has got one, which of them is where makes no
+        difference, as long as they have taken the same pods beside those that mind the zone."""
+        found: dict[int, tuple[Moved, ...]] = {}
         for draft in self.groups:
-            if draft.order is None:
+            order = draft.order
+            if order is None:
                 continue
             nodes = [*draft.upcoming_nodes, *draft.new_nodes, *(trials if draft is trying else ())]
-            for number in range(len(nodes) - 1, -1, -1):
-                landing = draft.order.landing(number)
-                if landing.last < len(nodes):
-                    break
-                found[nodes[number]] = landing.others
+            lasts = [order.landing(number).last for number in range(len(nodes))]
+            for last, group in groupby(range(len(nodes)), key=lasts.__getitem__):
+                numbers = list(group)
+                first, several = order.landing(numbers[0]), [nodes[number] for number in numbers]
+                if last == NEVER:
+                    found.update((node, tuple(((node, other),) for other in first.others)) for node in several)
+                elif len(first.zones) > 1 and not (last < len(nodes) and self._loaded_alike(several)):
+                    found.update(dict.fromkeys(several, _otherwise(several, (first.shape, *first.others))))
         return found
+
+    def _loaded_alike(self, nodes: Iterable[int]) -> bool:
+        loads = [{shape: many for shape, many in self.state.bound(node) if shape not in self.zone_minded} for node in nodes]
+        return all(load == loads[0] for load in loads)
+
+
+_MOST_WAYS = 24
+"""Of more ways in which nodes may be spread over zones, those are looked at in which each node is in each zone once."""
+
+
+def _otherwise(nodes: Sequence[int], zones: Sequence[NodeShape]) -> tuple[Moved, ...]:
+    """All ways in which nodes may be in zones, no two in one, but for the way that is taken: the first in the first."""
+    if perm(len(zones), len(nodes)) <= _MOST_WAYS:
+        ways: Iterable[Sequence[NodeShape]] = islice(permutations(zones, len(nodes)), 1, None)
+    else:
+        ways = ((*zones[shift:], *zones[:shift])[: len(nodes)] for shift in range(1, len(zones)))
+    return tuple(tuple(zip(nodes, way, strict=True)) for way in ways)

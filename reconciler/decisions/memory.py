@@ -118,7 +118,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     the target -> what the platform denies; it is not tried again before its end. `departures`: what left within a day, kept while
     the policy requires approvals. `intended`: target -> nodes whose removal is about to be written; entries remain only if the
     process ended there. `known_targets`: target -> its machines. `claims`: targets that this policy means to write,
-    except those that another policy has. `refuted`: target and kind of pod -> the node that did not help.
+    except those that another policy has. `promised`: target -> pods by shape that wait for a node that was added for them.
+    `refuted`: target and kind of pod -> the node that did not help.
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
     """
 
@@ -143,6 +144,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     departures: Departures = {}
     intended: Mapping[str, tuple[str, ...]] = {}
     claims: Mapping[str, Claim] = {}
+    promised: Mapping[str, Mapping[str, int]] = {}
     refuted: Mapping[str, Refuted] = {}
     examine_next: str = ""
     last_added_seconds: int = 0

@@ -132,3 +132,18 @@ def test_a_ready_node_that_is_not_usable_yet_is_not_bought_twice(key: str) -> No
     assert node(plan, "general-1").state is NodeState.NOT_STARTED
     assert [line.outcome.value for line in plan.pods] == ["FitsUpcoming"]
     assert not plan.actions
+
+
+def test_several_young_nodes_without_devices_do_not_outvote_the_one_that_has_them() -> None:
+    """Nothing but the nodes tells of the device: the three that came for six pods are waited for, and nothing else is bought."""
+    cluster = ClusterBuilder()
+    ref = cluster.target("cards", 4)
+    for number in range(4):
+        young = {"created": NOW - 60} if number else {"gpu": 2}
+        name = cluster.node(f"cards-{number}", **young)
+        cluster.machine(name, ref, node=name)
+    cluster.pods("trains", 2, cpu="1", gpu=1, on="cards-0")
+    cluster.pods("waits", 6, cpu="1", gpu=1)
+    plan = plan_of(cluster.world(), policy(node_group("cards", max=9)))
+    assert [line.outcome.value for line in plan.pods] == 6 * ["FitsUpcoming"]
+    assert not plan.actions

@@ -1,13 +1,20 @@
 """Nodes that were asked for: since when, and which will not come."""
 
+from collections import Counter
+
+from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.foreseen import UpcomingNode, upcoming_nodes
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+from reconciler.plan.plan import PodOutcome
+from reconciler.policy.documents import Template
+from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy, selector
+from tests.decisions.deciding import plan_of
 
 A = machine_deployment("a")
+ZONE = "topology.kubernetes.io/zone"
 NOTHING = Memory()
 PATIENCE = 900  # scaleUp.maxNodeProvisionTime is 15 minutes unless told otherwise
 
@@ -54,3 +61,19 @@ def test_failed_machines_stand_for_no_request_without_one():
     cluster.machine("a-bad", A, created=NOW - 30, failed="no such image")
     found = upcoming(cluster)
     assert sorted((node.machine, node.failed) for node in found) == [("", ""), ("", ""), ("a-bad", "no such image")]
+
+
+def test_room_that_a_purchase_frees_on_an_upcoming_node():
+    """A pod in zone a, three in b are one too many: the node bought in a makes the fourth fit on the node that b is to get."""
+    cluster = ClusterBuilder()
+    cluster.group("a", nodes=1, cpu="4", labels={ZONE: "a"})
+    cluster.group("b", nodes=1, replicas=2, cpu="16", memory="64Gi", labels={ZONE: "b"})
+    cluster.pods("w", 1, cpu="3", on="a-1", labels={"app": "w"})
+    cluster.pods("full", 1, cpu="16", on="b-1")
+    spread = {"spread": (SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="w")),)}
+    cluster.pods("more", 4, cpu="3", labels={"app": "w"}, shape=spread)
+    template = Template(labels=((ZONE, "a"),)), Template(labels=((ZONE, "b"),))
+    rules = policy(node_group("a", max=2, template=template[0]), node_group("b", max=2, template=template[1]))
+    plan = plan_of(cluster.world(), rules)
+    outcomes = Counter((line.outcome, line.group) for line in plan.pods)
+    assert outcomes == {(PodOutcome.FITS_UPCOMING, "b"): 3, (PodOutcome.TRIGGERS_SCALE_UP, "a"): 1}

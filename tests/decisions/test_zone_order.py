@@ -4,6 +4,7 @@ import random
 import secrets
 from collections import Counter
 
+import msgspec
 import pytest
 
 from reconciler.cluster.pods.pod import SpreadConstraint
@@ -109,6 +110,35 @@ def test_what_is_bought_is_bought_once() -> None:
     world = cluster.world()
     plan = settled(world, RULES, Memory(), NOW, plan_of(world, RULES))
     assert group(plan, "g").settled == 6
+
+
+def test_a_node_that_others_fill_may_be_the_one_in_the_zone() -> None:
+    """Two nodes for two zones; one of them is full with a pod that minds no zone, and nobody can say which one that is."""
+    cluster = ClusterBuilder()
+    cluster.target("g", 0, template=msgspec.structs.replace(ABC, zones=("a", "b")))
+    cluster.pods("full", 1, cpu="4")
+    cluster.pods("bound", 1, cpu="3", node_selector={ZONE: "b"})
+    plan = plan_of(cluster.world(), RULES)
+    assert group(plan, "g").desired == 1
+    assert codes(pod(plan, "shop/bound-1")) == ["NoGroupFits", "ZoneNotCertain"]
+
+
+def test_two_open_nodes_may_both_come_elsewhere() -> None:
+    """Zone a counts, by a full node, and has no pod; nodes of b and c that take no pods do not count. With two new nodes in b and
+    c a third pod would be one too many there, wherever it went: it takes three."""
+    cluster = ClusterBuilder()
+    ref = cluster.target("g", 3, template=ABC)
+    for zone in "abc":
+        taints = ("cloud.google.com/impending-node-termination:NoSchedule",) if zone != "a" else ()
+        name = cluster.node(f"g-{zone}", "4", "16Gi", labels={ZONE: zone}, taints=taints)
+        cluster.machine(name, ref, node=name)
+        cluster.pods(f"full-{zone}", 1, cpu="4", on=name)
+    honor = {"spread": (msgspec.structs.replace(SPREAD["spread"][0], node_taints_policy="Honor"),)}
+    cluster.pods("w", 3, cpu="500m", shape=honor)
+    cluster.pods("big", 1, cpu="3")
+    plan = plan_of(cluster.world(), RULES)
+    assert group(plan, "g").desired == 6
+    assert {line.outcome for line in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP}
 
 
 def _seats(zones: str, rng: random.Random, new: int, pods: int, cpu: str, shape: dict[str, object], selected: str) -> int:

@@ -119,8 +119,9 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     if not hold and claim.target in world.observed:
         hold = "mode Observe, in which nothing is written"
     scale_up = values.all_below("scaleUp", ScaleUp)
-    seen = witnesses(world, facts, claim.members, claim.machine_of, now_seconds - scale_up.max_node_startup_time_seconds)
-    new_node = _new_node(world, claim)
+    complete_until = now_seconds - scale_up.max_node_startup_time_seconds
+    seen = witnesses(world, facts, claim.members, claim.machine_of, complete_until)
+    new_node = _new_node(world, claim, complete_until)
     template, smaller = (new_node.shape, None) if new_node.shape is None else least_of(world, new_node.shape, seen)
     if template is not None:
         template = msgspec.structs.replace(template, volumes=at_most(template.volumes, claim.volumes.least(seen.present)))
@@ -217,12 +218,19 @@ def _target_sizes(facts: TargetFacts | None) -> tuple[tuple[int, str] | None, tu
     return (facts.min_size, facts.size_origin), (facts.max_size, facts.size_origin)
 
 
-def _new_node(world: World, claim: Claim) -> TemplateResult:
+def _new_node(world: World, claim: Claim, complete_until: int) -> TemplateResult:
     sources = claim.sources
     of_target = claim.facts.template if claim.facts is not None else TargetTemplate()
     ready = tuple(world.nodes[index] for index in claim.members if world.nodes[index].ready)
     return new_node_shape(
-        sources.fields(), lambda level: sources.place(level, "template"), of_target, world, ready, claim.evidence, claim.volumes
+        sources.fields(),
+        lambda level: sources.place(level, "template"),
+        of_target,
+        world,
+        ready,
+        claim.evidence,
+        claim.volumes,
+        complete_until,
     )
 
 

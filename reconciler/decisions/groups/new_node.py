@@ -158,6 +158,7 @@ def new_node_shape(
     members: tuple[Node, ...],
     evidence: LabelEvidence | None = None,
     volumes: VolumeEvidence | None = None,
+    complete_until: int | None = None,
 ) -> TemplateResult:
     """The shape of one new node. `place` says where the template of a level is written.
 
@@ -166,10 +167,12 @@ def new_node_shape(
     count. Of `members`, the ready nodes of the group, the least counts. Upstream uses the first one, so that pods larger than the
     others add nodes in vain. Allocatable: `amounts_of`. Labels: `labels_of`. Taints: what all members share, overlaid by the
     target's, else only the policy's. How many volumes a driver attaches: the least of the members, overlaid by the target's, then
-    by the policy's. `evidence` and `volumes` are those of the World, if they are already available.
+    by the policy's. `evidence` and `volumes` are those of the World, if they are already available. Members created after
+    `complete_until` may still get devices: if others are older, they say nothing about devices.
     """
     sources: list[str] = []
-    live, sizes = _least_shape(world, members)
+    complete = tuple(node for node in members if complete_until is None or node.created_seconds <= complete_until)
+    live, sizes = _least_shape(world, complete or members)
     if target.estimated and live is not None and _of_type(target, world, members):
         target = msgspec.structs.replace(target, capacity=None, allocatable=None)
     base = _base(target, live, sources)

@@ -14,6 +14,7 @@ from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearra
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
 from reconciler.decisions.growth.filling import Filling, open_domains
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
+from reconciler.decisions.growth.promises import keep_promises
 from reconciler.decisions.growth.zones import place, rejection
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.pods import (
@@ -59,22 +60,26 @@ def heal_minimums(draft: Draft) -> None:
             group.reasons.append(short.reason())
 
 
-def fill_existing(draft: Draft, queue: Queue) -> None:
-    """Pods that a node which is there, or on its way, or was just decided has room for."""
-    owner = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
+def fill_existing(draft: Draft, queue: Queue, *, promised_first: bool = False) -> None:
+    """Pods that a node which is there, or on its way, or was just decided has room for. `promised_first`: those that were
+    promised a node take it before others look for room."""
+    upcoming = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
+    if promised_first:
+        keep_promises(draft, queue, lambda node: _served_by_room(draft, node, upcoming.get(node)))
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue
         for node, placed in place(draft, shape, count):
-            name = draft.state.name(node)
-            group = owner.get(node)
-            if group is None:
-                reason = RoomOnNode(node=name).reason()
-                queue.take(shape, placed, Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(reason,)))
-            else:
-                upcoming = RoomOnUpcoming(node=name, group=group.group.name).reason()
-                served = Served(outcome=PodOutcome.FITS_UPCOMING, group=group.group.name, reasons=(upcoming,))
-                queue.take(shape, placed, served)
+            queue.take(shape, placed, _served_by_room(draft, node, upcoming.get(node)))
+
+
+def _served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Served:
+    """What is said of pods on a node that is there, or on its way: as one of the group `coming`."""
+    name = draft.state.name(node)
+    if coming is None:
+        return Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(RoomOnNode(node=name).reason(),))
+    reason = RoomOnUpcoming(node=name, group=coming.group.name).reason()
+    return Served(outcome=PodOutcome.FITS_UPCOMING, group=coming.group.name, reasons=(reason,))
 
 
 def grow_for(draft: Draft, queue: Queue) -> None:
@@ -201,20 +206,18 @@ def _served_by_new(group: GroupDraft, expander: str) -> Served:
 def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
     """The last choice may have made room for pods with a spread or affinity constraint. One more pod in a zone allows one in the
     others."""
-    owner: dict[int, GroupDraft] = {}
+    bought: dict[int, GroupDraft] = {}
+    upcoming: dict[int, GroupDraft] = {}
     for shape, count in queue.waiting():
         pod = draft.state.pod_shape(shape)
         if not (pod.spread or pod.affinity) or not draft.shares.spend(shape, pod.namespace, draft.state.node_count):
             continue
         for node, placed in place(draft, shape, count):
             growth.note(shape, node, placed)
-            owner = owner or {node: group for group in draft.groups for node in group.new_nodes}
-            group = owner.get(node)
-            if group is None:
-                name = draft.state.name(node)
-                served = Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(RoomOnNode(node=name).reason(),))
-            else:
-                served = _served_by_new(group, "")
+            bought = bought or {node: group for group in draft.groups for node in group.new_nodes}
+            upcoming = upcoming or {node: group for group in draft.groups for node in group.upcoming_nodes}
+            group = bought.get(node)
+            served = _served_by_room(draft, node, upcoming.get(node)) if group is None else _served_by_new(group, "")
             queue.take(shape, placed, served)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.draft import Draft, GroupDraft, Moved
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, GroupRejects, ZoneNotCertain
 from reconciler.plan.reason import Because
 from reconciler.scheduling.verdict import Rejection
@@ -17,11 +17,11 @@ def place(
     shape: int,
     count: int,
     nodes: Sequence[int] | None = None,
-    elsewhere: Mapping[int, tuple[NodeShape, ...]] | None = None,
+    elsewhere: Mapping[int, tuple[Moved, ...]] | None = None,
 ) -> Sequence[tuple[int, int]]:
     """As `SchedulingState.place`; a pod that minds the zone goes on a node whose zone is open only if every zone would do.
 
-    `elsewhere` are such nodes with what they are in the other zones (None: those of the draft).
+    `elsewhere` are such nodes with what they may be otherwise (None: those of the draft).
     """
     state = draft.state
     if shape not in draft.zone_minded:
@@ -39,21 +39,30 @@ def place(
     return found
 
 
-def _wherever(draft: Draft, shape: int, count: int, node: int, others: tuple[NodeShape, ...]) -> int:
+def _wherever(draft: Draft, shape: int, count: int, node: int, otherwise: tuple[Moved, ...]) -> int:
     """How many of the pods go on the node in whichever zone it comes; they are bound."""
     state, many = draft.state, count
-    load = state.bound(node)
-    for other in others:
+    for moved in otherwise:
         mark = state.mark()
-        state.leave(node)
-        for one, times in load:
-            state.unbind(one, node, times)
-        trial = state.add_node(f"{state.name(node)}-elsewhere", other, [one for one, times in load for _ in range(times)])
-        many = sum(bound for _, bound in state.place(shape, many, [trial]))
+        many = sum(placed for _, placed in state.place(shape, many, [_moved(draft, node, moved)]))
         state.undo(mark)
         if not many:
             return 0
-    return sum(bound for _, bound in state.place(shape, many, [node]))
+    return sum(placed for _, placed in state.place(shape, many, [node]))
+
+
+def _moved(draft: Draft, node: int, moved: Moved) -> int:
+    """Put nodes to come, with their pods, where they are otherwise; the number that the node has then."""
+    state, found = draft.state, node
+    loads = [(one, other, state.bound(one)) for one, other in moved]
+    for one, _, load in loads:
+        state.leave(one)
+        for bound, times in load:
+            state.unbind(bound, one, times)
+    for one, other, load in loads:
+        added = state.add_node(f"{state.name(one)}-elsewhere", other, [bound for bound, times in load for _ in range(times)])
+        found = added if one == node else found
+    return found
 
 
 def open_zones(draft: Draft, groups: Sequence[GroupDraft], keys: frozenset[str], known: set[tuple[str, str]]) -> None:
@@ -72,23 +81,27 @@ def open_zones(draft: Draft, groups: Sequence[GroupDraft], keys: frozenset[str],
 def rejection(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) -> Because | None:
     """What the next node of the group has against the pod, in some zone that it may come in; None when it would run there."""
     landing = draft.next_landing(group) if shape in draft.zone_minded else None
-    said = []
-    for zone, node_shape in zip(("",) if landing is None else landing.zones, _shapes(draft, group, template, shape), strict=True):
-        mark = draft.state.mark()
-        said.append((zone, draft.state.verdict(shape, draft.state.add_node(_trial(group), node_shape, group.daemons))))
-        draft.state.undo(mark)
+    state, mark = draft.state, draft.state.mark()
+    node = state.add_node(_trial(group), template if landing is None else landing.shape, group.daemons)
+    said = [(_zone(draft, node), state.verdict(shape, node))]
+    for moved in draft.elsewhere(group, [node]).get(node, ()) if landing is not None else ():
+        before = state.mark()
+        other = _moved(draft, node, moved)
+        said.append((_zone(draft, other), state.verdict(shape, other)))
+        state.undo(before)
+    state.undo(mark)
     refused = [(zone, verdict) for zone, verdict in said if verdict]
     if not refused:
         return None
     zone, verdict = refused[0]
     if landing is None or (len(refused) == len(said) and _nowhere(draft, group, shape)):
         return GroupRejects(group=group.group.name, plugins=tuple(one.plugin for one in verdict), why=_text(group, verdict))
-    return ZoneNotCertain(group=group.group.name, zones=landing.zones, zone=zone, why=_text(group, verdict))
+    zones = tuple(dict.fromkeys(zone for zone, _ in said))
+    return ZoneNotCertain(group=group.group.name, zones=zones, zone=zone, why=_text(group, verdict))
 
 
-def _shapes(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) -> tuple[NodeShape, ...]:
-    landing = draft.next_landing(group) if shape in draft.zone_minded else None
-    return (template,) if landing is None else (landing.shape, *landing.others)
+def _zone(draft: Draft, node: int) -> str:
+    return draft.state.shape_of(node).label(ZONE_LABEL) or ""
 
 
 def _nowhere(draft: Draft, group: GroupDraft, shape: int) -> bool:

@@ -16,7 +16,8 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.situation.group_situation import GroupSituation
 
-_NEVER = 1 << 40
+NEVER = 1 << 40
+"""The `last` of a node of which nobody knows the zone."""
 
 
 class Landing(msgspec.Struct, frozen=True):
@@ -47,7 +48,7 @@ class ZoneOrder:
 
     def _any(self) -> Landing:
         zones = tuple(self._shapes)
-        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]), _NEVER)
+        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]), NEVER)
 
     def _next(self) -> Landing:
         if self._counts is None:

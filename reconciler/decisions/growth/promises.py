@@ -1,0 +1,92 @@
+"""Nodes that pods were promised: a pod that still waits for its node is no reason to buy another.
+
+Which pods share a node follows from what was there when it was bought. Asked again, with all nodes on their way at once, the same
+pods taken in the same order may fill a node that others of them need, and those would be bought for a second time.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from reconciler.cluster.pods.pod import PodShape
+from reconciler.decisions.demand.pending import Queue, Served
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.growth.zones import place
+from reconciler.plan.plan import PodOutcome
+
+Serve = Callable[[int], Served]
+"""What is said of pods on a node."""
+Promises = Mapping[str, Mapping[str, int]]
+"""Pods that wait for a node of a group, by target and shape (some hex digits over all that a pod of it asks for)."""
+
+MOST_PROMISES = 2_048
+"""Pairs of a target and a shape that are remembered, about 64 KiB of text."""
+_DIGITS = 12
+_MAY_WAIT = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.FITS_UPCOMING, PodOutcome.FITS_EXISTING, PodOutcome.UNPLACEABLE)
+
+
+def promised_again(draft: Draft, served: Mapping[int, Served]) -> bool:
+    """Whether nodes are bought for pods of a shape that some were promised for."""
+    known = {shape for of_target in draft.memory.promised.values() for shape in of_target}
+    if not known:
+        return False
+    pods = draft.world.pods.shape
+    bought = {pods[index] for index, entry in served.items() if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP}
+    return any(_digest(draft.world.pod_shapes[shape]) in known for shape in bought)
+
+
+def keep_promises(draft: Draft, queue: Queue, serve: Serve) -> None:
+    """Pods take the nodes that they were promised, as far as these are there or on their way and have room."""
+    digests = {shape: _digest(draft.world.pod_shapes[shape]) for shape, _ in queue.waiting()}
+    promised = {target: dict(of_target) for target, of_target in draft.memory.promised.items()}
+    moved = True
+    while moved:
+        # A pod more in one zone frees a place in the others.
+        moved = False
+        for shape, waiting in queue.waiting():
+            left = waiting
+            for group in draft.groups:
+                wanted = promised.get(str(group.group.target), {})
+                many = min(left, wanted.get(digests[shape], 0))
+                nodes = [*(node for node in group.situation.nodes if not draft.state.closed(node)), *group.upcoming_nodes]
+                if not many or not draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
+                    continue
+                for node, placed in place(draft, shape, many, nodes):
+                    queue.take(shape, placed, serve(node))
+                    wanted[digests[shape]] -= placed
+                    left -= placed
+                    moved = True
+
+
+def promises(draft: Draft, served: Mapping[int, Served]) -> Promises:
+    """What to remember: what is promised now, and what was promised before to pods that still wait."""
+    before, targets = draft.memory.promised, {group.group.name: str(group.group.target) for group in draft.groups}
+    bought = [(index, entry) for index, entry in served.items() if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP]
+    if not before and not bought:
+        return {}
+    shapes, pods = draft.world.pod_shapes, draft.world.pods.shape
+    digests = {shape: _digest(shapes[shape]) for shape in {pods[index] for index in served}}
+    now = Counter((targets[entry.group or ""], digests[pods[index]]) for index, entry in bought)
+    waiting = Counter(digests[pods[index]] for index, entry in served.items() if entry.outcome in _MAY_WAIT)
+    for (_, shape), many in now.items():
+        waiting[shape] -= many
+    for target, of_target in before.items():
+        for shape, many in of_target.items():
+            kept = min(many, waiting[shape]) if target in targets.values() else 0
+            if kept > 0:
+                now[target, shape] += kept
+                waiting[shape] -= kept
+    return _by_target(sorted(now.items(), key=lambda item: (-item[1], item[0]))[:MOST_PROMISES])
+
+
+def _by_target(counts: Iterable[tuple[tuple[str, str], int]]) -> Promises:
+    found: dict[str, dict[str, int]] = {}
+    for (target, shape), many in sorted(counts):
+        found.setdefault(target, {})[shape] = many
+    return found
+
+
+def _digest(shape: PodShape) -> str:
+    return hashlib.sha256(msgspec.json.encode(shape)).hexdigest()[:_DIGITS]

@@ -1,0 +1,94 @@
+"""A pod that waits for the node which was bought for it is no reason to buy another, however the pods are looked at again."""
+
+import msgspec
+import pytest
+
+from reconciler.cluster.target import TargetTemplate
+from reconciler.decisions.decide import decide, settle
+from reconciler.decisions.growth import promises
+from reconciler.decisions.memory import Memory, Outcome
+from reconciler.plan.plan import ActionKind, Plan, PodOutcome
+from reconciler.policy.documents import PolicySet
+from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy
+from tests.decisions.deciding import of_kind
+
+
+def _cluster(cards: int, plain: int, *, big: int = 3, extra: int = 0) -> ClusterBuilder:
+    """Nodes with devices, dear, and nodes without, both of 4 cpu; `big` pods of 3 cpu, which fit both, two of 2 cpu with a
+    device, and `extra` ones like them."""
+    cluster = ClusterBuilder()
+    for name, replicas, devices in (("cards", cards, {"gpu": 2}), ("plain", plain, {})):
+        size = amounts("4", "16Gi", 110, **devices)
+        cluster.target(name, replicas, template=TargetTemplate(capacity=size, allocatable=size, origins=("annotations",)))
+    cluster.pods("big", big, cpu="3")
+    cluster.pods("train", 2 + extra, cpu="2", gpu=1)
+    return cluster
+
+
+RULES = policy(node_group("cards", max=9, price_per_hour="0.90"), node_group("plain", max=9, price_per_hour="0.10"))
+
+
+def _carried_out(plan: Plan, memory: Memory) -> Memory:
+    done = [
+        Outcome(kind=one.kind, group=one.group, target=one.target, to=one.to, before=one.from_, done=True, at_seconds=NOW)
+        for one in of_kind(plan, ActionKind.RESIZE)
+    ]
+    return settle(memory, tuple(done))
+
+
+def _bought(rules: PolicySet = RULES) -> tuple[Plan, Memory]:
+    plan, memory = decide(_cluster(0, 0).world(), rules, Memory(), NOW)
+    assert {line.name: line.desired for line in plan.groups} == {"cards": 1, "plain": 3}
+    return plan, _carried_out(plan, memory)
+
+
+def test_nodes_on_their_way_are_not_bought_again() -> None:
+    """The node with devices comes first by name, and a pod of 3 cpu on it leaves one of 4 for pods of 2."""
+    _, memory = _bought()
+    for later in (60, 120):
+        plan, memory = decide(_cluster(1, 3).world(), RULES, memory, NOW + later)
+        assert not plan.actions
+        assert {line.outcome for line in plan.pods} == {PodOutcome.FITS_UPCOMING}
+
+
+def test_without_the_memory_they_would_be() -> None:
+    """What is promised is the only thing that tells: a process that lost its memory buys another."""
+    plan, _ = decide(_cluster(1, 3).world(), RULES, Memory(), NOW + 60)
+    assert [(action.group, action.to) for action in plan.actions] == [("cards", 2)]
+
+
+def test_more_pods_are_bought_for() -> None:
+    """Two more with a device need one node more, not two."""
+    _, memory = _bought()
+    plan, _ = decide(_cluster(1, 3, extra=2).world(), RULES, memory, NOW + 60)
+    assert [(action.group, action.to) for action in plan.actions] == [("cards", 2)]
+
+
+def test_a_promise_ends_with_the_wait() -> None:
+    """By target and kind of pod: three, and two. Nothing is kept for pods that are gone."""
+    _, memory = _bought()
+    counts = {target: sorted(of_target.values()) for target, of_target in memory.promised.items()}
+    assert counts == {"MachineDeployment prod/cards": [2], "MachineDeployment prod/plain": [3]}
+    _, fewer = decide(_cluster(1, 3, big=1).world(), RULES, memory, NOW + 60)
+    assert sorted(fewer.promised["MachineDeployment prod/plain"].values()) == [1]
+    idle = ClusterBuilder()
+    idle.target("cards", 1)
+    idle.target("plain", 3)
+    assert decide(idle.world(), RULES, memory, NOW + 60)[1].promised == {}
+
+
+def test_a_node_that_did_not_come_is_bought_again() -> None:
+    """The promise holds on nodes that are there or on their way, and on no other."""
+    _, memory = _bought()
+    plan, _ = decide(_cluster(0, 3).world(), RULES, memory, NOW + 60)
+    assert [(action.group, action.to) for action in plan.actions] == [("cards", 1)]
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(promises, "MOST_PROMISES", 1)
+    _, memory = decide(_cluster(0, 0).world(), RULES, Memory(), NOW)
+    assert [len(of_target) for of_target in memory.promised.values()] == [1]
+
+
+def test_a_memory_of_an_earlier_version_promises_nothing() -> None:
+    assert msgspec.json.decode(b'{"version": 1}', type=Memory).promised == {}
