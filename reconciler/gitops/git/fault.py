@@ -42,6 +42,9 @@ GETTING = frozenset(
 )  # fmt: skip
 """Faults after which asking again may help by itself."""
 
+AWAITED = frozenset({FaultCode.REF_NOT_FOUND, FaultCode.PATH_NOT_FOUND, FaultCode.NO_POLICY})
+"""Faults of a source that was reached and holds no policy yet. A loop that never had one waits for it, and is ready."""
+
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """`revision` is the one that is refused, empty when none was got. `problems` are those of an invalid policy, with places
