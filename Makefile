@@ -20,6 +20,8 @@ WORKERS ?= auto
 PYTEST ?=
 # What `make testbed` runs.
 TESTBED := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl kwok kwok-stages cluster-api cluster-api-manifests
+# What `make test-flux` builds.
+FLUX := flux-kustomize-controller flux-source-controller flux-manifests
 # Number of random clusters compared with the real kube-scheduler plugins, and where the random numbers start.
 N ?= 1000
 SEED ?= 1
@@ -40,7 +42,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress clean
+.PHONY: help setup run demo-preview testbed test test-flux check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -70,6 +72,10 @@ testbed: $(STAMP) ## Start a real control plane with Cluster API, print its KUBE
 test: $(STAMP) ## Run all tests, those against the real Kubernetes components included
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components
 	$(TIMED) "tests" $(BIN)/python -m tests.second_look -q -n $(WORKERS) --dist loadgroup $(PYTEST)
+
+test-flux: $(STAMP) ## Run the files for Flux on its own controllers; at first it builds these, several minutes each
+	$(TIMED) "components for Flux" $(BIN)/python -m tests.testbed.components $(TESTBED) $(FLUX)
+	$(TIMED) "tests" $(BIN)/python -m tests.second_look -q tests/live/test_flux_controllers.py $(PYTEST)
 
 check: $(STAMP) ## Formatting, lint, types, layers, dependencies, generated files
 	@.ci/check $(BIN)

@@ -21,6 +21,8 @@ _GROUPS = {
     "tests/deploy/": _SECOND,
     "tests/docs/test_first_hour.py": "first-hour",
     "tests/kube/": _SECOND,
+    # On control planes of its own, since it begins with nothing.
+    "tests/live/test_flux_controllers.py": "flux",
     # The longest of the folder that need nothing of it, so that the three take about as long.
     "tests/live/test_restart_killed_aws.py": _SECOND,
     "tests/live/test_run_aws.py": _SECOND,

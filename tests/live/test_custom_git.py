@@ -16,7 +16,7 @@ from reconciler.kube.leading.state import StateObject
 from tests.gitops.repositories import GitRepo
 from tests.gitops.servers import git_daemon
 from tests.live.own_loop import OWNER, OwnLoop, done
-from tests.live.reconciler_process import policy_text
+from tests.live.reconciler_process import Reconciler, policy_text, user
 from tests.testbed.cluster_documents import Group
 from tests.testbed.control_plane import ControlPlane
 from tests.testbed.fixtures import NewCluster
@@ -112,3 +112,29 @@ def test_replicas_outlive_everything_that_a_repository_does(
         assert following.turn(0) is None
         loop.until(lambda report: done(report, "Resize"), "the good commit being followed")
         assert cluster.api.read(item)["spec"]["replicas"] == 3
+
+
+@pytest.mark.parametrize(
+    ("files", "status", "said"),
+    [
+        (None, 200, "ok: waiting for the first policy: there is no refs/heads/main at "),
+        ({"README.md": "policies"}, 200, "ok: waiting for the first policy: clusters/prod is not in commit "),
+        ({"clusters/prod/README.md": "policies"}, 200, "ok: waiting for the first policy: there is no NodeGroupPolicy in "),
+        ({"clusters/prod/policy.yaml": "kind: Policy"}, 503, "nothing is decided: "),
+    ],
+    ids=["no-commit", "no-path", "no-policy", "bad-policy"],
+)
+def test_a_repository_without_a_policy_is_waited_for(
+    control_plane: ControlPlane, daemon: tuple[Path, str], tmp_path: Path, files: dict[str, str] | None, status: int, said: str
+) -> None:
+    """Whoever installs it first and commits then has a loop that is Ready meanwhile; one whose policy is refused is not."""
+    root, url = daemon
+    repo = GitRepo(root / "policies")
+    if files is not None:
+        repo.commit(files)
+    words = (
+        f"--git={url}/policies/.git", "--git-protocol=git", "--path=clusters/prod", "--name=prod", "--namespace=default",
+        f"--git-cache={tmp_path / 'cache'}", "--read-only",
+    )  # fmt: skip
+    with Reconciler(user(control_plane, "waits-for-git"), None, *words) as process:
+        process.until_page("/readyz", lambda *found: found[0] == status and found[1].startswith(said))

@@ -58,6 +58,7 @@ _PLURALS = {
     "NodeGroup": "nodegroups",
     "NodeGroupPolicy": "nodegrouppolicies",
     "GitRepository": "gitrepositories",
+    "Kustomization": "kustomizations",
     "SimCluster": "simclusters",
     "SimClusterTemplate": "simclustertemplates",
     "SimMachine": "simmachines",

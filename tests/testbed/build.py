@@ -28,7 +28,8 @@ VERSION_FLAGS = " ".join(
 
 class GoProgram(msgspec.Struct, frozen=True):
     """A program: its name, the directory of its module, the package to build (`.` or an import path), linker flags, the name
-    of its file where that is another, and whether a copy of unknown version that is installed will do."""
+    of its file where that is another, whether a copy of unknown version that is installed will do, and whether it is built only
+    where it is named: what takes many minutes and few tests need."""
 
     name: str
     module: Path
@@ -36,6 +37,7 @@ class GoProgram(msgspec.Struct, frozen=True):
     flags: str = ""
     file: str = ""
     any_version: bool = True
+    on_request: bool = False
 
     def sources(self) -> list[Path]:
         """What a build depends on; the modules behind go.mod are pinned by go.sum."""
@@ -43,10 +45,15 @@ class GoProgram(msgspec.Struct, frozen=True):
         return [self.module / "go.mod", self.module / "go.sum", *own]
 
 
+def place(program: GoProgram) -> Path:
+    """Where the binary for these sources lies in the cache, once it has been built."""
+    key = content_key(program.sources(), program.package, program.flags)
+    return cache_directory() / f"{program.name}-{key}" / (program.file or program.name)
+
+
 def built(program: GoProgram) -> Path:
     """The program's binary, built now or taken from the cache. Raises NotAvailableError."""
-    key = content_key(program.sources(), program.package, program.flags)
-    target = cache_directory() / f"{program.name}-{key}" / (program.file or program.name)
+    target = place(program)
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,8 @@ _DEFINITIONS = "core/config/crd/bases"
 _WEBHOOKS = "core/config/webhook/manifests.yaml"
 _PROMETHEUS = "github.com/prometheus-operator/prometheus-operator"
 _MONITORS = "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"
+_FLUX = ("kustomize-controller", "source-controller")
+_FLUX_DEFINITIONS = "config/crd/bases"
 _MACHINE_API = "machine/v1beta1/zz_generated.crd-manifests"
 
 
@@ -44,6 +46,26 @@ def machine_api_manifests(variant: str = "Default") -> Path:
         if not target.exists():
             source = module_directory(module, "github.com/openshift/api") / _MACHINE_API
             files = [source / f"0000_10_machine-api_01_{plural}-{variant}.crd.yaml" for plural in ("machines", "machinesets")]
+            objects = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in files]
+            partial = target.with_suffix(".partial")
+            partial.write_text(json.dumps(objects))
+            partial.rename(target)
+    return target
+
+
+def flux_manifests() -> Path:
+    """The definitions of Flux's Kustomizations and sources in one JSON file, taken from the modules of their controllers once.
+    Raises NotAvailableError."""
+    modules = [PROGRAMS[f"flux-{name}"].module for name in _FLUX]
+    # Both files have the same name.
+    key = content_key([modules[0] / "go.mod"], content_key([modules[1] / "go.mod"]), _FLUX_DEFINITIONS)
+    target = cache_directory() / f"flux-{key}.json"
+    with locked(target.with_name(f"{target.name}.lock")):
+        if not target.exists():
+            files: list[Path] = []
+            for name, module in zip(_FLUX, modules, strict=True):
+                source = module_directory(module, f"github.com/fluxcd/{name}") / _FLUX_DEFINITIONS
+                files += sorted(source.glob("*.yaml"))
             objects = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in files]
             partial = target.with_suffix(".partial")
             partial.write_text(json.dumps(objects))

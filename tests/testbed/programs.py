@@ -38,6 +38,23 @@ PROGRAMS: dict[str, GoProgram] = {
         # in the build cache that all of them share. Its Kubernetes libraries are of 1.30: the operator's controllers need
         # controller-runtime 0.18, and do not compile with what the others use.
         GoProgram(name="machine-api", module=_MODULES / "machine-api", any_version=False),
+        # Flux. Each takes about six minutes of processor time, so that nothing builds them but `make test-flux`.
+        GoProgram(
+            name="flux-kustomize-controller",
+            module=_MODULES / "flux-kustomize-controller",
+            package="github.com/fluxcd/kustomize-controller",
+            file="kustomize-controller",
+            any_version=False,
+            on_request=True,
+        ),
+        GoProgram(
+            name="flux-source-controller",
+            module=_MODULES / "flux-source-controller",
+            package="github.com/fluxcd/source-controller",
+            file="source-controller",
+            any_version=False,
+            on_request=True,
+        ),
         # Not part of a control plane: what they print is compared, so it has to be this version.
         GoProgram(
             name="kustomize",

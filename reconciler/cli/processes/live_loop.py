@@ -154,7 +154,7 @@ def _process(
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.loop_status import StandingRecord
     from reconciler.control.policy.status_beside import StatusBeside
-    from reconciler.gitops.git.fault import FaultCode
+    from reconciler.gitops.git.fault import AWAITED
     from reconciler.kube.custom.custom_object import CustomObjects
     from reconciler.kube.custom.status import StatusWriter
 
@@ -167,7 +167,7 @@ def _process(
     def looked(standing: "Standing") -> None:
         fault = standing.fault
         problem = fault.sentence if fault is not None else ""
-        awaited = fault is not None and fault.code is FaultCode.NO_POLICY and bool(made[0].source.missing())
+        awaited = fault is not None and fault.code in AWAITED and bool(made[0].source.missing())
         made[0].figures.policy(standing.revision, problem, awaited=problem if awaited else "")
         if not made[0].source.missing():
             sized.look(made[0].source.current())

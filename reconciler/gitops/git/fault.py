@@ -42,6 +42,9 @@ GETTING = frozenset(
 )  # fmt: skip
 """Faults that may end by themselves, so that another attempt may help."""
 
+AWAITED = frozenset({FaultCode.REF_NOT_FOUND, FaultCode.PATH_NOT_FOUND, FaultCode.NO_POLICY})
+"""Faults of a source that was reached and holds no policy yet. A loop that never had one waits for it, and is ready."""
+
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """`revision` is the refused one, empty if none was fetched. `problems` are those of an invalid policy, with places relative
