@@ -1,7 +1,7 @@
-"""Nodes that pods were promised: a pod that still waits for its node is no reason to buy another.
+"""Nodes that pods were promised: a pod that still waits for its node never causes a second scale-up.
 
-Which pods share a node follows from what was there when it was bought. Asked again, with all nodes on their way at once, the same
-pods taken in the same order may fill a node that others of them need, and those would be bought for a second time.
+Which pods share a node follows from what was there when the node was requested. Later all requested nodes are upcoming at once.
+The same pods in the same order may then fill a node that others need. Without promises, those others would cause a second node.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from reconciler.decisions.growth.zones import place
 from reconciler.plan.plan import PodOutcome
 
 Serve = Callable[[int], Served]
-"""What is said of pods on a node."""
+"""The outcome of pods on a node."""
 Promises = Mapping[str, Mapping[str, int]]
 """Pods that wait for a node of a group, by target and shape (some hex digits over all that a pod of it asks for)."""
 
@@ -28,7 +28,7 @@ _MAY_WAIT = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.FITS_UPCOMING, PodOutcome.
 
 
 def promised_again(draft: Draft, served: Mapping[int, Served]) -> bool:
-    """Whether nodes are bought for pods of a shape that some were promised for."""
+    """Whether nodes are added for pods of a shape to which nodes were promised before."""
     known = {shape for of_target in draft.memory.promised.values() for shape in of_target}
     if not known:
         return False

@@ -74,7 +74,7 @@ def fill_existing(draft: Draft, queue: Queue, *, promised_first: bool = False) -
 
 
 def _served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Served:
-    """What is said of pods on a node that is there, or on its way: as one of the group `coming`."""
+    """The outcome of pods on a node that is there, or that is upcoming in the group `coming`."""
     name = draft.state.name(node)
     if coming is None:
         return Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(RoomOnNode(node=name).reason(),))
