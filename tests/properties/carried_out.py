@@ -1,0 +1,213 @@
+"""Carries plans out on the facts of a cluster: nodes come as they really are, and pods are bound in the embedded cluster.
+
+Every view is a snapshot of the facts, read anew, so that nothing of a plan's templates gets into a node. The embedded cluster
+binds by the product's own filters, which `tests/differential` compares with kube-scheduler. `faults` asks arithmetic as well.
+Pods are bound in the order in which a plan serves them, the larger first. kube-scheduler may fill nodes in another order, which
+no plan can know.
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from reconciler.cluster.snapshots.snapshot import read_snapshot
+from reconciler.decisions.decide import decide, settle
+from reconciler.decisions.memory import Memory, Outcome
+from reconciler.plan.plan import ActionKind, Plan, PodOutcome
+from reconciler.policy.documents import PolicySet
+from reconciler.policy.tree import read_tree
+from reconciler.scheduling.state import SchedulingState
+from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.pod_object import NodeObject
+from tests.properties.node_facts import NOW, ZONE_KEY, Facts, Group, Node, Pod, Stage, random_facts
+from tests.properties.node_manifests import policy_text, snapshot
+
+ROUNDS = 4
+PLACED = (PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING)
+
+
+@dataclass
+class Carried:
+    """What one cluster came to: how many pods were promised a new node, how many `nodes` were added, and what was `broken`."""
+
+    seed: int
+    promises: int = 0
+    nodes: int = 0
+    broken: list[str] = field(default_factory=list)
+
+
+def carry_out(seed: int) -> Carried:
+    """Decide, let the nodes come, start and take pods, and decide again at each step, until a plan adds nothing."""
+    return _Story(seed).told()
+
+
+class _Story:
+    def __init__(self, seed: int) -> None:
+        self.facts = random_facts(seed)
+        tree = read_tree({"p.yaml": policy_text(self.facts, seed)}, now_seconds=NOW)
+        assert not tree.problems, tree.problems
+        self.policy: PolicySet = tree.sets[0]
+        self.told_of = Carried(seed)
+        self.memory = Memory()
+        self.now = NOW
+        self.promised: dict[str, str] = {}
+        self.unplaced: set[str] = set()
+
+    def told(self) -> Carried:
+        for _ in range(ROUNDS):
+            plan = self._decide(30)
+            new = self._promises(plan)
+            grown = self._resize(plan)
+            if not grown:
+                break
+            self._no_pod_twice("before its node came", self._decide(60))
+            born = [(group, self.facts.add_node(group, self.now)) for group, many in grown for _ in range(many)]
+            for _, node in born:
+                node.ready = self.facts.rng.random() < 0.5
+            self._no_pod_twice("while its node started", self._decide(60))
+            for group in self.facts.groups:
+                for node in group.nodes:
+                    node.stage, node.ready = Stage.USABLE, True
+            self._bind(new, {node.name: group.name for group, node in born})
+        return self.told_of
+
+    def _decide(self, seconds: int) -> Plan:
+        self.now += seconds
+        world = read_snapshot(snapshot(self.facts, self.now))
+        plan, self.memory = decide(world, self.policy, self.memory, self.now)
+        return plan
+
+    def _no_pod_twice(self, when: str, plan: Plan) -> None:
+        """Pods that were promised a node are promised no other one; but one that was told that nobody can say whether a node
+        comes where it may run takes a place there once one has come, and the pod whose place it was needs another."""
+        placed = sum(line.pod in self.unplaced and line.outcome in PLACED for line in plan.pods)
+        again = [line for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP and line.pod in self.promised]
+        for line in again[placed:]:
+            self._broken(f"{line.pod} was promised a node of {self.promised[line.pod]}, and {when} another of {line.group}")
+
+    def _promises(self, plan: Plan) -> dict[str, str]:
+        self._no_pod_twice("when it had come", plan)
+        new = {line.pod: line.group or "" for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
+        self.promised |= new
+        self.unplaced = {line.pod for line in plan.pods if line.outcome is PodOutcome.UNPLACEABLE}
+        self.told_of.promises += len(new)
+        return new
+
+    def _resize(self, plan: Plan) -> list[tuple[Group, int]]:
+        """Write the sizes; how many nodes each group is to get."""
+        groups = {group.name: group for group in self.facts.groups}
+        found, outcomes = [], []
+        for action in plan.actions:
+            if action.kind is not ActionKind.RESIZE:
+                self._broken(f"{action.kind} {action.group}")
+                continue
+            group = groups[action.group]
+            found.append((group, action.to - group.replicas))
+            self.told_of.nodes += action.to - group.replicas
+            outcomes.append(
+                Outcome(
+                    kind=action.kind,
+                    group=action.group,
+                    target=action.target,
+                    to=action.to,
+                    before=group.replicas,
+                    done=True,
+                    at_seconds=self.now,
+                )
+            )
+            group.replicas = action.to
+        self.memory = settle(self.memory, tuple(outcomes))
+        return found
+
+    def _bind(self, new: dict[str, str], home: dict[str, str]) -> None:
+        """kube-scheduler's turn, on nodes as they are. A pod goes to a new node of the group that it was promised."""
+        world = read_snapshot(snapshot(self.facts, self.now))
+        cluster = SimulatedCluster(world, self.policy, self.now, durations=NO_DELAY, otherwise=AT_ONCE)
+        wanted: dict[int, Counter[str]] = defaultdict(Counter)
+        for name, group in new.items():
+            namespace, _, pod = name.partition("/")
+            wanted[cluster.objects.pods[namespace, pod].shape][group] += 1
+
+        def placing(state: SchedulingState, shape: int, count: int, nodes: list[NodeObject]) -> tuple[tuple[int, int], ...]:
+            placed: list[tuple[int, int]] = []
+            for group, many in sorted(wanted[shape].items()):
+                there = [index for index, node in enumerate(nodes) if home.get(node.name) == group]
+                for index, bound in state.place(shape, min(many, count), there):
+                    placed.append((index, bound))
+                    wanted[shape][group] -= bound
+                    count -= bound
+            if count:
+                placed.extend(state.place(shape, count, [index for index, node in enumerate(nodes) if node.name not in home]))
+            return tuple(placed)
+
+        cluster.scheduler.placing = placing
+        cluster.advance_to(self.now)
+        # Whoever is left goes wherever there is room: two pods under a spread may change their places.
+        cluster.scheduler.placing = None
+        cluster.objects.touch()
+        cluster.advance_to(self.now)
+        nodes = {node.name: (group, node) for group in self.facts.groups for node in group.nodes}
+        bound = {}
+        for pod in list(self.facts.waiting):
+            place = cluster.objects.pods["shop", pod.name].node
+            if place is not None:
+                bound[pod.name] = nodes[place.name]
+        for name, group in new.items():
+            if name.partition("/")[2] not in bound:
+                self._broken(f"{name} does not run on the new nodes of {group}")
+        for pod in list(self.facts.waiting):
+            if pod.name in bound:
+                group, node = bound[pod.name]
+                self.facts.waiting.remove(pod)
+                node.pods.append(pod)
+                if pod.workload.volume and not pod.volume_zone:
+                    pod.volume_zone = node.zone
+        for group, node in {id(node): (group, node) for group, node in bound.values()}.values():
+            for fault in faults(self.facts, group, node):
+                self._broken(fault)
+
+    def _broken(self, what: str) -> None:
+        self.told_of.broken.append(f"seed {self.told_of.seed}: {what}")
+
+
+def faults(facts: Facts, group: Group, node: Node) -> list[str]:
+    """What kube-scheduler's rules have against the pods that are on a node, by arithmetic on the facts alone."""
+    found, free = [], facts.free(group, node)
+    if free.cpu < 0 or free.memory < 0:
+        found.append(f"{node.name} lacks {-free.cpu}m cpu, {-free.memory}Mi")
+    own = sum(daemon.runs_on(group) for daemon in facts.daemons)
+    if len(node.pods) + own > group.most_pods:
+        found.append(f"{node.name} has too many pods")
+    if sum(pod.workload.gpus for pod in node.pods) > group.gpus:
+        found.append(f"{node.name} has too few devices")
+    if group.limit is not None and sum(bool(pod.workload.volume) for pod in node.pods) > group.limit:
+        found.append(f"{node.name} attaches {group.limit} volumes")
+    labels = group.labels_in(node.zone)
+    for pod in node.pods:
+        work = pod.workload
+        if work.name.startswith("fill-"):
+            continue
+        if any(taint[0] not in work.tolerations for taint in group.taints):
+            found.append(f"{pod.name} does not tolerate {node.name}")
+        if any(labels.get(key) != value for key, value in work.selector.items()):
+            found.append(f"{pod.name} does not want {node.name}")
+        if pod.volume_zone not in ("", node.zone):
+            found.append(f"{pod.name} has a volume in {pod.volume_zone}, {node.name} is in {node.zone}")
+        if work.alone and sum(other.workload is work for other in node.pods) > 1:
+            found.append(f"{pod.name} is not alone on {node.name}")
+        if work.spread and (skew := _skew(facts, pod, node)) > 1:
+            found.append(f"{pod.name}: a skew of {skew} at {node.name}")
+    return found
+
+
+def _skew(facts: Facts, pod: Pod, node: Node) -> int:
+    work, there = pod.workload, Counter[str]()
+    for group in facts.groups:
+        for one in group.nodes:
+            taints = (*group.taints, *one.passing, *(("node.kubernetes.io/unschedulable",) if one.cordoned else ()))
+            tainted = one.cordoned or any(
+                (taint[0] if isinstance(taint, tuple) else taint) not in work.tolerations for taint in taints
+            )
+            if not (work.honor_taints and tainted):
+                there[one.zone if work.spread == ZONE_KEY else one.name] += sum(other.workload is work for other in one.pods)
+    return there[node.zone if work.spread == ZONE_KEY else node.name] - min(there.values())
