@@ -301,6 +301,16 @@ def _nodes(*cpus: str, zones: str = "aa", volume: bool = False, cpu: str = "") -
     return cluster.world(), policy(group)
 
 
+def _disk(node: str, template: str) -> Set:
+    """An empty node and a template that says of what kind its disk is; empty: neither."""
+    cluster = ClusterBuilder()
+    ref = cluster.target("general", 1)
+    cluster.node("n0", labels={"disk": node} if node else {})
+    cluster.machine("n0", ref, node="n0")
+    written = Template(labels=(("disk", template),)) if template else Template()
+    return cluster.world(), policy(node_group("general", template=written))
+
+
 def _zonal(*zones: str) -> Set:
     """A group for each entry, with a node in each of its zones."""
     cluster = ClusterBuilder()
@@ -357,6 +367,7 @@ MENDED: dict[str, tuple[Set, tuple[Set, ...]]] = {
     "OneSizeAnnotation": (_annotated(MIN), (_annotated(MIN, MAX), _annotated())),
     "RegionalAndZonalGroups": (_zonal("ab", "a", "b"), (_zonal("ab", "ab"), _zonal("a", "b"))),
     "SmallerThanTemplate": (_nodes("4", "4", cpu="8"), (_nodes("4", "4", cpu="4"),)),
+    "TemplateRefuted": (_disk("", "fast"), (_disk("", ""), _disk("fast", "fast"))),
     "TopologyReplicas": (_owned(1), (_owned(None),)),
     "ZonalVolumes": (_nodes("4", "4", zones="ab", volume=True), (_nodes("4", "4", volume=True),)),
 }
