@@ -336,8 +336,8 @@ class Draft:
 
     def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, tuple[Moved, ...]]:
         """Nodes to come whose zone is open, with what they and those of which the same is open are otherwise. `trials` are
-        further ones of the group `trying`. Once each of the zones with the fewest has a node, their order makes no difference. That
-        holds while these nodes have taken the same pods, apart from pods that mind the zone."""
+        further ones of the group `trying`. Once each of the zones with the fewest has a node, their order makes no difference.
+        That holds while these nodes have taken the same pods, apart from pods that mind the zone."""
         found: dict[int, tuple[Moved, ...]] = {}
         for draft in self.groups:
             order = draft.order
