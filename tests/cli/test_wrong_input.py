@@ -54,7 +54,7 @@ def test_a_binary_file_is_not_imported(tmp_path: Path) -> None:
     (tmp_path / "ca.bin").write_bytes(b"\x8f --l \xff --max-nodes-total=5")
     done = _run("import", tmp_path / "ca.bin")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no text at byte 0" in done.stderr
+    assert "invalid text at byte 0" in done.stderr
 
 
 @pytest.mark.parametrize(("redirect", "said"), [(">/dev/full", "No space left on device"), (">&-", "standard output is closed")])
