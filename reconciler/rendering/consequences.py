@@ -305,7 +305,8 @@ def _groups(comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
     for code, grade, groups, one, several, one_more, several_more in (
         (
             Code.GROUPS_LEAVE, Grade.WARNING, leaving(comparison), "leaves the policy", "leave the policy",
-            ": its target keeps its size", ": their targets keep their sizes",
+            ": its target keeps its size, and nothing scales it",
+            ": their targets keep their sizes, and nothing scales them",
         ),
         (
             Code.GROUPS_COME, Grade.WARNING if writes else Grade.NOTE, coming(comparison), "comes into the policy",
@@ -437,9 +438,8 @@ def _figures(figures: Sequence[ChangeFigure]) -> Iterator[Consequence]:
         today, after, change = figure.cells()
         data: dict[str, Scalar] = {"today": figure.today, "after": figure.after, "change": figure.change}
         if figure.code == NODES:
-            more = int(figure.change or 0)
-            short = f"{count(abs(more), 'more node' if more > 0 else 'fewer node')} in steady state"
-            told: Sentence = (f"{short} ({today} -> {after}).",)
+            short = f"{after} {'node' if after == '1' else 'nodes'} in steady state instead of {today}"
+            told: Sentence = (f"{short}.",)
             yield Consequence(grade=Grade.NOTE, code=Code.NODES_IN_STEADY_STATE, told=told, short=short, data=data)
         else:
             told = (change, " per month (", today, " -> ", after, ").")

@@ -15,7 +15,7 @@ _WIDTH = PROSE_WIDTH - 10
 
 
 def headline(preview: Preview) -> Sentence:
-    """`5 more pods have nowhere to run; 6 fewer nodes in steady state, -$686.93 per month`; without an effect it says so."""
+    """`5 more pods have nowhere to run; 18 nodes in steady state instead of 24`; without an effect it says so."""
     if preview.comparison is None:
         return ("What this policy does to the node groups",)
     figures = change_figures(preview)
@@ -75,7 +75,7 @@ def _shorts(told: Sequence[Consequence]) -> Iterator[str]:
 
 
 def _steady(figures: Sequence[ChangeFigure], told: Sequence[Consequence]) -> Sentence:
-    """`6 fewer nodes in steady state, -$686.93 per month`; a number of nodes that is told already is not told again."""
+    """`18 nodes in steady state instead of 24, -$686.93 per month`; a number of nodes that is told already is not told again."""
     nodes = [one for one in told if one.code is Code.NODES_IN_STEADY_STATE]
     parts = [one.short for one in nodes if abs(_integer(one.data["change"])) not in _told_nodes(told)]
     for figure in figures:

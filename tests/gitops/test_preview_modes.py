@@ -52,7 +52,7 @@ def test_observe_to_enforce_shows_what_begins(world: World) -> None:
     assert _sentences(shown)[0] == (
         "This turns writing on, mode Observe -> Enforce. 1 action follows now; until the steady state 2 nodes added."
     )
-    assert "2 more nodes in steady state (2 -> 4)." in _sentences(shown)
+    assert "4 nodes in steady state instead of 2." in _sentences(shown)
 
 
 def test_enforce_to_observe_shows_what_ends(world: World) -> None:
@@ -61,7 +61,7 @@ def test_enforce_to_observe_shows_what_ends(world: World) -> None:
     assert _sentences(shown) == [
         "2 more pods have nowhere to run (0 -> 2): shop/web-* (2).",
         "busy, calm become held: nothing is written to them.",
-        "2 fewer nodes in steady state (4 -> 2).",
+        "2 nodes in steady state instead of 4.",
     ]
 
 
@@ -102,7 +102,7 @@ def test_a_group_that_gets_another_target(world: World) -> None:
     """`busy` goes to the target of `calm`: its own one keeps its one node, which nobody sizes any more."""
     other = msgspec.structs.replace(node_group("busy", max=9), target=node_group("calm").target)
     shown = _preview(world, policy(node_group("busy", max=1)), policy(other))
-    assert "MachineDeployment prod/busy of busy leaves the policy: its target keeps its size." in _sentences(shown)
+    assert "MachineDeployment prod/busy of busy leaves the policy: its target keeps its size, and nothing scales it." in _sentences(shown)
     assert "MachineDeployment prod/calm of busy comes into the policy, which sizes it from now on." in _sentences(shown)
     nodes = change_figures(shown)[0]
     assert (nodes.today, nodes.after) == (2, 2)

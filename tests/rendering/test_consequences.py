@@ -159,8 +159,8 @@ def test_the_steady_state_is_held_against_today(mixed_plan: Plan):
     assert told(mixed_plan) == ()
     first = mixed_plan.groups[0]
     before = with_group(mixed_plan, first.name, settled=(first.settled or 0) + 3)
-    assert told(mixed_plan, before=before) == ("3 fewer nodes in steady state (13 -> 10).",)
-    assert told(before, before=mixed_plan) == ("3 more nodes in steady state (10 -> 13).",)
+    assert told(mixed_plan, before=before) == ("10 nodes in steady state instead of 13.",)
+    assert told(before, before=mixed_plan) == ("13 nodes in steady state instead of 10.",)
     assert graded(preview(before, before=mixed_plan)) == [("note", "NodesInSteadyState")]
 
 
@@ -174,12 +174,12 @@ def test_a_group_that_leaves_keeps_its_size_and_its_cost(mixed_plan: Plan):
     before = msgspec.structs.replace(mixed_plan, groups=(leaving, *mixed_plan.groups), cost=cost)
     shown = preview(mixed_plan, before=before)
     assert graded(shown) == [("warning", "GroupsLeave"), ("note", "NodesInSteadyState"), ("note", "CostPerMonth")]
-    assert consequences(shown)[0].message == "leaving leaves the policy: its target keeps its size."
+    assert consequences(shown)[0].message == "leaving leaves the policy: its target keeps its size, and nothing scales it."
     nodes, *_, cost_row = change_figures(shown)
     assert (nodes.today, nodes.after, nodes.change) == (16, 14, -2)
     assert (cost_row.today, cost_row.after, cost_row.change) == ("5860.44", "5130.44", "-730.00")
     assert cost_row.cells() == ("$5,860.44", "$5,130.44", "-$730.00")
-    assert plain_sentence(headline(shown)) == "1 group leaves the policy; 2 fewer nodes in steady state, -$730.00 per month"
+    assert plain_sentence(headline(shown)) == "1 group leaves the policy; 14 nodes in steady state instead of 16, -$730.00 per month"
 
 
 def test_a_request_that_is_taken_back_is_no_node(mixed_plan: Plan):

@@ -85,7 +85,7 @@ def test_the_comment_names_digest_and_age(repo: GitRepo, call: Preview, job: Hos
     assert "brings another snapshot" in body.split("\n")[3]
     assert f"`{digest[:23]}` `captured 2026-11-21T18:00:00Z` " in body.replace("</sub>\n<sub>", " ")
     assert " before this run`" in body
-    assert "2 more nodes in steady state" in first_words(body), "the alarm leaves room for the effect"
+    assert "5 nodes in steady state instead of 3" in first_words(body), "the alarm leaves room for the effect"
 
 
 def test_a_merge_into_main_is_not_the_changes_doing(repo: GitRepo, call: Preview):
