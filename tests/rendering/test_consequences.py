@@ -179,7 +179,8 @@ def test_a_group_that_leaves_keeps_its_size_and_its_cost(mixed_plan: Plan):
     assert (nodes.today, nodes.after, nodes.change) == (16, 14, -2)
     assert (cost_row.today, cost_row.after, cost_row.change) == ("5860.44", "5130.44", "-730.00")
     assert cost_row.cells() == ("$5,860.44", "$5,130.44", "-$730.00")
-    assert plain_sentence(headline(shown)) == "1 group leaves the policy; 14 nodes in steady state instead of 16, -$730.00 per month"
+    told = "1 group leaves the policy; 14 nodes in steady state instead of 16, -$730.00 per month"
+    assert plain_sentence(headline(shown)) == told
 
 
 def test_a_request_that_is_taken_back_is_no_node(mixed_plan: Plan):
