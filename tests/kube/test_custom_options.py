@@ -59,7 +59,7 @@ def test_names_of_sources_of_flux(given: str, name: str) -> None:
     (["--flux-source=policies"], "write NAMESPACE/NAME, or KIND/NAMESPACE/NAME"),
     (["--flux-source=Secret/a/b"], "unknown kind of Flux source Secret"),
     (["--flux-source=a/b/c/d"], "write NAMESPACE/NAME"),
-    (["--flux-source=a/B"], "named NAMESPACE/NAME"),
+    (["--flux-source=a/B"], "as NAMESPACE/NAME"),
     (["--flux-source=a/b", "--path=../x"], "--path"),
 ])  # fmt: skip
 def test_names_that_are_none(arguments: list[str], told: str) -> None:

@@ -184,7 +184,10 @@ class LiveProcess:
             providers.former(EndedPolicies(management, settings.namespace, self._pace.monotonic), now_seconds),
             self._pace,
             rivals.before_write if rivals is not None else None,
-            OtherPolicies(
+            # A loop that writes nothing stores no claims, and read-only rights cover no state of others.
+            None
+            if settings.read_only
+            else OtherPolicies(
                 management,
                 settings.namespace,
                 settings.name,
