@@ -244,3 +244,54 @@ def test_from_an_empty_cluster_with_policy_as_custom_resources(site: Site) -> No
     flux.delete(CONTROLLER)
     _controller_is_gone(site)
     assert (site.sizes(), site.nodes(), site.groups()) == before
+
+
+def test_a_target_that_declares_a_size_is_held_until_it_is_handed_over(site: Site, tmp_path: Path) -> None:
+    """With `clusters.yaml` Flux keeps the size that the cluster has through each commit, but owns the field, so that the group is
+    held. Once another manager has applied the size, Flux lets go with the next change after git leaves it out, and the loop
+    sizes the group."""
+    flux, cluster = site.flux, site.cluster
+    target = cluster.api.get(f"{cluster.path('machinedeployments')}/general")
+    metadata = {"name": "general", "namespace": cluster.namespace}
+    named = {"apiVersion": target["apiVersion"], "kind": target["kind"], "metadata": metadata}
+    sized = named | {"spec": target["spec"]}
+    unsized = named | {"spec": {key: value for key, value in target["spec"].items() if key != "replicas"}}
+    assert sized["spec"]["replicas"] == 1
+    repo = GitRepo(site.product.root.parent / "clusters.git")
+    source = {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository"}
+    source |= {"metadata": {"name": "clusters", "namespace": "flux-system"}}
+    source |= {"spec": {"interval": "1m", "url": f"{site.url}/clusters.git", "ref": {"branch": "main"}}}
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(policy_text("prod", cluster.namespace, {"general": (3, 5)}))
+
+    def applied(item: Object) -> None:
+        commit = repo.commit({"prod/general.yaml": yaml.safe_dump(item)})
+        flux.fetch("clusters")
+        flux.until_applied("clusters", commit)
+
+    def owner() -> tuple[int, str]:
+        words = ("--namespace=default", "--read-only", "--period=1")
+        with Reconciler(flux.plane.kubeconfig, policy, *words) as process:
+            (line,) = process.plan(bool)["groups"]
+        return cluster.api.read(target)["spec"]["replicas"], line["owner"]["by"] if line["held"] else ""
+
+    def noted(item: Object, note: str) -> Object:
+        return item | {"metadata": metadata | {"annotations": {"example.org/note": note}}}
+
+    flux.apply(source, *site.files("clusters.yaml"))
+    applied(sized)
+    assert owner() == (1, "kustomize-controller")
+    cluster.api.scale(target, 2)
+    applied(noted(sized, "a"))
+    assert owner() == (2, "kustomize-controller")
+
+    cluster.api.apply(named | {"spec": {"replicas": 2}}, "testbed")
+    applied(noted(unsized, "a"))
+    assert owner() == (2, "kustomize-controller"), "it compares without the size, and applies nothing"
+    applied(noted(unsized, "b"))
+    assert owner() == (2, "")
+    with Reconciler(flux.plane.kubeconfig, policy, "--namespace=default", "--period=1"):
+        cluster.until(target, lambda item: item["spec"]["replicas"] == 3, "the group being sized")
+        applied(noted(unsized, "c"))
+        assert cluster.api.read(target)["spec"]["replicas"] == 3
+    assert owner() == (3, "")
