@@ -38,11 +38,20 @@ def reasons_page() -> str:
         "of mistakes in policies are in the [reference of policies](policy.md).\n\n"
     )
     text += table(
-        ["code", "when", "numbers"], ((code(one.code), _when(one), ", ".join(map(code, _numbers(one)))) for one in reasons())
+        ["code", "when", "numbers"],
+        ((f"{anchor}{code(one.code)}", _when(one), ", ".join(map(code, _numbers(one)))) for anchor, one in _anchored()),
     )
     for kind, title in _WORDS.items():
         text += f"\n## {title}\n\n" + ", ".join(code(str(member)) for member in kind) + "\n"
     return text
+
+
+def _anchored() -> Iterator[tuple[str, type[Because]]]:
+    """Each reason with the anchor that links to its code, `reasons.md#unneeded`; the first type of a code has it."""
+    seen: set[str] = set()
+    for one in reasons():
+        yield "" if one.code in seen else f'<a id="{one.code.lower()}"></a>', one
+        seen.add(one.code)
 
 
 def _below(one: type[Because]) -> Iterator[type[Because]]:
