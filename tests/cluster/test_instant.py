@@ -39,5 +39,5 @@ def test_instants(text: str, seconds: int) -> None:
 )
 def test_no_instant(text: str) -> None:
     """Anything else is refused, naming the text."""
-    with pytest.raises(UnreadableError, match="is no time"):
+    with pytest.raises(UnreadableError, match="invalid time"):
         unix_seconds(text)

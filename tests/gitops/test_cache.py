@@ -90,7 +90,7 @@ def test_a_ref_that_is_no_commit(daemon: tuple[Path, str], cache: Cache):
     repo = GitRepo(root / "blob")
     repo.commit(BASE)
     repo.git("tag", "file", repo.blob(b"x"))
-    assert "is no commit" in str(fault_of(cache(f"{url}/blob/.git"), "refs/tags/file"))
+    assert "is not a commit" in str(fault_of(cache(f"{url}/blob/.git"), "refs/tags/file"))
 
 
 def test_a_tip_descends_from_itself(cache: Cache):
@@ -290,13 +290,13 @@ def test_directory_of_others_is_left_alone(tmp_path: Path, cache: Cache):
     """Something that is no cache of ours is neither used nor removed; nor is what a link leads to."""
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "precious").write_text("x")
-    assert "left alone" in str(fault_of(cache("https://127.0.0.1:1/x")))
+    assert "stays untouched" in str(fault_of(cache("https://127.0.0.1:1/x")))
     assert (tmp_path / "cache" / "precious").read_text() == "x"
     (tmp_path / "link").symlink_to(tmp_path / "cache")
-    assert "left alone" in str(fault_of(cache("https://127.0.0.1:1/x", "link")))
+    assert "stays untouched" in str(fault_of(cache("https://127.0.0.1:1/x", "link")))
     (tmp_path / "empty").mkdir()
     (tmp_path / "other link").symlink_to(tmp_path / "empty")
-    assert "left alone" in str(fault_of(cache("https://127.0.0.1:1/x", "other link")))
+    assert "stays untouched" in str(fault_of(cache("https://127.0.0.1:1/x", "other link")))
     assert not list((tmp_path / "empty").iterdir())
 
 

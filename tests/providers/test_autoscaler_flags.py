@@ -80,7 +80,7 @@ def test_discovery_that_cannot_be_read(text: str) -> None:
 
 def test_the_item_that_is_none() -> None:
     """Counted from one."""
-    with pytest.raises(ValueError, match=r'item 2 \("c"\) is no key=value'):
+    with pytest.raises(ValueError, match='invalid item 2 "c": write key=value'):
         CLUSTER_API.discovered("clusterapi:a=b,c", lambda: PLACE)
 
 
