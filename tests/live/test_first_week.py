@@ -276,7 +276,7 @@ def deleted_target(week: Week) -> None:
     """The MachineDeployment goes, its NodeGroup stays in git."""
     week.kubectl("delete", "machinedeployment", "gpu")
     with week.loop() as process:
-        week.line(process, "gpu", lambda one: any("is not there" in reason["message"] for reason in one["reasons"]))
+        week.line(process, "gpu", lambda one: any("does not exist" in reason["message"] for reason in one["reasons"]))
     week.sizes.pop("gpu")
     week.commit()
 
