@@ -52,7 +52,7 @@ class Opened(Generic[T]):
 
 
 class YamlReader(Generic[T]):
-    """Reads one text. Who inherits makes the values and says what becomes of a fault."""
+    """Reads one text. A subclass makes the values and decides what a fault leads to."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.documents = 0

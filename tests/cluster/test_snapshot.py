@@ -255,7 +255,7 @@ def test_pages_of_a_list() -> None:
     page = {"apiVersion": "v1", "kind": "PodList", "metadata": {"continue": "x"}, "items": [bare(pod("a"))]}
     last = {"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": [bare(pod("b"))]}
     assert names(read_snapshot({"1.json": dump(page), "2.json": dump(last)})) == ["shop/a", "shop/b"]
-    with pytest.raises(SnapshotError, match=r"1\.json: the list of Pod goes on"):
+    with pytest.raises(SnapshotError, match=r"1\.json: the list of Pod continues"):
         read_snapshot({"1.json": dump(page)})
 
 

@@ -46,7 +46,7 @@ def test_the_plan_lists_both_and_says_which_is_the_next_turns() -> None:
     text = " ".join(plan_text(_plan()).split())
     assert "adopt MachineDeployment prod/general at 1 replica" in text
     assert "resize 1 -> 2" in text
-    assert "the adoption comes first; the size changes in the next loop" in text
+    assert "the adoption comes first; the next iteration decides the size" in text
 
 
 def test_a_look_ahead_leaves_growth_to_the_next_turn() -> None:

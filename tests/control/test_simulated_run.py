@@ -74,7 +74,7 @@ def test_event_that_names_nothing_is_told_with_its_place(tmp_path):
     path.write_text(text)
     result = _run("--simulate", str(path))
     assert result.exit_code == 1
-    assert "no target 'fre' at the start" in result.output
+    assert "unknown target 'fre' at the start" in result.output
     assert re.search(r"wrong\.yaml:\d+:\d+", result.output)
 
 

@@ -61,7 +61,7 @@ def test_one_capture_is_no_history():
     with pytest.raises(BacktestError, match="a and b were taken at the same instant"):
         backtest("h", [("a", capture(0, 3)), ("b", capture(0, 3))])
     unknown = msgspec.structs.replace(capture(0, 3), captured_seconds=0)
-    with pytest.raises(BacktestError, match="nothing in b says when"):
+    with pytest.raises(BacktestError, match="nothing in b tells when"):
         backtest("h", [("a", capture(0, 3)), ("b", unknown)])
 
 

@@ -46,10 +46,10 @@ def command(
 ) -> None:
     """Show everything that led to one outcome: a pod, a node, a group, or a value of a group.
 
-    NAME may be the beginning of a name when only one begins so. Of pods, several may: those that wait for a node are explained
-    kind by kind, those that run are counted. A pod is named with its namespace or without; a value by group and field:
-    general-a/scaleDown.unneededTime. `--group`, `--node` and `--pod-namespace` say among which the name is looked for, and of
-    which groups and nodes it is told.
+    NAME may be the beginning of a name if it is unique. The beginning of several pod names is fine, too: pending pods are explained
+    by kind, and running pods are counted. Name a pod with or without its namespace, and a value by group and field:
+    general-a/scaleDown.unneededTime. `--group`, `--node` and `--pod-namespace` limit the search, and the groups and nodes in the
+    answer.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
 """Taints that a node has for a while only, on whatever platform: which keys and beginnings of keys are known."""
 
-# Until a node is usable, whoever lists them: one may be Ready, and carry one for some seconds more.
+# A node has these until it is usable, whichever component adds them. A Ready node may have one for a few more seconds.
 # SOURCE: Kubernetes' well-known taints (kubelet, cloud providers); the Node Readiness Controller (`readiness.k8s.io/`);
 # the prefix by which the Cluster Autoscaler knows startup taints; the volume drivers of AWS and Azure that take a taint of
 # theirs off (`agent-not-ready`: ebs, efs, FSx for Lustre, Mountpoint for S3, Azure Disk and Azure Managed Lustre). Those of a

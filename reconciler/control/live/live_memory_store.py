@@ -66,7 +66,7 @@ class LiveMemoryStore:
             raise StateUnavailableError(f"the memory is damaged: {error}", damaged=True) from None
         if memory.version > MEMORY_VERSION:
             raise StateUnavailableError(
-                f"the memory has version {memory.version}, which a later release wrote; this one reads {MEMORY_VERSION}"
+                f"the memory has version {memory.version}, which a later release wrote; this version reads {MEMORY_VERSION}"
             )
         return memory
 
