@@ -46,8 +46,8 @@ def command(
 ) -> None:
     """Show everything that led to one outcome: a pod, a node, a group, or a value of a group.
 
-    NAME may be the beginning of a name if it is unique. The beginning of several pod names is fine, too: pending pods are explained
-    by kind, and running pods are counted. Name a pod with or without its namespace, and a value by group and field:
+    NAME may be the beginning of a name if it is unique. The beginning of several pod names is fine, too: pending pods are
+    explained by kind, and running pods are counted. Name a pod with or without its namespace, and a value by group and field:
     general-a/scaleDown.unneededTime. `--group`, `--node` and `--pod-namespace` limit the search, and the groups and nodes in the
     answer.
 

@@ -239,7 +239,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "known is not None and same -> same": "what is not known is never the same",
     },
     "reconciler/decisions/growth/scale_up.py": {
-        "owner or {node: group for group in draft.groups for node in group.new_nodes} -> "
+        "bought or {node: group for group in draft.groups for node in group.new_nodes} -> "
         "{node: group for group in draft.groups for node in group.new_nodes}": "the same is worked out again",
         "sibling is not chosen and template is not None -> template is not None": (
             "the chosen group takes the node whether it is asked again or not"
