@@ -118,6 +118,6 @@ def test_what_cannot_be_read(repo: GitRepo, approvals: CommitApprovals, tmp_path
         approvals.at("1" * 40, SEEN)
     assert (found.value.fault.code, found.value.fault.revision) == (FaultCode.DAMAGED, "1" * 40)
     missing = CommitApprovals(repo.root / ".git", Signers(), str(tmp_path / "no-git"))
-    with pytest.raises(SourceError, match="the approvals cannot be read") as found:
+    with pytest.raises(SourceError, match="cannot read the approvals") as found:
         missing.at("1" * 40, SEEN)
     assert found.value.fault.code is FaultCode.DAMAGED
