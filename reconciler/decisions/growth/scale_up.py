@@ -6,7 +6,6 @@ from collections.abc import Container, Sequence
 
 import msgspec
 
-from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.demand.pending import Queue, Served, rejections
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
@@ -92,26 +91,27 @@ def grow_for(draft: Draft, queue: Queue) -> None:
         growth = Growth(draft)
         before = queue.taken, [len(group.reasons) for group in draft.groups]
         expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
-        asked = [shape for shape, _ in queue.waiting()]
         _grow_tier(draft, queue, tier, growth, expanders, refutations)
-        # The search for a better mix asks templates alone.
-        trusted = expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and not any(
-            refutations.of(one, shape) for one in tier for shape in asked
-        )
-        if trusted and not draft.work.exhausted and not _in_zones(draft, growth):
+        if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and _may_mix(draft, tier, growth, refutations):
             found = rearrange(draft, tier, growth, expanders[0])
             if found is not None:
                 _serve_again(draft, queue, found, *before)
                 _grow_tier(draft, queue, tier, growth, expanders, refutations)
 
 
-def _in_zones(draft: Draft, growth: Growth) -> bool:
-    """Whether pods that mind the zone are on new nodes whose zones follow from their order, which no other mix keeps."""
-    return bool(draft.zone_minded) and any(
-        draft.groups[node.position].order is not None and shape in draft.zone_minded
-        for node in growth.nodes()
-        for shape, _ in node.load
-    )
+def _may_mix(draft: Draft, tier: list[GroupDraft], growth: Growth, refutations: Refutations) -> bool:
+    """Whether a better mix may be looked for.
+
+    The search asks templates alone, so that no node may refute one of them for the pods that move. It also keeps no order of nodes,
+    from which zones follow where pods mind the zone.
+    """
+    if draft.work.exhausted:
+        return False
+    on_new = {(node.position, shape) for node in growth.nodes() for shape, _ in node.load}
+    if any(draft.groups[position].order is not None and shape in draft.zone_minded for position, shape in on_new):
+        return False
+    moved = {shape for _, shape in on_new}
+    return bool(moved) and not any(refutations.of(one, shape) for one in tier for shape in moved)
 
 
 def _grow_tier(
@@ -296,6 +296,8 @@ def _grow_by_one(draft: Draft, chosen: GroupDraft, sibling: GroupDraft, load: li
 
 _MOST_RESOURCES = 5
 """Of those that no group offers so many are named: a pod may ask for thousands."""
+_A_NAMED_RESOURCE = 25
+"""Steps to look up who declares a resource, and to write the reason."""
 
 
 def explain_rest(draft: Draft, queue: Queue) -> None:
@@ -324,14 +326,17 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
             first = GroupsExhausted(groups=able, nodes=there, rejections=told).reason()
         else:
             first = NoGroupFits(groups=len(draft.groups), nodes=there, rejections=told).reason()
-        lacking = () if able or not offered else _not_offered(draft.state.pod_shape(shape).requests, offered, kinds)
+        lacking = () if able or not offered else _not_offered(draft, shape, offered, kinds)
         queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *lacking, *details)))
 
 
-def _not_offered(requests: Resources, offered: Container[str], kinds: Sequence[str]) -> tuple[Reason, ...]:
+def _not_offered(draft: Draft, shape: int, offered: Container[str], kinds: Sequence[str]) -> tuple[Reason, ...]:
     """What of the requests no group has, with the keys that would declare it for targets of these kinds."""
+    names = [name for name, _ in draft.state.pod_shape(shape).requests.items() if name not in offered][:_MOST_RESOURCES]
+    if not draft.shares.spend(shape, draft.namespace(shape), _A_NAMED_RESOURCE * len(names)):
+        return ()
     found = []
-    for name in [name for name, _ in requests.items() if name not in offered][:_MOST_RESOURCES]:
+    for name in names:
         keys = [rules.declares(name) for kind in kinds if (rules := rules_of(kind)) is not None]
         told = (f"template.capacity of the policy ({name})", *dict.fromkeys(key for key in keys if key))
         found.append(ResourceNotOffered(resource=name, keys=told).reason())
