@@ -160,7 +160,6 @@ def test_failure_in_its_own_words(status: Object, failed: str) -> None:
     ("status", "error"),
     [
         ({"conditions": [FAILED_STEP]}, "InstanceProvisionFailed: no capacity in z-a"),
-        ({"failureReason": "InsufficientResources", "failureMessage": "no host"}, "InsufficientResources: no host"),
         ({"conditions": [WAITING]}, ""),
     ],
 )
@@ -171,6 +170,13 @@ def test_an_error_of_a_machine_that_is_still_made_is_no_failure(phase: str, stat
     if error:
         failed = only(machine(phase="Failed", **status))
         assert (failed.failed, failed.last_error) == (error, "")
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Provisioning", "Provisioned"])
+def test_a_terminal_failure_needs_no_phase(phase: str) -> None:
+    """Cluster API 1.14 leaves the phase at Provisioning when a provider reports `failureReason`."""
+    found = only(machine(phase=phase, conditions=[FAILED_STEP], failureReason="OutOfStock", failureMessage="no machine left"))
+    assert (found.failed, found.last_error) == ("OutOfStock: no machine left", "")
 
 
 def test_node_by_provider_id() -> None:

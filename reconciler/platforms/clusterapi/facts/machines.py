@@ -10,8 +10,8 @@ from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.facts.view import ClusterApiView
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 
-# SOURCE: Cluster API, `reconcilePhase` of the Machine controller: a Machine with a failure for good is Failed. The provider tries
-# again with one in these phases (bare metal: no host is free yet). It is waited for until `maxNodeProvisionTime` has passed.
+# SOURCE: Cluster API 1.14, `setMachinePhaseAndLastUpdated`: the phase says how far a Machine is. The provider tries again what a
+# condition reports in these phases (bare metal: no host is free yet). The Machine has until `maxNodeProvisionTime`.
 _BEING_MADE = ("Pending", "Provisioning", "Provisioned")
 _STEPS = ("InfrastructureReady", "BootstrapReady", "BootstrapConfigReady")
 
@@ -20,7 +20,7 @@ def machine(item: wire.Machine, view: ClusterApiView) -> Machine:
     """One Machine with its target. Raises `UnreadableError`."""
     meta, spec, status = item.metadata, item.spec, item.status or wire.MachineStatus()
     node = status.node_ref.name if status.node_ref else ""
-    error = _error(status, has_node=bool(node))
+    terminal, error = _terminal_error(status), _condition_error(status, has_node=bool(node))
     waits = status.phase in _BEING_MADE
     return Machine(
         namespace=meta.namespace,
@@ -31,8 +31,8 @@ def machine(item: wire.Machine, view: ClusterApiView) -> Machine:
         created_seconds=unix_seconds_or_zero(meta.creation_timestamp),
         deleting=meta.deletion_timestamp is not None,
         delete_marked=f"{view.group}/delete-machine" in (meta.annotations or {}),
-        failed="" if waits else error,
-        last_error=error if waits else "",
+        failed=terminal or ("" if waits else error),
+        last_error=error if waits and not terminal else "",
         phase=status.phase,
         zone=status.failure_domain or spec.failure_domain or "",
     )
@@ -59,17 +59,26 @@ def pool_instances(item: wire.Scalable, nodes: Iterable[Node]) -> list[Machine]:
     return rows
 
 
-def _error(status: wire.MachineStatus, *, has_node: bool) -> str:
-    """What went wrong with the Machine, in its own words, or empty.
+def _terminal_error(status: wire.MachineStatus) -> str:
+    """Why the provider has given the Machine up, in its own words, or empty.
 
-    v1beta1 reports it in `failureReason` and `failureMessage` (v1beta2 keeps them as deprecated). Newer providers report it
-    only in a condition. That step is False, with severity Error or a reason of failure, while the Machine has no node.
+    SOURCE: the contract of infrastructure providers: `failureReason` and `failureMessage` report a problem that needs a person.
+    v1beta2 keeps them as deprecated. The phase does not repeat it: since v1beta2 no phase is Failed.
     """
     old = (status.deprecated.v1beta1 if status.deprecated else None) or wire.OldStatus()
     for source in (status, old):
         words = [text for text in (source.failure_reason, source.failure_message) if text]
         if words:
             return ": ".join(words)
+    return ""
+
+
+def _condition_error(status: wire.MachineStatus, *, has_node: bool) -> str:
+    """What the conditions report as gone wrong, in their own words, or empty.
+
+    A step is False, with severity Error or a reason of failure, while the Machine has no node.
+    """
+    old = (status.deprecated.v1beta1 if status.deprecated else None) or wire.OldStatus()
     conditions = [*(status.conditions or ()), *(old.conditions or ())]
     if status.phase == "Failed":
         told = next((item for item in conditions if item.status == "False" and item.message), None)
