@@ -89,8 +89,8 @@ def _work(cluster: WorkCluster, seconds: float) -> tuple[int, int]:
 def _requests(plane: ControlPlane, name: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for one in plane.audit(name, mutating=False):
-        # Another autoscaler's Deployment is looked for by lists.
-        key = "list deployments" if (one.verb, one.resource) == ("list", "deployments") else one.verb
+        # Another autoscaler's Deployment and the states of other policies are looked for by lists.
+        key = f"list {one.resource}" if one.verb == "list" and one.resource in ("deployments", "configmaps") else one.verb
         found[key] = found.get(key, 0) + 1
     return found
 
