@@ -40,7 +40,8 @@ def test_a_leader_frozen_before_it_sends_changes_nothing_any_more(
             assert replicas(cluster, "general") == 3
             assert lease_holder(cluster, "prod") == successor.said("Started")["identity"]
     sent = [request for request in control_plane.audit("run-frozen") if request.resource == "machinedeployments"]
-    assert [request.code for request in sent] == [409]
+    # The server refuses the old version. Under load it may give up first: it waits for a request that began before the freeze.
+    assert [request.code for request in sent] in ([409], [504])
 
 
 def test_what_was_decided_before_another_one_led_is_neither_sent_nor_decided_again(
@@ -64,7 +65,7 @@ def test_what_was_decided_before_another_one_led_is_neither_sent_nor_decided_aga
             between.signal(signal.SIGTERM)
             assert between.ended() == 0
         frozen.signal(signal.SIGCONT)
-        assert "this was decided before the lease was lost" in frozen.said("AdoptFailed")["message"]
+        assert "this was decided before the lease was lost" in frozen.said("AdoptRefused")["message"]
         assert frozen.said("Leading", 2)["message"].startswith("this instance leads again")
         frozen.plan(lambda plan: plan["groups"][0]["max"] == 1)
         turns = frozen.turns()
