@@ -88,6 +88,20 @@ def ignored_labels(policy: NodeGroupPolicy) -> frozenset[str]:
     return frozenset((*ALWAYS_IGNORED, *policy.balancing_ignore_labels, *labels))
 
 
+OFF, AUTO = "Off", "Auto"
+
+
+def balance_difference(one: EffectiveGroup, other: EffectiveGroup, ignored: frozenset[str]) -> str | None:
+    """Empty where the policy balances these two groups: a shared name says so, `Auto` goes by similarity. None where it does not
+    speak of both, else what sets two `Auto` groups apart. Only groups of one tier whose nodes are known balance."""
+    name = one.balance_with
+    if name == OFF or other.balance_with != name or other.tier_rank != one.tier_rank:
+        return None
+    if one.template is None or other.template is None or one.whole or other.whole:
+        return None
+    return difference(one.template, other.template, ignored) if name == AUTO else ""
+
+
 def difference(left: NodeShape, right: NodeShape, ignored: frozenset[str]) -> str:
     """The first thing in which two new nodes differ too much, as a phrase; empty when they are alike.
 

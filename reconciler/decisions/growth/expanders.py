@@ -9,7 +9,7 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.demand.worth import worth
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.groups.group import difference, ignored_labels
+from reconciler.decisions.groups.group import OFF, balance_difference, ignored_labels
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.new_nodes import NOTHING_FILLED, Filled
 from reconciler.values.plural import count_text
@@ -178,8 +178,6 @@ _RULES = {
 
 # Spreading the new nodes of one choice over sibling groups, one at a time to the smallest.
 
-OFF, AUTO = "Off", "Auto"
-
 
 def siblings(draft: Draft, group: GroupDraft) -> tuple[tuple[GroupDraft, ...], tuple[str, ...]]:
     """The groups that share the growth of `group`, itself included, and for `Auto` why each other one does not.
@@ -187,21 +185,17 @@ def siblings(draft: Draft, group: GroupDraft) -> tuple[tuple[GroupDraft, ...], t
     A shared name makes siblings by the user's word; `Auto` by similarity among groups that say `Auto` as well. All must
     be of one tier and able to grow.
     """
-    name = group.group.balance_with
-    template = group.group.template
-    if name == OFF or template is None or group.group.whole:
+    if group.group.balance_with == OFF:
         return (group,), ()
     found, apart = [], []
+    ignored = ignored_labels(draft.policy)
     for other in draft.groups:
         if other is group:
             found.append(other)
             continue
-        shape = other.group.template
-        if other.group.balance_with != name or other.group.tier_rank != group.group.tier_rank or shape is None:
+        broken = balance_difference(group.group, other.group, ignored)
+        if broken is None or draft.growth_stop(other) is not None:
             continue
-        if other.group.whole or draft.growth_stop(other) is not None:
-            continue
-        broken = difference(template, shape, ignored_labels(draft.policy)) if name == AUTO else ""
         if broken:
             apart.append(f"{other.group.name}: {broken}")
         else:

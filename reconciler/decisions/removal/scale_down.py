@@ -1,15 +1,17 @@
 """Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
 
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.demand.purchase import NOTHING, Bought, came_late
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.groups.group import balance_difference, ignored_labels
 from reconciler.decisions.reasons.kept_nodes import (
     AtMinSize,
     AwaitedByPods,
@@ -49,12 +51,13 @@ NOT_EXAMINED = NodeNotExamined().blocker()
 
 def in_order(draft: Draft, candidates: Iterable[Candidate]) -> list[Candidate]:
     """Empty nodes first, because they cost no work. Then by longest wait, so that the choice is stable from plan to plan, by
-    highest price and by lowest utilization. Names break ties.
+    highest price and by lowest utilization. Equal nodes of groups that balance leave the largest group first, and of one group
+    the fullest zone. Names break ties.
 
     If the last plan ran out of work, nodes with pods start at the first one that it did not examine (`Memory.examine_next`).
     Those before it come last. So several plans together examine every node.
     """
-    order = sorted(candidates, key=lambda candidate: _rank(draft, candidate))
+    order = _evenly(draft, sorted(candidates, key=lambda candidate: _rank(draft, candidate)))
     names = [draft.world.nodes[candidate.index].name for candidate in order]
     empty = sum(not candidate.moving for candidate in order)
     first = names.index(draft.memory.examine_next) if draft.memory.examine_next in names[empty:] else empty
@@ -71,6 +74,52 @@ def _rank(draft: Draft, candidate: Candidate) -> tuple[bool, int, int, int, str]
     price = (group.group.price_micros or 0) if group is not None else 0
     since = draft.memory.unneeded_since.get(name, draft.now_seconds + 1)
     return bool(candidate.moving), since, -price, candidate.utilization_permille or 0, name
+
+
+def _evenly(draft: Draft, order: list[Candidate]) -> list[Candidate]:
+    """The same order, but equal candidates of one family leave its groups and zones evenly. They share the positions that they
+    had, so that nothing else moves."""
+    families = _families(draft)
+    sizes = {position: group.desired for position, group in enumerate(draft.groups)}
+    zones = Counter(
+        (draft.members.group_of[index], _zone(draft, index))
+        for index, state in enumerate(draft.states)
+        if state is not NodeState.LEAVING
+    )
+    even = list(order)
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for position, candidate in enumerate(order):
+        family = families.get(draft.members.group_of[candidate.index])
+        if family is not None:
+            alike.setdefault((family, *_rank(draft, candidate)[:-1]), []).append(position)
+    for positions in alike.values():
+        waiting: dict[tuple[int, str], deque[Candidate]] = {}
+        for position in positions:
+            place = draft.members.group_of[order[position].index], _zone(draft, order[position].index)
+            waiting.setdefault(place, deque()).append(order[position])
+        for position in positions:
+            place = min(waiting, key=lambda one: (-sizes[one[0]], -zones[one], draft.world.nodes[waiting[one][0].index].name))
+            even[position] = waiting[place].popleft()
+            if not waiting[place]:
+                del waiting[place]
+            sizes[place[0]] -= 1
+            zones[place] -= 1
+    return even
+
+
+def _families(draft: Draft) -> dict[int, int]:
+    """For each group the first one with which the policy balances it, by position; a group that balances with none has itself."""
+    ignored = ignored_labels(draft.policy)
+    found: dict[int, int] = {}
+    for position, group in enumerate(draft.groups):
+        first = (other for other in range(position) if found[other] == other)
+        alike = (other for other in first if balance_difference(draft.groups[other].group, group.group, ignored) == "")
+        found[position] = next(alike, position)
+    return found
+
+
+def _zone(draft: Draft, index: int) -> str:
+    return draft.world.node_shapes[draft.world.nodes[index].shape].label(ZONE_LABEL) or ""
 
 
 # Shapes of pods of which a plan says what rejects them on every other node.
