@@ -122,7 +122,7 @@ class Draft:
         self.states = states
         self.policy_digest = policy_digest
         self.refuted: dict[tuple[int, int], TemplateRefuted | None] = {}
-        self.limits = LimitLedger(policy.limits)
+        self.limits = LimitLedger(policy.limits, policy.currency)
         self.added = 0
         self.protected: set[int] = set()
         self.promised: set[int] = set()

@@ -8,13 +8,16 @@ from collections import Counter
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import SharedRoom
-from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.reasons.sizes import LimitReached, RoomTaken
+from reconciler.decisions.reasons.sizes import LimitReached, PriceUnknown, RoomTaken, SpendingLimitReached
 from reconciler.policy.documents import Limit
 from reconciler.policy.values.label_selector import selector_matches
+from reconciler.values.money import PRICE_HOURS
 
 NODES = "nodes"
+Refusal = LimitReached | SpendingLimitReached | PriceUnknown | RoomTaken
+"""Why no more nodes of a group are allowed."""
+
 PLATFORM_ROOM = -1
 """In place of the index of a limit: what the platform of a target can still give."""
 
@@ -22,8 +25,9 @@ PLATFORM_ROOM = -1
 class LimitLedger:
     """What counts against every limit, kept up to date while a plan adds and removes nodes."""
 
-    def __init__(self, limits: tuple[Limit, ...]) -> None:
+    def __init__(self, limits: tuple[Limit, ...], currency: str = "") -> None:
         self._limits = limits
+        self._currency = currency
         # The shape is kept beside the answer so that its id cannot be given to another object.
         self._known: dict[tuple[str, int], tuple[NodeShape, list[int]]] = {}
         self._unmanaged: list[dict[str, int]] = [{name: 0 for name, _ in (*limit.max, *limit.min)} for limit in limits]
@@ -40,41 +44,59 @@ class LimitLedger:
         for index in self._over(group, shape):
             used = self._used[index]
             for name in used:
-                used[name] += nodes * _amount(shape.capacity, name)
+                used[name] += nodes * amount_of(group, shape, name)
                 if group is None:
-                    self._unmanaged[index][name] += nodes * _amount(shape.capacity, name)
+                    self._unmanaged[index][name] += nodes * amount_of(group, shape, name)
         if self._new is not None:
             for room in _rooms(group):
                 self._new[room.name] += nodes
 
-    def room(self, group: EffectiveGroup, shape: NodeShape, most: int) -> tuple[int, LimitReached | RoomTaken | None]:
+    def room(self, group: EffectiveGroup, shape: NodeShape, most: int) -> tuple[int, Refusal | None]:
         """How many nodes (at most `most`) may be added, and the limit, or the platform's room, that refuses the next one."""
-        refusal: LimitReached | RoomTaken | None = None
+        refusal: Refusal | None = None
         for index in self._over(group, shape):
             limit = self._limits[index]
             for name, highest in limit.max:
-                one = _amount(shape.capacity, name)
+                if name in PRICE_HOURS and group.price_micros is None and most > 0:
+                    most, refusal = 0, PriceUnknown(group=group.name, limit=limit.name)
+                one = amount_of(group, shape, name)
                 if one <= 0:
                     continue
                 used = self._used[index][name]
                 allowed = max(0, (highest - used) // one)
                 if allowed < most:
                     most = allowed
-                    refusal = LimitReached(
-                        group=group.name,
-                        limit=limit.name,
-                        resource=name,
-                        used=used + allowed * one,
-                        unmanaged=self._unmanaged[index][name],
-                        node=one,
-                        max=highest,
-                    )
+                    refusal = self._reached(group, index, name, highest, used + allowed * one, one)
         for found in _rooms(group):
             allowed = max(0, found.left - self._taken(found))
             if allowed < most:
                 most = allowed
                 refusal = RoomTaken(group=group.name, room=found.name, why=found.why, new=self._taken(found))
         return most, refusal
+
+    def _reached(
+        self, group: EffectiveGroup, index: int, name: str, highest: int, used: int, one: int
+    ) -> LimitReached | SpendingLimitReached:
+        limit = self._limits[index].name
+        if name in PRICE_HOURS:
+            return SpendingLimitReached(
+                group=group.name,
+                limit=limit,
+                resource=name,
+                currency=self._currency,
+                used_micros=used,
+                node_micros=one,
+                max_micros=highest,
+            )
+        return LimitReached(
+            group=group.name,
+            limit=limit,
+            resource=name,
+            used=used,
+            unmanaged=self._unmanaged[index][name],
+            node=one,
+            max=highest,
+        )
 
     def left(self, group: EffectiveGroup, shape: NodeShape) -> dict[tuple[int, str], tuple[int, int]]:
         """By limit (its index) and resource: what the limit leaves now, and what one more node of the group takes of it. Rooms of
@@ -83,7 +105,7 @@ class LimitLedger:
             (index, name): (highest - self._used[index][name], one)
             for index in self._over(group, shape)
             for name, highest in self._limits[index].max
-            if (one := _amount(shape.capacity, name)) > 0
+            if (one := amount_of(group, shape, name)) > 0
         }
         return limits | {(PLATFORM_ROOM, room.name): (room.left - self._taken(room), 1) for room in _rooms(group)}
 
@@ -91,7 +113,7 @@ class LimitLedger:
         """The limit (with the resource) whose minimum the removal of one such node would pass, or None."""
         for index in self._over(group, shape):
             for name, lowest in self._limits[index].min:
-                one = _amount(shape.capacity, name)
+                one = amount_of(group, shape, name)
                 if one > 0 and self._used[index][name] - one < lowest:
                     return self._limits[index], name
         return None
@@ -123,5 +145,9 @@ def _rooms(group: EffectiveGroup | None) -> tuple[SharedRoom, ...]:
     return group.facts.rooms if group is not None and group.facts is not None else ()
 
 
-def _amount(capacity: Resources, name: str) -> int:
-    return 1 if name == NODES else capacity.get(name)
+def amount_of(group: EffectiveGroup | None, shape: NodeShape, name: str) -> int:
+    """What one node adds to a limited sum: 1 node, its price in millionths, or its capacity. Without a known price it costs 0."""
+    if name in PRICE_HOURS:
+        price = group.price_micros if group is not None else None
+        return (price or 0) * PRICE_HOURS[name]
+    return 1 if name == NODES else shape.capacity.get(name)

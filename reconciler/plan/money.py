@@ -2,7 +2,6 @@
 
 from decimal import ROUND_HALF_EVEN, Decimal
 
-HOURS_PER_MONTH = 730  # what cloud providers bill as a month
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
 _FINEST = Decimal("0.0001")
 

@@ -7,11 +7,12 @@ from decimal import Decimal
 import msgspec
 
 from reconciler.plan.comparison import Impact, Pair, PlanComparison
-from reconciler.plan.money import HOURS_PER_MONTH, money_text
+from reconciler.plan.money import money_text
 from reconciler.plan.plan import Cost, GroupLine, withdrawn_requests
 from reconciler.plan.preview import Preview
 from reconciler.rendering.document import Foreign
 from reconciler.rendering.wording import settled_size
+from reconciler.values.money import HOURS_PER_MONTH
 
 NODES, PODS, EVICTIONS, COST = "NodesInSteadyState", "PodsWithoutNode", "Evictions", "CostPerMonth"
 _NAMES = {

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
+from reconciler.decisions.reasons.sizes import LimitReached, SpendingLimitReached
 from reconciler.plan.plan import Action, ActionKind, GroupLine, NodeState, OwnerState, Plan
 from reconciler.plan.reason import Reason
 from reconciler.rendering.fold import Fold
@@ -29,6 +30,7 @@ _REFUSED_BY = {
     "GroupUnhealthy": "unhealthy",
     "OnlyWhole": "grows only whole",
     "PaceReached": "pace.maxAddedNodes",
+    "PriceUnknown": "no price",
     "RoomTaken": "no room at the platform",
 }
 """What refuses a group one more node, by the code of the reason that a pod stays pending for."""
@@ -171,12 +173,15 @@ def _words(code: str) -> str:
     return _WORD.sub(" ", code).lower()
 
 
+_LIMITS = frozenset({LimitReached.code, SpendingLimitReached.code})
+
+
 def _bounds(plan: Plan, changed: frozenset[str]) -> dict[str, list[str]]:
     """What pods were refused by, then what keeps nodes that could go, for groups in which something happens."""
     found: dict[str, list[str]] = {}
     for reason in (reason for pod in plan.pods for reason in pod.reasons):
         group = reason.data.get("group")
-        bound = f"limit {reason.data.get('limit')}" if reason.code == "LimitReached" else _REFUSED_BY.get(reason.code)
+        bound = f"limit {reason.data.get('limit')}" if reason.code in _LIMITS else _REFUSED_BY.get(reason.code)
         if bound and isinstance(group, str) and group in changed:
             found.setdefault(group, []).append(bound)
     for node in plan.nodes:

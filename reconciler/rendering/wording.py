@@ -6,12 +6,13 @@ from decimal import Decimal
 
 from reconciler.decisions.ownership.handover import FromTopology
 from reconciler.decisions.ownership.owner import declared_by, held_for_a_person
-from reconciler.plan.money import HOURS_PER_MONTH, difference, money_text
+from reconciler.plan.money import difference, money_text
 from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, NodeLine, NodeState, OwnerState, Plan, PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.rendering.alike import AlikeBlockers, AlikePods
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.plain import listed, plain
+from reconciler.values.money import HOURS_PER_MONTH
 from reconciler.values.quantity import permille_text
 
 # Several sentences that differ in names and figures only, as one: what is the same stands, figures become spans.

@@ -10,6 +10,12 @@ from reconciler.values.shown_text import shown
 MAX_LENGTH = 19
 """Characters of an amount: twelve digits, a point and six more."""
 
+HOURS_PER_MONTH = 730
+"""What cloud providers bill as a month."""
+
+PRICE_HOURS = {"pricePerHour": 1, "pricePerMonth": HOURS_PER_MONTH}
+"""The amounts of money that a limit bounds like resources -> the hours that each is the price of."""
+
 _LONGEST_READ = 64
 _MONEY = re.compile(r"(0|[1-9][0-9]{0,11})(?:\.([0-9]{1,6}))?")
 

@@ -10,6 +10,8 @@ from functools import lru_cache
 
 import msgspec
 
+from reconciler.values.money import PRICE_HOURS, price_text
+
 INT64_MAX = 2**63 - 1
 MAX_LENGTH = 64
 """The most characters of a quantity. Nobody needs more, and arithmetic on a million digits never ends."""
@@ -64,7 +66,9 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def quantity_text(resource: str, amount: int) -> str:
-    """`500` cpu -> `500m`, `68719476736` memory -> `64Gi`; exact, and the shortest binary form for bytes."""
+    """`500` cpu -> `500m`, `68719476736` memory -> `64Gi`; exact, and the shortest binary form for bytes. Money as `12.50`."""
+    if resource in PRICE_HOURS:
+        return price_text(amount)
     if resource == "cpu":
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
     if in_bytes(resource):
@@ -95,6 +99,8 @@ def amount_text(resource: str, amount: int, rounding: Rounding = Rounding.NEARES
     """
     if amount < 0:
         return f"-{amount_text(resource, -amount, Rounding(-rounding.value))}"
+    if resource in PRICE_HOURS:
+        return price_text(amount)
     if resource == "cpu":
         return _decimal(amount, 1000, 3, rounding)
     if in_bytes(resource):

@@ -7,9 +7,9 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.group import EffectiveGroup, size_difference
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS
-from reconciler.decisions.limits import NODES
+from reconciler.decisions.limits import NODES, Refusal, amount_of
 from reconciler.decisions.lints.finding import Finding
-from reconciler.decisions.reasons.sizes import PlatformBound, RoomTaken
+from reconciler.decisions.reasons.sizes import LimitReached, PlatformBound, RoomTaken, SpendingLimitReached
 from reconciler.decisions.view import View
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Limit
@@ -40,8 +40,8 @@ def _reserved_slot(view: View) -> Iterator[Finding]:
         if not down:
             continue
         _, full = draft.limits.room(group.group, view.world.node_shapes[view.world.nodes[down[0]].shape], 1)
-        if full is not None and (isinstance(full, RoomTaken) or full.used >= full.max):
-            what = full.room if isinstance(full, RoomTaken) else f"limit {full.limit}"
+        what = _used_up(full)
+        if what:
             names = tuple(view.world.nodes[index].name for index in down)
             yield Finding(
                 code="ReservedSlotAtRisk",
@@ -53,6 +53,19 @@ def _reserved_slot(view: View) -> Iterator[Finding]:
             )
 
 
+def _used_up(refusal: Refusal | None) -> str:
+    """What has nothing left at all; empty where a smaller node might still be added."""
+    match refusal:
+        case RoomTaken():
+            return refusal.room
+        case LimitReached() if refusal.used >= refusal.max:
+            return f"limit {refusal.limit}"
+        case SpendingLimitReached() if refusal.used_micros >= refusal.max_micros:
+            return f"limit {refusal.limit}"
+        case _:
+            return ""
+
+
 def _limit_below_groups(view: View) -> Iterator[Finding]:
     """A quota of the provider, written as a limit, below what the groups may grow to: some maximum can never be reached."""
     for limit in view.policy.policy.limits:
@@ -60,7 +73,7 @@ def _limit_below_groups(view: View) -> Iterator[Finding]:
             if name == NODES:
                 continue
             most = sum(
-                group.max_size * group.template.capacity.get(name)
+                group.max_size * amount_of(group, group.template, name)
                 for group in view.groups
                 if group.template is not None and _counts(limit, group)
             )

@@ -1,6 +1,10 @@
 """Reasons about the current, next and allowed size of a node group."""
 
+from decimal import Decimal
+
+from reconciler.plan.money import money_text
 from reconciler.plan.reason import Because
+from reconciler.values.money import HOURS_PER_MONTH, PRICE_HOURS
 from reconciler.values.plural import count_text
 from reconciler.values.quantity import amount_text
 
@@ -136,6 +140,38 @@ class LimitReached(Because, frozen=True, kw_only=True):
         foreign = f" ({amount_text(self.resource, self.unmanaged)} of it unmanaged)" if self.unmanaged else ""
         there = f"limit {self.limit} allows {most} {self.resource}: {used} in use{foreign}"
         return f"{there}, one more node of {self.group} adds {node}"
+
+
+class SpendingLimitReached(Because, frozen=True, kw_only=True):
+    """The group cannot grow: one more node would cost more than a limit allows. Amounts are in millionths of the currency."""
+
+    code = "SpendingLimitReached"
+    group: str
+    limit: str
+    resource: str
+    currency: str
+    used_micros: int
+    node_micros: int
+    max_micros: int
+
+    def sentence(self) -> str:
+        """The limit, what the nodes cost that it counts, and what one node adds."""
+        used, node, most = (
+            money_text(Decimal(amount).scaleb(-6), self.currency)
+            for amount in (self.used_micros, self.node_micros, self.max_micros)
+        )
+        per = "month" if PRICE_HOURS.get(self.resource) == HOURS_PER_MONTH else "hour"
+        return f"limit {self.limit} allows {most} per {per}: {used} in use, one more node of {self.group} costs {node}"
+
+
+class PriceUnknown(Because, frozen=True, kw_only=True):
+    """The group cannot grow: a spending limit selects it, and it has no price."""
+
+    code = "PriceUnknown"
+    group: str
+    limit: str
+
+    template = "{group} has no price, and limit {limit} bounds what it costs: set pricePerHour"
 
 
 class RoomTaken(Because, frozen=True, kw_only=True):

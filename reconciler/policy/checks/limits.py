@@ -8,6 +8,7 @@ from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Draft
 from reconciler.policy.values.label_selector import may_match, selector_matches
 from reconciler.policy.yaml_nodes import Place
+from reconciler.values.money import PRICE_HOURS, MoneyError, parse_money
 from reconciler.values.quantity import quantity_text
 
 MAX_RELATED = 5
@@ -22,7 +23,14 @@ class Share(msgspec.Struct, frozen=True):
     labels: dict[str, str]
     node_labels: dict[str, str]
     capacity: dict[str, int]
+    price_micros: int | None
     priced: bool
+
+    def amount(self, resource: str) -> int:
+        """What one node adds to the sum of a resource, as far as it is written: 1 node, its price or its capacity."""
+        if resource in PRICE_HOURS:
+            return (self.price_micros or 0) * PRICE_HOURS[resource]
+        return 1 if resource == "nodes" else self.capacity.get(resource, 0)
 
 
 def check_limits(policy: Draft[NodeGroupPolicy], groups: tuple[Draft[NodeGroup], ...], findings: Findings) -> None:
@@ -32,6 +40,7 @@ def check_limits(policy: Draft[NodeGroupPolicy], groups: tuple[Draft[NodeGroup],
     for index, limit in enumerate(policy.document.limits):
         _amounts(policy, index, limit, findings)
         _selects_nothing(policy, index, limit, shares, findings)
+        _unpriced(policy, index, limit, shares, findings)
         counted = [share for share in shares if _counts(limit, share)]
         low = [
             resource for resource, _ in limit.max if _below_minimums(policy, index, limit, resource, counted, left_out, findings)
@@ -47,6 +56,7 @@ def _share(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy]) -> Share:
     architecture = strongest(levels, lambda fields: fields.template.architecture)
     node_labels = {"kubernetes.io/arch": architecture[0]} if architecture and architecture[0] else {}
     capacity = strongest(levels, lambda fields: fields.template.capacity)
+    price = strongest(levels, lambda fields: fields.price_per_hour)
     return Share(
         draft=group,
         low=effective(levels, policy.document, lambda fields: fields.size.min),
@@ -54,8 +64,17 @@ def _share(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy]) -> Share:
         labels=dict(group.document.labels),
         node_labels=node_labels | (dict(template[0]) if template else {}),
         capacity=dict(capacity[0]) if capacity else {},
-        priced=strongest(levels, lambda fields: fields.price_per_hour) is not None or not group.sound("spec.pricePerHour"),
+        price_micros=_micros(price[0]) if price is not None else None,
+        priced=price is not None or not group.sound("spec.pricePerHour"),
     )
+
+
+def _micros(text: str | None) -> int | None:
+    """A price that was read; None for one that is reported as invalid."""
+    try:
+        return None if text is None else parse_money(text)
+    except MoneyError:
+        return None
 
 
 def _amounts(policy: Draft[NodeGroupPolicy], index: int, limit: Limit, findings: Findings) -> None:
@@ -89,7 +108,7 @@ def _below_minimums(
     for share in counted:
         if share.low is None or not share.low.certain:
             continue
-        added = share.low.value * (1 if resource == "nodes" else share.capacity.get(resource, 0))
+        added = share.low.value * share.amount(resource)
         total += added
         if share.draft.path not in left_out:
             if fits + added > amount:
@@ -144,6 +163,26 @@ def _selects_nothing(
     if not any(selector_matches(limit.groups, share.labels) for share in shares):
         message = f"limit {limit.name!r} selects no group"
         policy.warn(findings, "SelectsNothing", path, message, "groups are selected by metadata.labels of their NodeGroup")
+
+
+def _unpriced(policy: Draft[NodeGroupPolicy], index: int, limit: Limit, shares: tuple[Share, ...], findings: Findings) -> None:
+    """An error where a spending limit may count nodes of a group whose price nobody has written."""
+    spent = next((resource for resource, _ in limit.max if resource in PRICE_HOURS), None)
+    if spent is None or not policy.sound(f"spec.limits[{index}]"):
+        return
+    for share in shares:
+        if not share.priced and _may_count(limit, share):
+            message = f"limit {limit.name!r} bounds {spent}, and group {share.draft.document.name!r} has no price"
+            hint = "write spec.pricePerHour, or defaults.pricePerHour for its tier or for all groups"
+            related = ((policy.place(f"spec.limits[{index}].max.{spent}"), "the limit"),)
+            share.draft.report(findings, "UnpricedGroup", "metadata.name", message, hint, related=related)
+
+
+def _may_count(limit: Limit, share: Share) -> bool:
+    """Whether a limit may count nodes of a group: only labels that are written, and differ, rule that out."""
+    if limit.groups is not None and not selector_matches(limit.groups, share.labels):
+        return False
+    return limit.nodes is None or may_match(limit.nodes, share.node_labels, complete=False) is not False
 
 
 def _prices(policy: Draft[NodeGroupPolicy], shares: tuple[Share, ...], findings: Findings) -> None:

@@ -3,6 +3,7 @@
 from reconciler.policy.field import Field, Kind, Loosens
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.values.label_selector import LABEL_OPERATORS
+from reconciler.values.money import PRICE_HOURS
 
 # Label selectors as fields.
 
@@ -66,6 +67,7 @@ def selector(yaml_key: str, description: str, *, attribute: str) -> Field:
 
 
 _LIMITED = ("nodes", "cpu", "memory", "ephemeral-storage", "pods")
+_SPENT = tuple(PRICE_HOURS)
 
 LIMITS = Field(
     yaml_key="limits",
@@ -96,9 +98,12 @@ LIMITS = Field(
                 yaml_key="max",
                 loosens=Loosens.UP,
                 kind=Kind.RESOURCE_MAP,
-                description="What the sum must not exceed. `nodes` is the number of nodes.",
-                examples=("nodes: 500", "cpu: 4000", "memory: 16Ti"),
-                resources=_LIMITED,
+                description=(
+                    "What the sum must not exceed. `nodes` is the number of nodes. `pricePerHour` and `pricePerMonth` (730 "
+                    "hours) sum the prices of groups in `currency`. Each group that they select needs a price."
+                ),
+                examples=("nodes: 500", "cpu: 4000", "memory: 16Ti", 'pricePerHour: "12.50"'),
+                resources=(*_LIMITED, *_SPENT),
                 cluster_autoscaler="--max-nodes-total, --cores-total, --memory-total, --gpu-total",
                 attribute="max",
             ),

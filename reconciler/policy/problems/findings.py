@@ -119,6 +119,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "UnknownTier": "The policy has the tier that a group or rule names.",
     "UnknownTimeZone": "A time zone is an IANA name.",
     "UnknownValue": "A value is one that the field allows.",
+    "UnpricedGroup": "Each group that a spending limit selects has a price.",
     "UnsupportedTag": "A policy is plain data: no tags.",
     "WrongType": "A value has the type of its field.",
 }

@@ -13,7 +13,7 @@ from reconciler.policy.values.schedule import ScheduleError, canonical_schedule,
 from reconciler.policy.yaml_nodes import Node, Scalar, described, look_of
 from reconciler.values.duration import DurationError, duration_text, parse_duration
 from reconciler.values.instant import InstantError, parse_instant
-from reconciler.values.money import MoneyError, parse_money
+from reconciler.values.money import PRICE_HOURS, MoneyError, parse_money
 from reconciler.values.name_syntax import (
     item_name_fault,
     key_or_prefix_fault,
@@ -351,6 +351,9 @@ def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node
     if fault:
         alias = _RESOURCE_ALIASES.get(key.lower(), "") or near(key, field.resources)
         record.fault("UnknownResource", key_node, path, f"{shown(key)} {fault}", f"did you mean {alias}?" if alias else "")
+    if key in PRICE_HOURS and not fault:
+        money = _money(record, field, node, path)
+        return None if money is None else parse_money(money)
     if not isinstance(node, Scalar):
         record.fault("WrongType", node, path, f"{name_of(path)} must be a quantity, not {described(node)}")
         return None

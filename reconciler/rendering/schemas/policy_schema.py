@@ -5,6 +5,7 @@ from itertools import combinations
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.field import LONGEST, Field, Kind, Written
 from reconciler.policy.fields import document_kinds
+from reconciler.values.money import PRICE_HOURS
 from reconciler.values.whole_number import whole_number
 
 # Names of the generated schemas.
@@ -24,6 +25,7 @@ def schema_id(name: str) -> str:
 Schema = dict[str, object]
 
 _DURATION = r"0|\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+"
+MONEY = r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$"
 QUANTITY = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][-+]?[0-9]+)?$"
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -61,7 +63,7 @@ def scalar_schema(field: Field) -> Schema:
             words = "".join(f"{word}|" for word in field.enum)
             return {"type": "string", "pattern": f"^({words}{_DURATION})$", "maxLength": LONGEST[field.kind]}
         case Kind.MONEY:
-            return {"type": "string", "pattern": r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$", **bound}
+            return {"type": "string", "pattern": MONEY, **bound}
         case Kind.INSTANT:
             return {"type": "string", "format": "date-time", "pattern": _INSTANT, **bound}
         case Kind.CRON:
@@ -177,7 +179,10 @@ def _resources(field: Field) -> Schema:
     quantity: Schema = {"anyOf": [{"type": "integer", "minimum": 0}, text]}
     prefixes = ("hugepages-", *((field.resource_prefix,) if field.resource_prefix else ()))
     names = [{"enum": list(field.resources)}, *({"pattern": f"^{one}."} for one in prefixes), {"pattern": DOMAIN_RESOURCE}]
-    return {"type": "object", "propertyNames": {"anyOf": names}, "additionalProperties": quantity}
+    money: Schema = {"type": "string", "pattern": MONEY, "maxLength": LONGEST[Kind.MONEY]}
+    spent = {name: money for name in PRICE_HOURS if name in field.resources}
+    shape: Schema = {"type": "object", "propertyNames": {"anyOf": names}, "additionalProperties": quantity}
+    return {**shape, "properties": spent} if spent else shape
 
 
 def _shared(field: Field, schema: Schema, definitions: dict[str, Schema]) -> Schema:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import ActionKind, Cost, GroupLine, Plan
 from reconciler.rendering import document as tree
 from reconciler.rendering.alike import alike_nodes, alike_pods
@@ -34,6 +33,7 @@ from reconciler.rendering.wording import (
     state_words,
     utilization_words,
 )
+from reconciler.values.money import HOURS_PER_MONTH
 
 # Actions as lines: what is done, in order, with the reason of each; alike ones once.
 
