@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
 from reconciler.rendering.change_figures import COST, ChangeFigure, change_figures
 from reconciler.rendering.consequences import Code, Consequence, Grade, consequences, value_family
 from reconciler.rendering.document import PROSE_WIDTH, Alarm, Foreign, Meaning, Sentence, plain_sentence
-from reconciler.rendering.wording import count
+from reconciler.rendering.wording import MAIN, count
 
 _MOST_PARTS = 2
 _WIDTH = PROSE_WIDTH - 10
@@ -28,7 +30,7 @@ def headline(preview: Preview) -> Sentence:
     if steady:
         parts.append(steady)
     elif parts and not cautions and _nothing_moves(preview):
-        parts.append(("nodes and pods move as today",))
+        parts.append((f"nodes and pods move as under {MAIN}",))
     if not parts:
         return (_without_effect(preview),)
     shown: list[str] = []
@@ -115,8 +117,16 @@ def told_consequences(preview: Preview, *, everything: bool = False) -> Iterator
     told = [one for one in consequences(preview) if one.code not in _IN_TABLE]
     for grade in Grade:
         mine = [one for one in told if one.grade is grade]
-        if lines := [one.told for one in mine] if everything else _folded(mine):
+        if lines := [one.told for one in _with_causes(mine)] if everything else _folded(tuple(_with_causes(mine))):
             yield Alarm(_MEANINGS[grade], tuple(lines), grade.capitalize())
+
+
+def _with_causes(told: Sequence[Consequence]) -> Iterator[Consequence]:
+    """Each with the changed values that may cause it, unless an earlier line names the same ones."""
+    known: set[Sentence] = {()}
+    for one in told:
+        yield one if one.causes in known else msgspec.structs.replace(one, told=(*one.told, *one.causes))
+        known.add(one.causes)
 
 
 def _folded(told: Sequence[Consequence]) -> list[Sentence]:
