@@ -102,8 +102,8 @@ def grow_for(draft: Draft, queue: Queue) -> None:
 def _may_mix(draft: Draft, tier: list[GroupDraft], growth: Growth, refutations: Refutations) -> bool:
     """Whether a better mix may be looked for.
 
-    The search asks templates alone, so that no node may refute one of them for the pods that move. It also keeps no order of nodes,
-    from which zones follow where pods mind the zone.
+    The search asks templates alone, so that no node may refute one of them for the pods that move. It also keeps no order of
+    nodes, from which zones follow where pods mind the zone.
     """
     if draft.work.exhausted:
         return False
