@@ -96,11 +96,12 @@ def rejection(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) 
     node = state.add_node(_trial(group), template if landing is None else landing.shape, group.daemons)
     said = [(_zone(draft, node), state.verdict(shape, node))]
     opened = draft.elsewhere(group, [node]).get(node) if landing is not None else None
-    for way in opened.ways if opened is not None else ():
-        before = state.mark()
-        other = _moved(draft, opened, way)[node]
-        said.append((_zone(draft, other), state.verdict(shape, other)))
-        state.undo(before)
+    if opened is not None:
+        for way in opened.ways:
+            before = state.mark()
+            other = _moved(draft, opened, way)[node]
+            said.append((_zone(draft, other), state.verdict(shape, other)))
+            state.undo(before)
     state.undo(mark)
     refused = [(zone, verdict) for zone, verdict in said if verdict]
     if not refused:
