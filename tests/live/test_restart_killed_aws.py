@@ -1,6 +1,7 @@
 """kill -9 before and after every write to AWS: the next process, which knows what lies on the API server and in the tags of the
 group, comes to the same end. Nothing is bought twice, and no instance ends that nobody chose."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,8 +113,8 @@ def test_taking_back_survives_a_kill_at_every_write(aws: AwsCloud, control_plane
 
 def test_removing_survives_a_kill_at_every_write(aws: AwsCloud, control_plane: ControlPlane, tmp_path: Path) -> None:
     """State, taint, termination, and the state after them: of three instances exactly the two without pods go, and the third
-    one's pod stays where it is. Each is asked for once. Only the request whose answer died with its process may be repeated,
-    because a read that lags does not show it yet; AWS counts an instance that is leaving only once."""
+    one's pod stays where it is. Each is asked for once. A request whose answer, or the state that noted it, died with its
+    process may be repeated, because a read that lags does not show it yet. AWS counts an instance that is leaving only once."""
     life = Life(aws, control_plane, tmp_path, running=3)
     pods(life.cluster, "p", 1, "1500m")
     (pod,) = all_bound(life.cluster, 1)
@@ -127,4 +128,4 @@ def test_removing_survives_a_kill_at_every_write(aws: AwsCloud, control_plane: C
     assert (pod["spec"]["nodeName"], life.group.desired) == (aws.node(left), 1)
     assert sorted(aws.ended()) == sorted(set(before) - {left})
     asked = [parameters["InstanceId"] for name, parameters in aws.writes() if name == TERMINATE]
-    assert (sorted(set(asked)), len(asked) <= 3) == (sorted(aws.ended()), True), asked
+    assert (sorted(set(asked)), max(Counter(asked).values()) <= 2) == (sorted(aws.ended()), True), asked
