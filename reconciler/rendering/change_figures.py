@@ -1,4 +1,4 @@
-"""The four figures of a policy change: what comes today, what comes after it, and the difference."""
+"""The four figures of a preview: the steady state under main, that under this PR, and the difference."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,8 +25,8 @@ _CENT = Decimal("0.01")
 
 
 class ChangeFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One row. Counts are integers, amounts of money decimal strings: that of today in `today_currency`, that after the change in
-    `currency`. Null where nobody knows; the change also where two currencies cannot be compared."""
+    """One row. Counts are integers, amounts of money decimal strings. `today` is the side of main, in `today_currency`,
+    and `after` that of this PR, in `currency`. Null where nobody knows; the change also where currencies cannot be compared."""
 
     code: str
     name: str
@@ -42,7 +42,7 @@ class ChangeFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.change is not None and Decimal(self.change) != 0
 
     def cells(self) -> tuple[str, str, str]:
-        """Today, after and change as a reader sees them; amounts of money are foreign, since a policy names their currency."""
+        """Main, this PR and the change as readers see them; amounts of money are foreign, since a policy names their currency."""
         if self.code != COST:
             return str(self.today), str(self.after), f"{self.change:+d}" if self.change else "0"
         return (
@@ -73,20 +73,20 @@ def change_figures(preview: Preview) -> tuple[ChangeFigure, ...]:
 
 
 def coming(comparison: PlanComparison) -> tuple[GroupLine, ...]:
-    """Groups whose target the policy has only after the change. One that is renamed keeps its target and does not come; one that
+    """Groups whose target only this PR's policy has. One that is renamed keeps its target and does not come; one that
     gets another target does."""
     left = {line.target for line in _side(comparison.groups, 0)}
     return tuple(line for line in _side(comparison.groups, 1) if line.target not in left)
 
 
 def leaving(comparison: PlanComparison) -> tuple[GroupLine, ...]:
-    """Groups whose target the policy has only today."""
+    """Groups whose target only main's policy has."""
     came = {line.target for line in _side(comparison.groups, 1)}
     return tuple(line for line in _side(comparison.groups, 0) if line.target not in came)
 
 
 def requests_taken_back(comparison: PlanComparison) -> tuple[Counter[str], Counter[str]]:
-    """By group: requests for nodes that never came which stay today and go after the change, and the other way round. On the
+    """By group: requests for nodes that never came which stay under main and go under this PR, and the other way round. On the
     side where they stay they are replicas, and no nodes."""
     gone = [pair.after for pair in comparison.actions if pair.before is None and pair.after is not None]
     kept = [pair.before for pair in comparison.actions if pair.after is None and pair.before is not None]
@@ -94,7 +94,7 @@ def requests_taken_back(comparison: PlanComparison) -> tuple[Counter[str], Count
 
 
 def joined_nodes(impact: Impact, comparison: PlanComparison, side: int) -> dict[str, int]:
-    """How many nodes join each group on the way under one side (0: today, 1: after). A request that the other side takes back
+    """How many nodes join each group on the way under one side (0: main, 1: this PR). A request that the other side takes back
     does not count, since it never became a node."""
     no_nodes = requests_taken_back(comparison)[side]
     return {group: max(0, number - no_nodes[group]) for group, number in impact.nodes_joined.items()}

@@ -141,14 +141,14 @@ def _writing(preview: Preview, comparison: PlanComparison) -> Iterator[Consequen
 
 
 def _moved_nodes(preview: Preview, comparison: PlanComparison) -> tuple[int, int]:
-    """How many nodes more come, and how many more go, than today."""
+    """How many nodes more come, and how many more go, than under main."""
     before, after = preview.impact_before, preview.impact_after
     added = sum(joined_nodes(after, comparison, 1).values()) - sum(joined_nodes(before, comparison, 0).values())
     return max(0, added), max(0, len(after.nodes_gone) - len(before.nodes_gone))
 
 
 def _takes_over(loosened: Sequence[Loosened], comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
-    """Replicas that others declare and that are taken over: a caution where a group is taken over that is not today."""
+    """Replicas that others declare and that are taken over: a caution where main does not take the group over."""
     given = [one for one in loosened if one.path == "adoptFrom"]
     adopted = {
         pair.after.group

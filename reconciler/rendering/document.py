@@ -13,7 +13,7 @@ import msgspec
 from reconciler.plan.replay import Replay
 from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.plain import plain, shortened
-from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS, count
+from reconciler.rendering.wording import GROWS, HELD, MAIN, OTHER, SHRINKS, count
 
 PROSE_WIDTH = 100
 """Columns of prose in markdown: what a reviewer sees without scrolling."""
@@ -100,11 +100,12 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Cells by row; what others wrote in them is foreign. With a `title` it opens on a click; on a terminal that is the first
-    heading."""
+    heading. `caption` is one sentence above it, `note` one below."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
+    caption: str = ""
     note: str = ""
 
 
@@ -200,4 +201,4 @@ def gravest_first(lines: Sequence[Difference], weight: Callable[[Difference], in
 
 def from_to(before: str, after: str) -> str:
     """`empty -> in use`, or that only the reasons differ."""
-    return f"{before} -> {after}" if before != after else f"{after}, for other reasons than today"
+    return f"{before} -> {after}" if before != after else f"{after}, for other reasons than under {MAIN}"

@@ -12,7 +12,7 @@ from reconciler.rendering.document import FEWER, MORE, OTHERWISE, STAYS, Differe
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_notes import further_reasons, size_bounds
 from reconciler.rendering.plain import listed
-from reconciler.rendering.wording import GROWS, SHRINKS, action_mark, action_words, owner_words, settled_size
+from reconciler.rendering.wording import GROWS, MAIN, SHRINKS, action_mark, action_words, owner_words, settled_size
 
 _REASONS_SHOWN = 2
 
@@ -87,9 +87,9 @@ def _group(pair: Pair[GroupLine]) -> Difference:
     parts += size_bounds(new) if old.desired != new.desired else ()
     if new.held and new.wanted is not None and new.wanted != old.wanted:
         # What a group would do is known of held ones only, and a held one goes nowhere.
-        today = f" (today: {old.wanted})" if old.held and old.wanted is not None else ""
-        parts.append(f"held, stays at {new.current}; without what holds it {new.wanted}{today}")
-    told = ", ".join(parts) or "other reasons than today"
+        other = f" ({MAIN}: {old.wanted})" if old.held and old.wanted is not None else ""
+        parts.append(f"held, stays at {new.current}; without what holds it {new.wanted}{other}")
+    told = ", ".join(parts) or f"other reasons than under {MAIN}"
     more = settled_size(new) - settled_size(old) or new.desired - old.desired
     mark = MORE if more > 0 else FEWER if more < 0 else STAYS if new.held else OTHERWISE
     return Difference(mark, told, Meaning.HELD if new.held else Meaning.NEUTRAL)
@@ -122,7 +122,7 @@ def _why(pair: Pair[GroupLine], changed: Sequence[Pair[Action]]) -> _Why:
     known = {reason.message for reason in old.reasons} if old is not None else set()
     told |= {reason.message: reason.code for reason in further_reasons(new, actions) if reason.message not in known}
     if not told and (ended := [entry.before for entry in changed if entry.before is not None]):
-        told[f"without what is done today ({alike_actions(ended)[0].sentence})"] = f"not {ended[0].reason.code}"
+        told[f"without what {MAIN} does ({alike_actions(ended)[0].sentence})"] = f"not {ended[0].reason.code}"
     words = list(told)[:_REASONS_SHOWN]
     if not words:
         return _Why()
@@ -145,7 +145,7 @@ _MARKS = {GROWS: MORE, SHRINKS: FEWER}
 
 
 def action_differences(pairs: Sequence[Pair[Action]], fold: Fold) -> tuple[Difference, ...]:
-    """What is done that is not done today, then what is done otherwise, then what is not done any more; removals first."""
+    """What only this PR does, then what it does differently, then what only main does; removals first."""
     ordered = [line for _, line in sorted(_lots(pairs, fold), key=lambda entry: entry[0])]
     return cut(ordered, fold.shown(len(ordered), fold.rows), "action")
 
@@ -161,7 +161,7 @@ def _lots(pairs: Sequence[Pair[Action]], fold: Fold) -> Iterator[tuple[tuple[int
         )
     for pair in pairs:
         if pair.before is not None and pair.after is not None:
-            told = f"{action_words(pair.after)}: {pair.after.reason.message} (today: {action_words(pair.before)})"
+            told = f"{action_words(pair.after)}: {pair.after.reason.message} ({MAIN}: {action_words(pair.before)})"
             mark = _MARKS.get(action_mark(pair.after), OTHERWISE)
             yield (1, _KINDS.index(pair.after.kind), -len(pair.after.nodes)), Difference(mark, told)
     for lot in told_together([pair.before for pair in pairs if pair.after is None and pair.before is not None]):

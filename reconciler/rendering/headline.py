@@ -7,7 +7,7 @@ from reconciler.plan.reason import Scalar
 from reconciler.rendering.change_figures import COST, ChangeFigure, change_figures
 from reconciler.rendering.consequences import Code, Consequence, Grade, consequences, value_family
 from reconciler.rendering.document import PROSE_WIDTH, Alarm, Foreign, Meaning, Sentence, plain_sentence
-from reconciler.rendering.wording import count
+from reconciler.rendering.wording import MAIN, count
 
 _MOST_PARTS = 2
 _WIDTH = PROSE_WIDTH - 10
@@ -28,7 +28,7 @@ def headline(preview: Preview) -> Sentence:
     if steady:
         parts.append(steady)
     elif parts and not cautions and _nothing_moves(preview):
-        parts.append(("nodes and pods move as today",))
+        parts.append((f"nodes and pods move as under {MAIN}",))
     if not parts:
         return (_without_effect(preview),)
     shown: list[str] = []

@@ -7,7 +7,7 @@ from reconciler.plan.plan import GroupLine, NodeLine
 from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Difference, from_to
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.plain import listed
-from reconciler.rendering.wording import count, state_words
+from reconciler.rendering.wording import MAIN, count, state_words
 
 
 def node_differences(
@@ -20,7 +20,7 @@ def node_differences(
     fold: Fold,
 ) -> tuple[int, tuple[Difference, ...]]:
     """How many nodes differ, new ones included, and sentences about them: first those that leave. `joined` are how many come, by
-    group, today and after."""
+    group, under main and under this PR."""
     leave, stay = {*after.nodes_gone} - {*before.nodes_gone}, {*before.nodes_gone} - {*after.nodes_gone}
     named = leave | stay | {pair.either.node for pair in pairs}
     new = {group: (joined[0].get(group, 0), joined[1].get(group, 0)) for group in {*joined[0], *joined[1]}}
@@ -42,11 +42,11 @@ def _leaving(names: set[str], group_of: Mapping[str, str], mark: str, verbs: tup
     if fold.shown(len(by_group), fold.lots) < len(by_group):
         told = ", ".join(f"{group} {len(those)}" for group, those in most[: fold.names])
         shown = f"{told} and {len(by_group) - fold.names} more"
-        yield Difference(mark, f"{count(len(names), 'node')} of {len(by_group)} groups {verbs[1]} today: {shown}")
+        yield Difference(mark, f"{count(len(names), 'node')} of {len(by_group)} groups {verbs[1]} under {MAIN}: {shown}")
         return
     for group, members in most:
         shown = listed(tuple(members), fold.names)
-        yield Difference(mark, f"{group}: {count(len(members), 'node')} {verbs[len(members) > 1]} today: {shown}")
+        yield Difference(mark, f"{group}: {count(len(members), 'node')} {verbs[len(members) > 1]} under {MAIN}: {shown}")
 
 
 def _joining(joined: Mapping[str, tuple[int, int]], order: Sequence[str]) -> Iterator[Difference]:
@@ -57,7 +57,7 @@ def _joining(joined: Mapping[str, tuple[int, int]], order: Sequence[str]) -> Ite
 
 
 def _standing(pairs: Sequence[Pair[NodeLine]], fold: Fold) -> Iterator[Difference]:
-    """Nodes that may go now and may not today, then the others, the larger lots first."""
+    """Nodes that may go only under this PR, then the others, the larger lots first."""
     lots: dict[tuple[str, str], dict[str, list[str]]] = {}
     freed: set[tuple[str, str]] = set()
     for pair in pairs:

@@ -14,13 +14,14 @@ from reconciler.rendering.headline import headline, told_consequences
 from reconciler.rendering.node_differences import node_differences
 from reconciler.rendering.pod_differences import pod_differences
 from reconciler.rendering.policy_differences import policy_differences
-from reconciler.rendering.replay_document import replay_blocks
+from reconciler.rendering.replay_document import replay_blocks, with_side_names
 from reconciler.rendering.size_words import HEADING, size_sentences
-from reconciler.rendering.wording import count, header_words
+from reconciler.rendering.wording import MAIN, THIS_PR, count, header_words
 from reconciler.values.duration import duration_text
 
 GROUPS, ACTIONS, PODS, NODES, PROBLEMS, POLICY = "Groups", "Actions", "Pods", "Nodes", "Problems", "Policy"
 WARNINGS = "Warnings about the policy"
+STEADY_STATES = f"Both sides are steady states: under the policy of {MAIN}, and under that of {THIS_PR}."
 OLD_SECONDS = 24 * 3600
 """From this age on a snapshot is warned of."""
 _DIGEST_SHOWN = len("sha256:") + 16
@@ -30,7 +31,7 @@ def preview_document(preview: Preview, fold: Fold) -> tree.Document:
     """Of a preview without a comparison what is to be said before the plan. `fold` says how much is told one by one."""
     compared = preview.comparison
     return tree.Document(
-        title="What this policy does" if compared is None else "What this change does to the node groups",
+        title="What this policy does" if compared is None else f"What {THIS_PR} does to the node groups",
         alarms=(tree.Alarm(tree.Meaning.HELD, warnings),) if (warnings := tuple(_snapshot_warnings(preview))) else (),
         lead=headline(preview),
         facts=tuple((name, value) for name, value in header_words(preview.plan) if name != "revision"),
@@ -45,7 +46,7 @@ def _alone(preview: Preview) -> Iterator[tree.Block]:
     why = foreign_sentence(preview.no_base)
     yield tree.Paragraph(("Nothing to compare with: ", *why, " This is the plan of ", Foreign(preview.head.source), " alone."))
     if preview.base_problems:
-        yield tree.Problems("Problems of today's policy", preview.base_problems)
+        yield tree.Problems(f"Problems of {MAIN}'s policy", preview.base_problems)
     yield from _notes(preview)
 
 
@@ -56,7 +57,7 @@ def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
     last = [section for section in sections if section.heading == POLICY]
     yield from (section for section in sections if section.opened)
     if preview.replay is not None:
-        yield tree.Section("Replay", None, blocks=replay_blocks(preview.replay), opened=True)
+        yield tree.Section("Replay", None, blocks=replay_blocks(with_side_names(preview.replay, (MAIN, THIS_PR))), opened=True)
     yield from (section for section in sections if not section.opened and section not in last)
     yield from _notes(preview)
     yield from last or (tree.Paragraph(("The policy does not differ.",)),)
@@ -65,10 +66,10 @@ def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
 
 def _figures(preview: Preview) -> tree.Table:
     rows = tuple((figure.name, *figure.cells()) for figure in change_figures(preview))
-    columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in ("today", "after", "change")))
+    columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     unpriced = preview.plan.cost.unpriced_groups
     note = f"{count(len(unpriced), 'group')} without a price not counted." if unpriced else ""
-    return tree.Table(columns=columns, rows=rows, note=note)
+    return tree.Table(columns=columns, rows=rows, caption=STEADY_STATES, note=note)
 
 
 def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Section]:
@@ -81,7 +82,7 @@ def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
         GROUPS, len(compared.groups), group_differences(compared.groups, compared.actions, fold), "group", opened=True
     )
     yield tree.Section(HEADING, len(preview.sizes), sizes, "declared size", opened=True)
-    summaries = tree.Named((("today", compared.summary_before), ("after", compared.summary_after)))
+    summaries = tree.Named(((MAIN, compared.summary_before), (THIS_PR, compared.summary_after)))
     yield tree.Section(ACTIONS, len(compared.actions), action_differences(compared.actions, fold), "action", (summaries,))
     yield tree.Section(PODS, *pod_differences(before, after, compared.pods, fold))
     yield tree.Section(NODES, *node_differences(before, after, joined, compared.nodes, plan.nodes, plan.groups, fold))
@@ -117,16 +118,16 @@ def _sources(preview: Preview) -> Iterator[tuple[str, tuple[str, ...]]]:
         captured = f"captured {seen.captured_at}" if seen.captured_at else "nothing says when it was captured"
         age = () if seen.age_seconds is None else (f"{duration_text(seen.age_seconds)} before this run",)
         yield "snapshot", (place, seen.digest[:_DIGEST_SHOWN], captured, *age)
-    yield "today", (side_words(preview.base),)
-    yield "after", (side_words(preview.head),)
+    yield MAIN, (side_words(preview.base),)
+    yield THIS_PR, (side_words(preview.head),)
 
 
 def side_words(side: PreviewSide) -> str:
-    """`change at 3f2a01c9be77, merged into the base`."""
+    """`change at 3f2a01c9be77, merged into main`."""
     told = side.source
     if side.revision is not None and side.revision != side.source:
         told += f" at {side.revision[:12]}"
-    return told + (", merged into the base" if side.merged else "")
+    return told + (f", merged into {MAIN}" if side.merged else "")
 
 
 def _snapshot_warnings(preview: Preview) -> Iterator[Sentence]:

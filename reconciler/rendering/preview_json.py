@@ -141,9 +141,9 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
     `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and null
     otherwise. `replay` is null unless asked for, `snapshot` where the cluster is a live one. Keys are in the order of reading:
-    `headline` is the change in one line, `consequences` what it causes, the most severe first. Then `figures` is what comes today
-    and after it, `decision` everything that differs, `changes` the policy itself. `loosened` are values that let more happen than
-    before. `digest` covers what is told, not commits and instants; empty without a decision.
+    `headline` is the change in one line, `consequences` what it causes, the most severe first. Then `figures` is the steady state
+    under main (`today`) and under this PR (`after`), `decision` everything that differs, `changes` the policy itself. `loosened`
+    are values that let more happen than before. `digest` covers what is told, not commits and instants; empty without a decision.
     """
 
     format_version: str = FORMAT_VERSION

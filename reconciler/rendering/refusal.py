@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.rendering.wording import count
+from reconciler.rendering.wording import MAIN, count
 
 _CONFLICT = "MergeConflict"
 
@@ -33,7 +33,7 @@ def refusal(problems: Sequence[Problem]) -> Refusal:
             what="This change cannot be merged",
             number=count(errors, "conflict"),
             told="Nothing was decided: what it would do is known when the conflicts are resolved.",
-            after="A reconciler that follows the base goes on with it.",
+            after=f"A reconciler that follows {MAIN} keeps its policy.",
             conflicting=True,
         )
     return Refusal(

@@ -202,6 +202,14 @@ def replay_json(replay: Replay) -> str:
     return json_text(msgspec.convert(replay, SimulationDocument, from_attributes=True), None)
 
 
+def with_side_names(replay: Replay, names: tuple[str, ...]) -> Replay:
+    """The same figures under other names, such as those of the two sides of a preview; a replay of one policy keeps its name."""
+    if len(replay.sides) != len(names):
+        return replay
+    sides = (msgspec.structs.replace(side, policy=name) for side, name in zip(replay.sides, names, strict=True))
+    return msgspec.structs.replace(replay, sides=tuple(sides))
+
+
 def replay_blocks(replay: Replay) -> tuple[Block, ...]:
     """What it was, the figures and what they leave out, as a part of something else."""
     return (

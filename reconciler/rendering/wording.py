@@ -108,6 +108,9 @@ def next_block(line: GroupLine) -> tuple[str, ...]:
     return tuple(plain(str(one)) for one in found) if isinstance(found, (list, tuple)) else ()
 
 
+MAIN, THIS_PR = "main", "this PR"
+"""The two sides of a preview, as every text names them."""
+
 GROWS, SHRINKS, HELD, OTHER, SAME = "+", "-", "!", "~", " "
 LEGEND = {GROWS: "grows", SHRINKS: "shrinks", HELD: "held", OTHER: "adopted, released or replaced"}
 

@@ -84,8 +84,8 @@ def test_words():
         "- neutral: evictions now: 1 -> 0; no longer: shop/a",
         "+ danger: evictions until the steady state: 2 -> 3; evicted: shop/b, shop/c; no longer: shop/a",
         "+ neutral: batch/x-*: 2 pods have a node in steady state",
-        "- neutral: general: 2 nodes leave that stay today: n3, n4",
-        "+ neutral: general: 1 node stays that leaves today: n1",
+        "- neutral: general: 2 nodes leave that stay under main: n3, n4",
+        "+ neutral: general: 1 node stays that leaves under main: n1",
         "+ neutral: general: new nodes 0 -> 1",
         "- neutral: spot: new nodes 2 -> 0",
     ]

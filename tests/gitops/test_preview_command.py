@@ -26,7 +26,8 @@ Caution: 2
 Warning: 1
   ! This loosens scaleDown.utilizationThresholdPercent 20 -> 50 (general, quiet).
 
-                             today    after    change
+Both sides are steady states: under the policy of main, and under that of this PR.
+                              main  this PR    change
     nodes in steady state        3        2        -1
     pods without a node          0        0         0
     evictions                    0        2        +2
@@ -36,14 +37,14 @@ Groups: 1
   - general: settled 2 -> 1
 
 Actions: 0
-  today: No changes.
-  after: No changes now, 1 group down (-1 node) in the steady state.
+  main: No changes.
+  this PR: No changes now, 1 group down (-1 node) in the steady state.
 
 Pods: 2
   + evictions until the steady state: 0 -> 2; evicted: shop/web-* (2)
 
 Nodes: 3
-  - general: 1 node leaves that stays today: general-1
+  - general: 1 node leaves that stays under main: general-1
   ~ general: 1 node, in use, stays (NotUnderutilized) -> underutilized, removable
     (NotUnneededLongEnough): general-1
   ~ general: 1 node, in use, stays (NotUnderutilized) -> underutilized, stays (MinSize): general-2
@@ -55,8 +56,8 @@ Policy: 1
   ~ NodeGroupPolicy prod: tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent 20 -> 50
     (prod.yaml:8:30 -> prod.yaml:8:30); reaches general, quiet
 
-today main at BASE
-after change at HEAD
+main: main at BASE
+this PR: change at HEAD
 """
 
 
@@ -82,8 +83,8 @@ def test_threshold_shows_in_the_settled_column(repo: GitRepo, preview: Preview):
     result = preview("--base", "main", "--head", "change")
     told, _, digest = result.out.rpartition("sha256:")
     assert (result.code, result.err, len(digest)) == (0, "", 65)
-    assert re.search(r"\nsnapshot \S+,\s+sha256:[0-9a-f]{16},\s+captured\s+2026-11-21T18:00:00Z\ntoday ", told)
-    assert re.sub(r"\nsnapshot (.|\n)*?\ntoday ", "\ntoday ", told, count=1) == THRESHOLD.replace("BASE", base[:12]).replace(
+    assert re.search(r"\nsnapshot: \S+,\s+sha256:[0-9a-f]{16},\s+captured\s+2026-11-21T18:00:00Z\nmain: ", told)
+    assert re.sub(r"\nsnapshot: (.|\n)*?\nmain: ", "\nmain: ", told, count=1) == THRESHOLD.replace("BASE", base[:12]).replace(
         "HEAD", head[:12]
     )
 
@@ -108,7 +109,7 @@ def test_digest_does_not_depend_on_commits(repo: GitRepo, preview: Preview):
     second = preview("--base", "main", "-o", "markdown").out.rstrip().split("\n")
     assert first[:-1] == second[:-1]
     assert first[-1] != second[-1]
-    assert first[-1].startswith("<sub>after `")
+    assert first[-1].startswith("<sub>this PR: `")
 
 
 def test_what_the_merge_gives_is_compared_with_the_base_of_today(repo: GitRepo, preview: Preview):
@@ -117,8 +118,8 @@ def test_what_the_merge_gives_is_compared_with_the_base_of_today(repo: GitRepo, 
     repo.git("switch", "--quiet", "main")
     base = repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
     result = preview("--base", "main", "--head", "change")
-    assert f"today main at {base[:12]}\n" in result.out
-    assert re.search(r"\nafter change at [0-9a-f]{12}, merged into the base\n", result.out)
+    assert f"main: main at {base[:12]}\n" in result.out
+    assert re.search(r"\nthis PR: change at [0-9a-f]{12}, merged into main\n", result.out)
     assert "size.max 5 -> 6" in result.out
     assert "quiet: size.max" not in result.out
     tips = preview("--base", "main", "--head", "change", "--base-tip").out
@@ -218,7 +219,7 @@ def test_removed_group_is_released(repo: GitRepo, preview: Preview):
     assert "- NodeGroup general: removed, its target keeps its size (was general.yaml:1:1)" in result.out
     assert "- general: leaves the policy at 2" in result.out
     assert "~ general: release MachineDeployment capi/general at 2 replicas" in result.out
-    assert "after: Plan: 1 released" in result.out
+    assert "this PR: Plan: 1 released" in result.out
 
 
 def test_all_groups_removed_is_refused_by_the_decision(repo: GitRepo, preview: Preview):
@@ -236,7 +237,7 @@ def test_hold_and_owner_effects(repo: GitRepo, preview: Preview):
     text = preview("--base", "main").out
     assert "general: settled 1 -> 2, held no -> yes" in text
     assert re.search(r"cost per month +\$280.32 +\$420.48 +\+\$140.16", text)
-    assert "+ general: 1 node stays that leaves today: general-1" in text
+    assert "+ general: 1 node stays that leaves under main: general-1" in text
     assert "evictions until the steady state: 2 -> 0; no longer: shop/web-* (2)" in text
 
 
@@ -262,7 +263,7 @@ def test_unusable_base(repo: GitRepo, preview: Preview, broken: str | None):
     repo.commit(files)
     change(repo, BASE)
     text = preview("--base", "main").out
-    why = "the base has no policy yet" if broken is None else "the policy at the base has 1 error"
+    why = "main has no policy yet" if broken is None else "the policy of main has 1 error"
     assert f"Nothing to compare with: {why}. This is the plan of HEAD alone.\n" in text
     assert ("policies/prod.yaml:5:9: error: " in text) == (broken is not None)
     assert "Node groups: 2" in text
@@ -297,7 +298,7 @@ def test_directories(repo: GitRepo, preview: Preview, tmp_path: Path):
             path.write_text(text.replace("20}", f"{percent}}}"))
     both = preview("--base-dir", tmp_path / "old", "--head-dir", tmp_path / "new").out
     assert "- general: settled 2 -> 1" in both
-    assert f"today {tmp_path / 'old'}\n" in both
+    assert f"main: {tmp_path / 'old'}\n" in both
     mixed = preview("--base", "main", "--head-dir", tmp_path / "new").out
     assert "- general: settled 2 -> 1" in mixed
 
@@ -360,7 +361,7 @@ def test_several_policies(repo: GitRepo, preview: Preview):
     change(repo, {"policies/more.yaml": POLICY.replace("prod", "test")})
     assert "choose one with --name (prod, test)" in preview("--base", "main").err
     assert "The policy does not differ." in preview("--base", "main", "--name", "prod").out
-    assert "the base has no policy test yet" in preview("--base", "main", "--name", "test").out
+    assert "main has no policy test yet" in preview("--base", "main", "--name", "test").out
     assert "holds prod, test" in preview("--base", "main", "--name", "other").err
 
 
@@ -390,7 +391,7 @@ def test_long_markdown_is_cut_in_order(repo: GitRepo, preview: Preview):
     assert len(text) <= 65_536
     assert "| nodes in steady state |" in text
     assert "700 alike (long-" in text
-    assert text.rstrip().splitlines()[-1].startswith("<sub>after `")
+    assert text.rstrip().splitlines()[-1].startswith("<sub>this PR: `")
 
 
 def test_whole_process_on_the_quickstart(tmp_path: Path):

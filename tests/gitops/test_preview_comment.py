@@ -85,10 +85,10 @@ def test_a_pull_request_that_goes_into_another_branch_now(repo: GitRepo, preview
     repo.git("branch", "forged")
     repo.commit({"policies/quiet.yaml": "# words\n" + group("quiet")})
     assert "comment written" in preview("--base", "forged", "--comment").err
-    assert "today `forged at" in job.comments[0]["body"]
+    assert "main: `forged at" in job.comments[0]["body"]
     assert "## No effect: neither the policy nor the decision differs" in job.comments[0]["body"]
     assert "comment updated" in preview("--base", "main", "--comment").err
-    assert "today `main at" in job.comments[0]["body"]
+    assert "main: `main at" in job.comments[0]["body"]
     assert "1 group up (+2 nodes)" in job.comments[0]["body"]
 
 
@@ -98,8 +98,8 @@ def test_a_base_that_moved_is_named_although_nothing_else_is(repo: GitRepo, prev
     repo.git("switch", "--quiet", "main")
     base = repo.commit({"policies/quiet.yaml": "# words\n" + group("quiet")})
     assert "comment updated" in preview("--base", "main", "--head", "change", "--comment").err
-    assert f"today `main at {base[:12]}`" in job.comments[0]["body"]
-    assert "merged into the base" in job.comments[0]["body"]
+    assert f"main: `main at {base[:12]}`" in job.comments[0]["body"]
+    assert "merged into main" in job.comments[0]["body"]
 
 
 def test_a_conflict_is_told_on_the_pull_request(repo: GitRepo, preview: Preview, job: Host, tmp_path: Path):

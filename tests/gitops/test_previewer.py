@@ -126,7 +126,7 @@ def test_a_base_that_moves_renews_what_was_told(place: Place, cluster: Path):
     base = place.repo.commit({"policies/prod.yaml": POLICY})
     assert run.round() == [(7, Done.UPDATED)]
     text = place.host.comments[0]["body"]
-    assert (f"main at {base[:12]}" in text, f"#7 at {head[:12]}, merged into the base" in text) == (True, True)
+    assert (f"main at {base[:12]}" in text, f"#7 at {head[:12]}, merged into main" in text) == (True, True)
     assert "Observe" not in text
     again = Run(place, cluster)
     again.clock = run.clock

@@ -279,13 +279,13 @@ def test_warnings_about_the_policy_are_on_the_first_screen(mixed_plan: Plan):
     shown = preview(mixed_plan, warnings=(warning, warning))
     assert graded(shown) == [("warning", "PolicyWarnings")]
     assert consequences(shown)[0].message == f"2 warnings about the policy, the first: a.yaml:3:1: {words} [ReplicasDropped]"
-    assert plain_sentence(headline(shown)) == "2 warnings about the policy; nodes and pods move as today"
+    assert plain_sentence(headline(shown)) == "2 warnings about the policy; nodes and pods move as under main"
 
 
 def test_no_effect(mixed_plan: Plan):
     assert plain_sentence(headline(preview(mixed_plan))) == "No effect: neither the policy nor the decision differs"
     value = looser("size.max", "4", "5", "big")
-    assert plain_sentence(headline(preview(mixed_plan, value))) == "1 value becomes looser; nodes and pods move as today"
+    assert plain_sentence(headline(preview(mixed_plan, value))) == "1 value becomes looser; nodes and pods move as under main"
 
 
 def test_two_currencies_are_not_compared(mixed_plan: Plan):

@@ -1,5 +1,7 @@
 """Two policies and their two plans side by side."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -8,6 +10,7 @@ from reconciler.plan.plan import Cost, Plan, PlanProblem, PodLine, PodOutcome
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.yaml_nodes import Place
+from reconciler.rendering.html.preview import preview_html
 from reconciler.rendering.markdown.preview import preview_markdown
 from reconciler.rendering.text.preview import preview_text
 
@@ -58,7 +61,8 @@ TEXT = """\
 cluster prod · policy prod · mode Observe (nothing is written)
 now 2026-11-21T18:00:00Z
 
-                               today      after  change
+Both sides are steady states: under the policy of main, and under that of this PR.
+                                main    this PR  change
     nodes in steady state         10         14      +4
     pods without a node            0          0       0
     evictions                      0          0       0
@@ -69,15 +73,15 @@ Groups: 4
   - quiet: leaves the policy at 0
   + general-a: desired 7 -> 10, settled 6 -> 9, range 2..40 -> 2..60: 9 pending pods on 3 new nodes;
     LeastWaste over general-b
-  + spot-b: desired 2 -> 3, settled 2 -> unknown: without what is done today (spot-b-x2 runs no pod
-    that has to move, unneeded since 2026-11-21T17:50:00Z)
+  + spot-b: desired 2 -> 3, settled 2 -> unknown: without what main does (spot-b-x2 runs no pod that
+    has to move, unneeded since 2026-11-21T17:50:00Z)
   + fresh: a group from now on, 0 -> 0
 
 Actions: 2
-  today: Plan: 1 group up (+3 nodes), 1 group down (-1 node), 40 pods cannot be placed, 1 held;
-         +$2.094/h.
-  after: Plan: 1 group up (+6 nodes), 37 pods cannot be placed, 1 held; +$4.608/h.
-  + general-a: resize 4 -> 10: 9 pending pods on 3 new nodes; LeastWaste over general-b (today:
+  main: Plan: 1 group up (+3 nodes), 1 group down (-1 node), 40 pods cannot be placed, 1 held;
+        +$2.094/h.
+  this PR: Plan: 1 group up (+6 nodes), 37 pods cannot be placed, 1 held; +$4.608/h.
+  + general-a: resize 4 -> 10: 9 pending pods on 3 new nodes; LeastWaste over general-b (main:
     general-a: resize 4 -> 7)
   ~ no longer: spot-b: remove node spot-b-x2 (3 -> 2): spot-b-x2 runs no pod that has to move,
     unneeded since 2026-11-21T17:50:00Z
@@ -96,23 +100,32 @@ Policy: 3
   - NodeGroup gone: removed, its target keeps its size (was gone.yaml:1:1)
   ~ NodeGroup big: size.max 40 -> 60 (big.yaml:9:14 -> big.yaml:9:14)
 
-today x
-after x
+main: x
+this PR: x
 """
 
 
 def test_text(mixed_plan: Plan, later_plan: Plan):
     """Everything that differs and nothing else, read by a person and kept. 5.028 x 730 h = 3,670.44; 2 + 6 + 2 + 0 nodes settle
-    today, 2 + 9 + 3 + 0 after."""
+    under main, 2 + 9 + 3 + 0 under this PR."""
     text = preview_text(shown(mixed_plan, later_plan, CHANGES))
     assert text.rpartition("sha256:")[0] == TEXT
+
+
+def test_sides(mixed_plan: Plan, later_plan: Plan):
+    """Every format states once, before the figures, that both sides are steady states, and calls them main and this PR."""
+    both = shown(mixed_plan, later_plan)
+    for text in (preview_text(both), preview_markdown(both), preview_html(both)):
+        assert text.count("steady states: under the policy of main, and under that of this PR") == 1
+        assert 0 < text.index("steady states: under") < text.index("3,670.44")
+        assert not re.search(r"\btoday\b|\bafter (?!\d)", re.sub(r"(?s)<style.*</style>|<script.*?</script>", "", text))
 
 
 def test_no_difference(mixed_plan: Plan):
     """Two equal sides are said to be equal."""
     text = preview_text(shown(mixed_plan, mixed_plan))
     assert text.startswith("No effect: neither the policy nor the decision differs\n")
-    assert "\nActions: 0\n  today: Plan: " in text
+    assert "\nActions: 0\n  main: Plan: " in text
     assert "\nThe policy does not differ.\n" in text
 
 
@@ -124,7 +137,7 @@ def test_markdown(mixed_plan: Plan, later_plan: Plan):
     assert "| nodes in steady state | 10 | 14 | +4 |" in opened
     assert "### Groups (4)\n\n```diff\n  quiet: leaves the policy at 0\n" in opened
     assert "<summary>Pods (3)</summary>" in folds
-    assert f"after: {later_plan.summary[:40]}" in folds
+    assert f"this PR: {later_plan.summary[:40]}" in folds
     assert text.rindex("<details>") == text.index("<details><summary>Policy (3)</summary>")
     assert "\n  NodeGroup big: size.max 40 -> 60" in folds
 
@@ -159,4 +172,4 @@ def test_markdown_text_of_others_stays_text():
     text = preview_markdown(msgspec.structs.replace(shown(plan, plan), changes=(evil,)))
     assert "`````diff\n  NodeGroup x: hold.reason ``` </details> -> ````\n`````" in text
     assert "mode ``a`b``" in text
-    assert "````text\ntoday: ```\nafter: ```\n````" in text
+    assert "````text\nmain: ```\nthis PR: ```\n````" in text

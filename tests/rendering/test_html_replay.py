@@ -51,7 +51,7 @@ def test_figures_of_both_policies(preview: Preview):
     text = " ".join(found.text)
     assert "Replay of recorded demand" in text
     assert "trace night · cluster prod · 1h from 2026-11-21T00:00:00Z · up to 4 pods" in text
-    for cell in ("before", "after", "change", "90s", "30s", "-60s", "+100.0%", "2.0", "MachineDeployment capi/general"):
+    for cell in ("main", "this PR", "change", "90s", "30s", "-60s", "+100.0%", "2.0", "MachineDeployment capi/general"):
         assert any(cell in part for part in found.text), cell
     assert "#replay" in found.values("href")
 

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 def chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
     """The head's policy that is meant. Raises `InputError`."""
+    from reconciler.rendering.wording import MAIN
+
     names = [entry.policy.name for entry in after.sets]
     if not names:
-        had = f" (the base has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
+        had = f" ({MAIN} has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
         if unrendered := next((one for one in after.problems if one.code == "ManifestUnrendered"), None):
             raise InputError(f"{after.where}: no NodeGroupPolicy{had}; {unrendered.message}; {unrendered.hint}")
         raise InputError(
@@ -51,6 +53,7 @@ def made_preview(
     from reconciler.gitops.preview import alone, compare
     from reconciler.policy.manifests.manifest_object import dropped_sizes
     from reconciler.policy.manifests.size_changes import size_changes
+    from reconciler.rendering.wording import MAIN
 
     dropped = dropped_sizes(before.given, after.given, capi_group())
     warnings = (*after.problems, *drop_warnings(dropped, world))
@@ -62,9 +65,9 @@ def made_preview(
         made = compare(world, now_seconds, (before.side, earlier), head, work_budget, warnings, pictured=pictured)
         return msgspec.structs.replace(made, sizes=sizes)
     if before.errors:
-        why = f"the policy at the base has {before.errors} {'error' if before.errors == 1 else 'errors'}."
+        why = f"the policy of {MAIN} has {before.errors} {'error' if before.errors == 1 else 'errors'}."
     else:
-        why = f"the base has no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " yet."
+        why = f"{MAIN} has no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " yet."
     made = alone(
         world, now_seconds, before.side, head, work_budget,
         no_base=why, base_problems=before.problems if before.errors else (), warnings=warnings,

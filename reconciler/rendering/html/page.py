@@ -264,12 +264,14 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands on top: the kind of document, one sentence, facts, figures (name, value, note), and what needs attention."""
+    """What stands on top: the kind of document, one sentence, facts, figures (name, value, note) with a
+    caption, and what needs attention."""
 
     title: str
     lead: str
     facts: Sequence[tuple[str, Content]]
     figures: Sequence[tuple[str, Content, Content]]
+    caption: str = ""
     warning: Content = None
     attention: Html = NOTHING
 
@@ -372,7 +374,8 @@ def _header(head: Head, following: Following | None) -> Html:
         for name, value, note in head.figures
     )
     listed = tag("dl", joined(facts), class_="facts") if head.facts else None
-    tiles = tag("dl", joined(figures), class_="figures") if head.figures else None
+    caption = tag("p", head.caption, class_="soft") if head.caption else None
+    tiles = joined((caption, tag("dl", joined(figures), class_="figures"))) if head.figures else None
     warning = tag("p", head.warning, class_="warn") if head.warning is not None else None
     top = (tag("h1", head.title), tag("p", head.lead, class_="lead"))
     if following is None:

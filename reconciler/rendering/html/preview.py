@@ -13,9 +13,11 @@ from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
 from reconciler.rendering.html.page import Head, Section, counted, document, fold, mark
 from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.html.replay import replay_section
-from reconciler.rendering.preview_document import POLICY, WARNINGS, preview_document, side_words
+from reconciler.rendering.preview_document import POLICY, STEADY_STATES, WARNINGS, preview_document, side_words
 from reconciler.rendering.problems.text import render_problem
 from reconciler.rendering.refusal import refusal
+from reconciler.rendering.replay_document import with_side_names
+from reconciler.rendering.wording import MAIN, THIS_PR
 
 _RED = "bad"
 _COLOURS = {tree.Meaning.DANGER: _RED, tree.Meaning.HELD: "held", tree.Meaning.NEUTRAL: None}
@@ -38,15 +40,16 @@ def preview_html(preview: Preview) -> str:
         lead=plain_sentence(told.lead) if compared else plan.summary,
         facts=(*told.facts, *sources),
         figures=_figures(preview),
+        caption=STEADY_STATES if compared else "",
         warning=_warning(told, cautions(plan)),
     )
     sections = [*_differences(told, compared=compared), *_problem_sections(told), *_own(told, WARNINGS, "warnings")]
     if preview.replay is not None:
-        sections.append(replay_section(preview.replay))
+        sections.append(replay_section(with_side_names(preview.replay, (MAIN, THIS_PR))))
     if (actions := action_section(plan)) is not None:
-        title = "What is done after the change" if compared else actions.heading
+        title = f"What {THIS_PR} does" if compared else actions.heading
         sections.append(Section(actions.anchor, title, actions.body, actions.note))
-    sections += plan_sections(plan, pictures, ("today's policy", "the policy after the change") if compared else None)
+    sections += plan_sections(plan, pictures, (f"{MAIN}'s policy", f"{THIS_PR}'s policy") if compared else None)
     sections += _own(told, POLICY, "policy", "value")
     return document(head, sections, [group.name for group in plan.groups], foot(told.digest, plan.settled_loops))
 
@@ -71,7 +74,7 @@ def refused_html(problems: Sequence[Problem], base: PreviewSide, head: PreviewSi
     top = Head(
         title=why.what,
         lead=f"{why.number}{'' if why.conflicting else ' in the policy'}, so nothing was decided.",
-        facts=(("today", side_words(base)), ("after", side_words(head))),
+        facts=((MAIN, side_words(base)), (THIS_PR, side_words(head))),
         figures=(),
         warning=why.after,
     )
@@ -79,7 +82,7 @@ def refused_html(problems: Sequence[Problem], base: PreviewSide, head: PreviewSi
 
 
 def _figures(preview: Preview) -> Sequence[tuple[str, Content, Content]]:
-    """Today and after, with the difference; without a comparison those of the plan."""
+    """Main and this PR, with the difference; without a comparison those of the plan."""
     if preview.comparison is None:
         return plan_figures(preview.plan)
     found: list[tuple[str, Content, Content]] = []

@@ -174,7 +174,7 @@ def _foot(document: tree.Document) -> Iterator[str]:
     if document.digest or document.note or sources:
         yield f"{code(document.digest)}{document.note}"
     for name, parts in sources:
-        sentence = (name, *(told for part in parts for told in (" ", Foreign(part))))
+        sentence = (f"{name}:", *(told for part in parts for told in (" ", Foreign(part))))
         yield from _paragraph(sentence, width=PROSE_WIDTH - len("<sub></sub>"), most=_SOURCE)
 
 
@@ -190,9 +190,10 @@ def _told(block: tree.Block, most: int | None = None) -> Iterator[str]:
             yield from ("\n".join(["> [!WARNING]", *_paragraph(line, "> ", "> ")]) for line in lines)
         case tree.Alarm(_, lines, title):
             yield "\n".join([f"> [!{title.upper()}]", *(part for line in lines for part in _paragraph(line, "> - ", ">   "))])
-        case tree.Table(columns=columns, rows=rows, title=title, note=note):
+        case tree.Table(columns=columns, rows=rows, title=title, caption=caption, note=note):
             headings = [f"{'>' * column.right}{_part(column.heading, _HEADING)}" for column in columns]
             told = table(headings, [[_cell(cell) for cell in row] for row in rows])
+            yield from (caption,) if caption else ()
             yield "\n".join(folded(title.capitalize(), told) if title else told)
             yield from (note,) if note else ()
         case tree.Named(pairs):

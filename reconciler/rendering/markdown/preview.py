@@ -10,6 +10,7 @@ from reconciler.rendering.markdown.plan import plan_document
 from reconciler.rendering.preview_document import preview_document, side_words
 from reconciler.rendering.problems.text import render_text
 from reconciler.rendering.refusal import refusal
+from reconciler.rendering.wording import MAIN, THIS_PR
 
 
 def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
@@ -26,5 +27,5 @@ def refused_markdown(problems: tuple[Problem, ...], base: PreviewSide, head: Pre
     """What is wrong with a head that cannot be used, for a pull request."""
     why = refusal(problems)
     body = problem_lines(render_text(problems))
-    foot = f"<sub>today {code(side_words(base))} · after {code(side_words(head))}</sub>"
+    foot = f"<sub>{MAIN}: {code(side_words(base))} · {THIS_PR}: {code(side_words(head))}</sub>"
     return "\n".join([f"## {why.title}", "", why.told, "", *body, "", foot]) + "\n"

@@ -57,7 +57,8 @@ class _Printer:
                 if block.title:
                     columns[0] = msgspec.structs.replace(columns[0], heading=block.title)
                 told = table(columns, [Row("", row) for row in block.rows], width, style)
-                return [*told, *((block.note,) if block.note else ())]
+                above = paragraph(block.caption, width, indent) if block.caption else []
+                return [*above, *told, *((block.note,) if block.note else ())]
             case tree.Named(pairs):
                 return [line for name, told in pairs for line in paragraph(told, width, indent, f"{name}: ")]
             case tree.Names(title, names):
@@ -68,7 +69,7 @@ class _Printer:
             case tree.OverTime(replay, names):
                 return over_time_lines(replay, names, width)[1:]
             case tree.Sources(lines):
-                return [line for name, parts in lines for line in paragraph(f"{name} {', '.join(parts)}", width, indent)]
+                return [line for name, parts in lines for line in paragraph(f"{name}: {', '.join(parts)}", width, indent)]
             case tree.Section(heading, number):
                 title = heading if number is None else f"{heading}: {number}"
                 inner = [line for part in block.blocks for line in self.lines(part, 2)]
