@@ -1,15 +1,16 @@
 """Two versions of a policy side by side, in words, with the places of both."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
 from typing import Any
 
 import msgspec
 
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.field import Field, Kind
-from reconciler.policy.fields import document_kind
+from reconciler.policy.fields import document_kind, walk
 from reconciler.policy.levels import (
     ARCHITECTURE,
     LEVEL_FIELDS,
@@ -229,10 +230,20 @@ class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
     reaches: tuple[str, ...] = ()
     discovery: tuple[str, ...] = ()
 
+    @property
+    def value_before(self) -> str:
+        """The old value as readers see it: as written, or that it is unset and what then applies."""
+        return _unset(self.kind, self.path) if self.before is None else self.before
+
+    @property
+    def value_after(self) -> str:
+        """The new value, as `value_before` is the old one."""
+        return _unset(self.kind, self.path) if self.after is None else self.after
+
     def sentence(self) -> str:
         """`NodeGroup big: size.max 40 -> 60 (big.yaml:9:14 -> big.yaml:9:14)`, with the groups that a default reaches."""
         if self.path:
-            what = f"{self.path} {_shown(self.before)} -> {_shown(self.after)}"
+            what = f"{self.path} {self.value_before} -> {self.value_after}"
         elif self.before is None or self.after is None:
             what = "added" if self.before is None else "removed, its target keeps its size"
         else:
@@ -404,8 +415,29 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _shown(value: str | None) -> str:
-    return "(not set)" if value is None else value
+UNSET = "unset"
+_ITEM_NAME = re.compile(r"\[[^\]]*\]")
+
+
+def _unset(kind: str, path: str) -> str:
+    """`unset (default 10m)`; where another level gives the value, `unset (inherited)`."""
+    default = _default_texts(kind).get(_ITEM_NAME.sub("", path))
+    if default is None:
+        return UNSET
+    below = kind == "NodeGroup" or path.startswith("tiers[")
+    return f"{UNSET} (inherited)" if below else f"{UNSET} (default {default})"
+
+
+@cache
+def _default_texts(kind: str) -> Mapping[str, str]:
+    """Path below `spec`, items of lists left out -> the default of the field, as written in YAML."""
+    document = document_kind(kind)
+    fields = () if document is None else walk(document.root)
+    return {
+        field.path.removeprefix("spec.").replace("[]", ""): str(field.default)
+        for field in fields
+        if isinstance(field.default, int | str) and field.default != ""
+    }
 
 
 def _places(before: Place | None, after: Place | None) -> str:

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from reconciler.policy.comparison import WrittenDocument
+from reconciler.policy.comparison import UNSET, WrittenDocument
 from reconciler.policy.documents import GroupFields, Hold, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.field import Loosens
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
@@ -49,7 +49,8 @@ _OPENINGS = ("discovery", "groupNamespaces")
 """Lists of what a policy takes: an item more loosens, an item less does not."""
 _WITH_DEFAULT = ("budgets", "groupNamespaces")
 """Without these lists something else holds (a built-in budget, all namespaces): the first item replaces it."""
-_NOT_SET, _THERE = "not set", "there"
+_CAME, _GONE = ("absent", "added"), ("present", "removed")
+"""The old and the new value of a list item that comes, and of one that goes."""
 _UNTIL = ", until "
 
 
@@ -238,11 +239,11 @@ def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tup
             first_or_last = not any(other.startswith(f"{name}[") for other in (items_after if gone else items_before))
             verdict = False if name in _WITH_DEFAULT and first_or_last else _of_item(name, gone=gone)
             if verdict is not None:
-                yield item, _THERE if gone else _NOT_SET, _NOT_SET if gone else _THERE, verdict
+                yield item, *(_GONE if gone else _CAME), verdict
             continue
         verdict = _verdict(path, old, new)
         if verdict is not None:
-            yield path, _NOT_SET if old is None else old, _NOT_SET if new is None else new, verdict
+            yield path, UNSET if old is None else old, UNSET if new is None else new, verdict
 
 
 def _aligned(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, str]:

@@ -76,7 +76,7 @@ def bounds_differences(wanted: Mapping[str, str], found: Mapping[str, str]) -> t
 
 
 def _difference(key: str, wanted: str | None, found: str | None) -> str:
-    return f"{key}: {_told(found)} there, {_told(wanted)} by the policy"
+    return f"{key}: {_told(found)} in the cluster, {_told(wanted)} by the policy"
 
 
 def _told(text: str | None) -> str:

@@ -11,6 +11,7 @@ from reconciler.plan.comparison import Impact, PlanComparison, left_over
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
+from reconciler.policy.comparison import UNSET, PolicyChange
 from reconciler.policy.loosening import Loosened, ratio
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
@@ -18,7 +19,7 @@ from reconciler.rendering.alike import owner_label
 from reconciler.rendering.change_figures import COST, NODES, ChangeFigure, change_figures, coming, joined_nodes, leaving
 from reconciler.rendering.document import Foreign, Sentence, foreign_sentence, names_listed, plain_sentence
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.wording import count
+from reconciler.rendering.wording import THIS_PR, count
 
 
 class Grade(StrEnum):
@@ -60,13 +61,15 @@ _CODES = {code: rank for rank, code in enumerate(Code)}
 
 class Consequence(msgspec.Struct, frozen=True, kw_only=True):
     """One effect. `told` is the sentence in parts, `short` its words for a headline, without text of others; `data` are its
-    numbers and names, keys in camelCase."""
+    numbers and names, keys in camelCase. `causes` is a sentence about the changed values that may cause it, for a caution that
+    does not name its own."""
 
     grade: Grade
     code: Code
     told: Sentence
     short: str
     data: Mapping[str, Scalar] = {}
+    causes: Sentence = ()
 
     @property
     def message(self) -> str:
@@ -94,7 +97,41 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *_loosens(preview.loosened, preview.plan),
         *_figures(change_figures(preview)),
     ]
+    found = [msgspec.structs.replace(one, causes=_causes(one, preview.changes)) for one in found]
     return tuple(sorted(found, key=lambda one: (_GRADES[one.grade], _CODES[one.code])))
+
+
+_NAME_THEIR_CAUSE = (Code.WRITING_STARTS, Code.TAKES_OVER)
+_CAUSES_SHOWN = 3
+
+
+def _causes(one: Consequence, changes: Sequence[PolicyChange]) -> Sentence:
+    """` This PR changes size.max 10 -> 7 (auto) and 2 more values.`, those that reach the groups of the effect first. Any other
+    change may cause it as well, since pods move between groups, so that none is left out of the count."""
+    if one.grade is not Grade.CAUTION or one.code in _NAME_THEIR_CAUSE or not changes:
+        return ()
+    groups = one.data.get("groups")
+    reached = frozenset(groups) if isinstance(groups, tuple) else frozenset()
+    ordered = sorted(changes, key=lambda change: not reached.intersection((change.name, *change.reaches)))
+    shown = ordered if len(ordered) <= _CAUSES_SHOWN + 1 else ordered[:_CAUSES_SHOWN]
+    sentence: list[str] = [f" {THIS_PR[0].upper()}{THIS_PR[1:]} changes "]
+    for number, change in enumerate(shown):
+        sentence += [", "] if number else []
+        sentence += _changed(change)
+    left = len(ordered) - len(shown)
+    return (*sentence, f" and {count(left, 'more value')}." if left else ".")
+
+
+def _changed(change: PolicyChange) -> Sentence:
+    if not change.path:
+        what = "removed" if change.after is None else "added" if change.before is None else "renamed"
+        return (
+            f"{change.kind} ",
+            Foreign(change.name),
+            f" ({what})",
+        )
+    whose = (" (", Foreign(change.name), ")") if change.kind == "NodeGroup" else ()
+    return (Foreign(change.path), " ", Foreign(change.value_before), " -> ", Foreign(change.value_after), *whose)
 
 
 def _pods(preview: Preview) -> Iterator[Consequence]:
@@ -184,7 +221,7 @@ def _adoptable(group: GroupLine) -> bool:
 
 
 def _names(text: str) -> set[str]:
-    return set() if text == "not set" else {name for name in text.strip("[]").split(", ") if name}
+    return set() if text == UNSET else {name for name in text.strip("[]").split(", ") if name}
 
 
 def _nodes_removed(preview: Preview) -> Iterator[Consequence]:
@@ -337,7 +374,7 @@ def _problems(comparison: PlanComparison) -> Iterator[Consequence]:
     new = [pair.after for pair in comparison.problems if pair.before is None and pair.after is not None]
     if new:
         first = new[0]
-        about = foreign_sentence(f"{first.code}: {f'{first.object}: ' if first.object else ''}{first.message}")
+        about = foreign_sentence(f"{f'{first.object}: ' if first.object else ''}{first.message} [{first.code}]")
         yield Consequence(
             grade=Grade.WARNING,
             code=Code.NEW_PROBLEMS,

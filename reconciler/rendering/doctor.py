@@ -101,7 +101,7 @@ def _lot(lot: Sequence[Finding], fold: Fold) -> list[str]:
     nodes = tuple(node for finding in lot for node in finding.nodes)
     message = one_sentence([finding.message for finding in lot]) or f"for example {first.message}"
     about = objects[0] if len(objects) == 1 else f"{count(len(objects), 'object')}: {listed(objects, fold.names)}"
-    lines = paragraph(f"{first.code}, {about}", _WIDTH, 0)
+    lines = paragraph(f"{about} [{first.code}]", _WIDTH, 0)
     lines += paragraph(message, _WIDTH, 2)
     lines += paragraph(f"nodes: {listed(nodes, fold.names)}", _WIDTH, 2) if nodes else []
     return lines + paragraph(f"advice: {first.advice}", _WIDTH, 2)

@@ -33,8 +33,8 @@ def drain_report_text(report: DrainReport, *, width: int, colour: bool = False) 
         if node.blockers:
             lines += ["", style.paint(f"{plain(node.node)} stays", Tone.HELD)]
             for blocker in node.blockers:
-                where = f"{blocker.code}, {blocker.pod}" if blocker.pod else blocker.code
-                lines += paragraph(f"{where}: {blocker.message}", width, 2, "- ")
+                pod = f"{blocker.pod}: " if blocker.pod else ""
+                lines += paragraph(f"{pod}{blocker.message} [{blocker.code}]", width, 2, "- ")
     if report.pins:
         lines += ["", style.paint("What pins the most", Tone.HEADING)]
         for pin in report.pins[:_MOST_PINS]:

@@ -136,7 +136,7 @@ def _origin(facts: TargetFacts) -> str:
 def _offer(facts: TargetFacts) -> str:
     template = facts.template
     if template.capacity is None:
-        return ", nothing is known of its nodes but those that are there"
+        return ", nothing is known of new nodes except what existing ones show"
     amounts = _amounts(template.capacity)
     zone = f" in zone {template.zone}" if template.zone else ""
     return f", nodes of {amounts}{zone} ({', '.join(template.origins)})"

@@ -42,7 +42,7 @@ def fit_text(fits: Iterable[PodFit], fold: Fold, width: int) -> Iterator[str]:
         return
     pods = sum(len(names) for names in lots.values())
     nowhere = sum(len(names) for (_, answer), names in lots.items() if not answer.fits)
-    yield f"{count(pods, 'pending pod')}, each alone: {pods - nowhere} fit on a node that is there, {nowhere} on none"
+    yield f"{count(pods, 'pending pod')}, each alone: {pods - nowhere} fit on an existing node, {nowhere} on none"
     order = list(lots.items())
     if fold.lots:
         order.sort(key=lambda lot: (lot[0][1].fits > 0, -len(lot[1])))
@@ -77,7 +77,7 @@ def _answer(nodes: Sequence[NodeFit], fold: Fold) -> _Answer:
     kinds: dict[tuple[str, ...], list[NodeFit]] = {}
     for node in nodes:
         if node.rejections:
-            key = tuple(said.plugin if fold.lots else f"{said.plugin}: {said.message}" for said in node.rejections)
+            key = tuple(said.plugin if fold.lots else f"{said.message} [{said.plugin}]" for said in node.rejections)
             kinds.setdefault(key, []).append(node)
     order = sorted(kinds.values(), key=lambda those: (-len(those), those[0].node))
     shown = fold.shown(len(order), fold.reasons)
@@ -97,7 +97,7 @@ def _told(nodes: Sequence[NodeFit]) -> Iterator[str]:
     for said in zip(*(node.rejections for node in nodes), strict=True):
         messages = [rejection.message for rejection in said]
         names = [node.node for node in nodes]
-        yield f"{said[0].plugin}: {one_sentence(messages, names) or f'for example {messages[0]}'}"
+        yield f"{one_sentence(messages, names) or f'for example {messages[0]}'} [{said[0].plugin}]"
 
 
 def _node_json(node: NodeFit) -> bytes:

@@ -88,7 +88,7 @@ def _group(pair: Pair[GroupLine]) -> Difference:
     if new.held and new.wanted is not None and new.wanted != old.wanted:
         # What a group would do is known of held ones only, and a held one goes nowhere.
         other = f" ({MAIN}: {old.wanted})" if old.held and old.wanted is not None else ""
-        parts.append(f"held, stays at {new.current}; without what holds it {new.wanted}{other}")
+        parts.append(f"held at {new.current}; it would go to {new.wanted} if nothing held it{other}")
     told = ", ".join(parts) or f"other reasons than under {MAIN}"
     more = settled_size(new) - settled_size(old) or new.desired - old.desired
     mark = MORE if more > 0 else FEWER if more < 0 else STAYS if new.held else OTHERWISE

@@ -234,7 +234,7 @@ def folded_notes(notes: Sequence[GroupNote], fold: Fold) -> Iterator[str]:
             yield f"{listed(note.groups, fold.names)}: {note.sentence}"
         if shown < len(those):
             rest = tuple(name for note in those[shown:] for name in note.groups)
-            yield f"{listed(rest, fold.names)}: likewise ({those[0].code})"
+            yield f"{listed(rest, fold.names)}: likewise [{those[0].code}]"
 
 
 def _about(notes: Sequence[GroupNote]) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
 from reconciler.rendering.change_figures import COST, ChangeFigure, change_figures
@@ -115,8 +117,16 @@ def told_consequences(preview: Preview, *, everything: bool = False) -> Iterator
     told = [one for one in consequences(preview) if one.code not in _IN_TABLE]
     for grade in Grade:
         mine = [one for one in told if one.grade is grade]
-        if lines := [one.told for one in mine] if everything else _folded(mine):
+        if lines := [one.told for one in _with_causes(mine)] if everything else _folded(tuple(_with_causes(mine))):
             yield Alarm(_MEANINGS[grade], tuple(lines), grade.capitalize())
+
+
+def _with_causes(told: Sequence[Consequence]) -> Iterator[Consequence]:
+    """Each with the changed values that may cause it, unless an earlier line names the same ones."""
+    known: set[Sentence] = {()}
+    for one in told:
+        yield one if one.causes in known else msgspec.structs.replace(one, told=(*one.told, *one.causes))
+        known.add(one.causes)
 
 
 def _folded(told: Sequence[Consequence]) -> list[Sentence]:

@@ -85,4 +85,4 @@ def _stands(line: NodeLine | None) -> str:
     if line is None:
         return "not there"
     codes = ", ".join(sorted({blocker.code for blocker in line.blockers}))
-    return f"{state_words(line.state)}, {'removable' if line.removable else 'stays'}" + (f" ({codes})" if codes else "")
+    return f"{state_words(line.state)}, {'removable' if line.removable else 'stays'}" + (f" [{codes}]" if codes else "")

@@ -93,7 +93,7 @@ def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
 def _problem(pair: Pair[PlanProblem]) -> tree.Difference:
     problem = pair.either
     about = f"{problem.object}: " if problem.object else ""
-    told = f"{problem.code}: {about}{problem.message}"
+    told = f"{about}{problem.message} [{problem.code}]"
     if pair.after is None:
         return tree.Difference(FEWER, f"no longer: {told}")
     return tree.Difference(MORE if pair.before is None else OTHERWISE, told, tree.Meaning.DANGER)

@@ -238,7 +238,7 @@ def placed_words(plan: Plan, fold: Fold) -> str:
     rest = most[shown:]
     parts += [f"{sum(number for _, number in rest)} on new nodes of {len(rest)} more groups"] if rest else []
     parts += [f"{upcoming} on upcoming nodes"] if upcoming else []
-    parts += [f"{there} on nodes that are there"] if there else []
+    parts += [f"{there} on existing nodes"] if there else []
     return ", ".join(parts)
 
 
@@ -265,7 +265,7 @@ def removable_words(nodes: Sequence[NodeLine]) -> str:
 
 
 def blockers_words(blockers: Sequence[AlikeBlockers], most: int) -> Iterator[str]:
-    """One sentence per message: `LocalStorage, shop/cache-*: local storage would be lost`.
+    """One sentence per message: `shop/cache-*: local storage would be lost [LocalStorage]`.
 
     Of each code at most `most` messages (0: all), then how many more there are.
     """
@@ -275,22 +275,22 @@ def blockers_words(blockers: Sequence[AlikeBlockers], most: int) -> Iterator[str
     for code, entries in by_code.items():
         shown = entries if not most or len(entries) <= most + 1 else entries[:most]
         for entry in shown:
-            pods = f", {listed(entry.pods, most)}" if entry.pods else ""
+            pods = listed(entry.pods, most)
             if entry.pods and entry.count > len(entry.pods):
                 pods += f" ({count(entry.count, 'pod')})"
-            yield f"{code}{pods}: {entry.message}"
+            yield f"{f'{pods}: ' if pods else ''}{entry.message} [{code}]"
         left = entries[len(shown) :]
         if left:
-            yield f"{code}: {sum(entry.count for entry in left)} more, in other words or with other figures"
+            yield f"{sum(entry.count for entry in left)} more, in other words or with other figures [{code}]"
 
 
 def blocker_counts(blockers: Sequence[AlikeBlockers]) -> str:
-    """`LocalStorage (3 pods), NotUnderutilized (2 nodes)`: codes only."""
+    """`3 pods [LocalStorage], 2 nodes [NotUnderutilized]`: codes only."""
     counts: dict[tuple[str, str], int] = {}
     for entry in blockers:
         noun = "pod" if entry.pods else "node"
         counts[entry.code, noun] = counts.get((entry.code, noun), 0) + entry.count
-    return ", ".join(f"{code} ({count(number, noun)})" for (code, noun), number in sorted(counts.items()))
+    return ", ".join(f"{count(number, noun)} [{code}]" for (code, noun), number in sorted(counts.items()))
 
 
 def held_words(group: GroupLine) -> list[str]:

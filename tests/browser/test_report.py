@@ -143,7 +143,7 @@ def test_without_script(open_page: Open, plan_page: str):
     assert page.locator("#filter").is_hidden()
     assert page.locator(VISIBLE_ROWS).count() == 4
     assert page.get_by_text("auto: resize 2 → 9").is_visible()
-    assert page.get_by_text("TaintToleration: untolerated taint").first.is_visible()
+    assert page.get_by_text("untolerated taint").first.is_visible()
     page.locator("summary", has_text="batch/hungry-*").first.click()
     assert page.locator("details[open]", has_text="batch/hungry-*").count() == 1
 

@@ -123,9 +123,9 @@ def test_custom_resources_are_for_the_cluster_that_has_them() -> None:
 def test_differences_name_the_key_and_both_sides() -> None:
     """Missing, too much, other."""
     assert bounds_differences({"a": "1-2", "b": "held"}, {"b": "0-9", "c": "x\ny"}) == (
-        "a: nothing there, 1-2 by the policy",
-        "b: 0-9 there, held by the policy",
-        "c: x y there, nothing by the policy",
+        "a: nothing in the cluster, 1-2 by the policy",
+        "b: 0-9 in the cluster, held by the policy",
+        "c: x y in the cluster, nothing by the policy",
     )  # fmt: skip
 
 

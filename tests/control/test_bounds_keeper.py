@@ -178,14 +178,14 @@ def test_a_key_of_somebody_else_is_not_taken(running: Running) -> None:
     running.server.put(PATH, {"metadata": {"name": "reconciler-bounds", "namespace": "reconciler", "managedFields": []}})
     running.server.kept_by("kubectl", {"MachineDeployment_prod_other": "0-9999"})
     assert (running.keeper.round(), running.server.data[KEY]) == (False, "held")
-    assert "MachineDeployment_prod_other: 0-9999 there, nothing by the policy" in running.told.getvalue()
+    assert "MachineDeployment_prod_other: 0-9999 in the cluster, nothing by the policy" in running.told.getvalue()
 
 
 def test_of_many_foreign_keys_five_are_told(running: Running) -> None:
     """Whether they stand beside ours or in their place."""
     running.server.kept_by("kubectl", {f"MachineDeployment_prod_other-{number}": "0-9999" for number in range(6)})
     assert not running.keeper.round()
-    assert running.told.getvalue().count("0-9999 there, nothing by the policy") == 5
+    assert running.told.getvalue().count("0-9999 in the cluster, nothing by the policy") == 5
     fields = tuple(Cause(reason="FieldManagerConflict", field=f".data.{letter}") for letter in "fedcba")
     for fault, said in [
         (ApiError(409, "Conflict", "met", fields), f"leave .data.a, .data.b, .data.c, .data.d, .data.e to {BOUNDS_MANAGER}"),

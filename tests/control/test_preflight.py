@@ -110,9 +110,9 @@ CURRENT = {
     (json.dumps({"data": CURRENT}).encode(), State.PASS, "is what the policy says"),
     (
         json.dumps({"data": {**CURRENT, "MachineDeployment_prod_a": "0-99"}}).encode(), State.WARN,
-        "MachineDeployment_prod_a: 0-99 there, 0-5 by the policy",
+        "MachineDeployment_prod_a: 0-99 in the cluster, 0-5 by the policy",
     ),
-    (b"{}", State.WARN, "MachineDeployment_prod_a: nothing there, 0-5 by the policy"),
+    (b"{}", State.WARN, "MachineDeployment_prod_a: nothing in the cluster, 0-5 by the policy"),
     (ApiError(404, "NotFound", "x"), State.PASS, "by the reconciler alone"),
     (ApiError(403, "Forbidden", "configmaps is forbidden"), State.WARN, "configmaps is forbidden"),
 ], ids=["current", "wider", "empty", "none", "unreadable"])  # fmt: skip

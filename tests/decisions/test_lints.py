@@ -154,7 +154,7 @@ def test_findings_are_folded_for_people() -> None:
     found = findings(View.of(cluster.world(), policy(node_group("general")), Memory(), NOW, Work(10_000)))
     document = DoctorDocument(installation={}, cluster="test", findings=found)
     folded, wide = doctor_text(document), doctor_text(document, wide=True)
-    assert "NoDisruptionBudget, 40 objects: ReplicaSet shop/app0, ReplicaSet shop/app1, ReplicaSet" in folded
+    assert "\n40 objects: ReplicaSet shop/app0, ReplicaSet shop/app1, ReplicaSet" in folded
     assert "no PodDisruptionBudget covers its 2..4 running pods" in folded
     assert len(folded.splitlines()) < 20
-    assert all(f"ReplicaSet shop/app{number}\n" in wide for number in range(40))
+    assert all(f"\nReplicaSet shop/app{number} [NoDisruptionBudget]\n" in wide for number in range(40))

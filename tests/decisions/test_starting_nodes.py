@@ -101,13 +101,13 @@ def test_a_taint_in_the_way_names_the_key_of_the_policy() -> None:
     assert (
         "untolerated taint node.cilium.io/agent-not-ready=true:NoExecute (if nodes lose such a taint once they are set up" in told
     )
-    assert told.endswith("name it in template.startupTaints)")
+    assert told.endswith("name it in template.startupTaints) [TaintToleration]")
     cluster = ClusterBuilder()
     cluster.group("written", nodes=0)
     cluster.pods("web", 1, cpu="1")
     template = Template(taints=(TaintSpec(key="dedicated", effect="NoSchedule"),))
     (line,) = plan_of(cluster.world(), policy(node_group("written", template=template))).pods
-    assert line.reasons[-1].message == "written: TaintToleration: untolerated taint dedicated:NoSchedule"
+    assert line.reasons[-1].message == "written: untolerated taint dedicated:NoSchedule [TaintToleration]"
 
 
 @pytest.mark.parametrize(

@@ -92,15 +92,15 @@ def _bought(*groups: NodeGroup) -> str:
 def test_the_cheapest_is_bought_where_prices_are() -> None:
     """Two small machines cost less than the large one."""
     told = _bought(node_group("large", price_per_hour="0.90"), node_group("small", price_per_hour="0.30"))
-    assert told.startswith("8 pending pods on 2 new nodes; LeastCost over small ")
+    assert told.startswith("8 pending pods on 2 new nodes; chosen by LeastCost from small ")
 
 
 def test_the_purchase_says_why_not_the_others() -> None:
     """By the scores of those that offered something, and by what stands in the way of the others."""
     told = _bought(node_group("large"), node_group("small"))
     assert told == (
-        "8 pending pods on 1 new node; LeastWaste, of those within 10% the fewest machines, over "
-        "large 0.500 wasted on 1 node, small 0.500 wasted on 2 nodes"
+        "8 pending pods on 1 new node; chosen by LeastWaste, of those within 10% the fewest machines, from "
+        "large 0.500 wasted on 1 node and small 0.500 wasted on 2 nodes"
     )
     told = _bought(node_group("large"), node_group("small", max=0))
     assert told == "8 pending pods on 1 new node; the only group that can now; not small (AtMaxSize)"

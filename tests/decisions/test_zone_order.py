@@ -67,9 +67,7 @@ def test_why_a_pod_of_one_zone_gets_no_node() -> None:
     line = pod(_bound(_nodes("a"), "b"), "shop/bound-1")
     assert codes(line) == ["NoGroupFits", "ZoneNotCertain"]
     said = line.reasons[1].message
-    assert said.startswith(
-        "g: the platform puts its next node in any of b, c, and a node in c would not run the pod: NodeAffinity"
-    )
+    assert said.startswith("g: the platform puts its next node in any of b, c, and a node in c would not run the pod: wants ")
 
 
 def test_a_spread_that_only_one_zone_would_meet_is_not_bought_for_by_chance() -> None:

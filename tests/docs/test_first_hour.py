@@ -183,7 +183,7 @@ def _stay(seen: Seen) -> bool:
     return (
         size is not None
         and f"{size[1]} nodes empty, used 0%" in seen.told[_HOLD]
-        and "- GroupHeld: looking at it" in seen.told[_HOLD]
+        and "- looking at it [GroupHeld]" in seen.told[_HOLD]
     )
 
 

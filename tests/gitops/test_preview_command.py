@@ -20,7 +20,8 @@ cluster small · policy prod · mode Enforce
 now 2026-11-21T18:00:00Z
 
 Caution: 2
-  ! 1 more node is removed (0 -> 1): general (1).
+  ! 1 more node is removed (0 -> 1): general (1). This PR changes
+    tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent 20 -> 50.
   ! 2 more evictions (0 -> 2): shop/web-* (2).
 
 Warning: 1
@@ -45,10 +46,10 @@ Pods: 2
 
 Nodes: 3
   - general: 1 node leaves that stays under main: general-1
-  ~ general: 1 node, in use, stays (NotUnderutilized) -> underutilized, removable
-    (NotUnneededLongEnough): general-1
-  ~ general: 1 node, in use, stays (NotUnderutilized) -> underutilized, stays (MinSize): general-2
-  ~ quiet: 1 node, in use, stays (NotUnderutilized) -> underutilized, stays (ReceivesPods): quiet-1
+  ~ general: 1 node, in use, stays [NotUnderutilized] -> underutilized, removable
+    [NotUnneededLongEnough]: general-1
+  ~ general: 1 node, in use, stays [NotUnderutilized] -> underutilized, stays [MinSize]: general-2
+  ~ quiet: 1 node, in use, stays [NotUnderutilized] -> underutilized, stays [ReceivesPods]: quiet-1
 
 1 group untouched: quiet
 

@@ -39,7 +39,7 @@ def test_pod_that_fits_nowhere(explain: Explain):
         assert line.startswith(f"  - {group}: needs 20 cpu;")
         assert "[NodeResourcesFit]" in line
         assert out.count(f"- {group}: ") == 1, "no list comes twice"
-    assert "Nodes that are there: 0 of 12 nodes would run it" in out
+    assert "Existing nodes: 0 of 12 nodes would run it" in out
     assert "NodeResourcesFit says no on 12 nodes" in out
     assert "closest is big-cvpqs-" in out
     assert "The same holds for 1 pod: batch/giant-" in out

@@ -90,15 +90,15 @@ def test_everything_at_once():
         "NodeGroupPolicy prod: tiers[spot].defaults.scaleDown.unneededTime 10m -> 5m (prod.yaml:9:21 -> prod.yaml:11:21);"
         " reaches spot-a",
         "NodeGroupPolicy prod: tiers[spot].match.names [^spot-] -> [^spot-, ^big] (prod.yaml:7:15 -> prod.yaml:9:15)",
-        "NodeGroup big: hold (not set) -> {reason: repair} (big.yaml:10:3)",
-        "NodeGroup big: scaleDown (not set) -> {unneededTime: 1m30s} (big.yaml:11:3)",
+        "NodeGroup big: hold unset -> {reason: repair} (big.yaml:10:3)",
+        "NodeGroup big: scaleDown unset -> {unneededTime: 1m30s} (big.yaml:11:3)",
         "NodeGroup big: size.max 40 -> 60 (big.yaml:9:5 -> big.yaml:9:5)",
-        "NodeGroup big: tier (by match) (not set) -> spot (prod.yaml:8:7)",
+        "NodeGroup big: tier (by match) unset -> spot (prod.yaml:8:7)",
         "NodeGroup fresh: added (fresh.yaml:1:1)",
         "NodeGroup gone: removed, its target keeps its size (was gone.yaml:1:1)",
         "NodeGroup new: renamed from old, the same target (old.yaml:1:1 -> new.yaml:1:1)",
         "NodeGroup new: template.capacity.cpu 16 -> 16500m (old.yaml:8:25 -> new.yaml:8:25)",
-        "NodeGroup spot-a: windows (not set) -> "
+        "NodeGroup spot-a: windows unset -> "
         "[{schedule: 0 7 * * *, timeZone: Etc/UTC, duration: 12h, size: {min: 10}}] (spot-a.yaml:8:3)",
     ]
 
@@ -114,16 +114,16 @@ def test_formatting_is_no_difference():
     ("line", "other", "words"),
     [
         ("size: {min: 1}", "size: {min: 2}", "size.min 1 -> 2"),
-        ("mode: Observe", "", "mode Observe -> (not set)"),
+        ("mode: Observe", "", "mode Observe -> unset"),
         ("balanceWith: x", "balanceWith: Auto", "balanceWith x -> Auto"),
         ('pricePerHour: "0.5"', 'pricePerHour: "0.25"', "pricePerHour 0.5 -> 0.25"),
-        ("headroom: {nodes: 1}", "headroom: {nodesPerZone: 1}", "headroom.nodes 1 -> (not set)"),
-        ("template: {taints: []}", "", "template {taints: []} -> (not set)"),
+        ("headroom: {nodes: 1}", "headroom: {nodesPerZone: 1}", "headroom.nodes 1 -> unset"),
+        ("template: {taints: []}", "", "template {taints: []} -> unset"),
         ("template: {labels: {a: b}}", "template: {labels: {a: c}}", "template.labels.a b -> c"),
         ("template: {startupTaints: [{key: a, effect: NoSchedule}]}", "template: {startupTaints: [{key: a, effect: NoExecute}]}",
          "template.startupTaints[a].effect NoSchedule -> NoExecute"),
         ("nodes: {matchLabels: {a: b}}", "nodes: {matchExpressions: [{key: a, operator: In, values: [b, c]}]}",
-         "nodes.matchExpressions (not set) -> [{key: a, operator: In, values: [b, c]}]"),
+         "nodes.matchExpressions unset -> [{key: a, operator: In, values: [b, c]}]"),
         ('hold: {reason: x, until: "2027-01-01T00:00:00Z"}', 'hold: {reason: x, until: "2028-01-01T00:00:00+01:00"}',
          "hold.until 2027-01-01T00:00:00Z -> 2027-12-31T23:00:00Z"),
         ("scaleUp: {backoff: {initial: 1m}}", "scaleUp: {backoff: {initial: 2m}}", "scaleUp.backoff.initial 1m -> 2m"),
@@ -148,7 +148,10 @@ def test_values_of_a_group(line: str, other: str, words: str):
          "limits[x].max.memory 1Ti -> 1000Gi"),
         ("drain: {systemPodTimeout: 1h}", "", "drain.systemPodTimeout 1h -> Never"),
         ("pods: {newPodDelay: 30s}", "", "pods.newPodDelay 30s -> 0s"),
-        ("balancing: {presets: [AWS]}", "", "balancing {presets: [AWS]} -> (not set)"),
+        ("balancing: {presets: [AWS]}", "", "balancing {presets: [AWS]} -> unset"),
+        ("defaults: {scaleDown: {unneededTime: 5m}}", "", "defaults.scaleDown.unneededTime 5m -> unset (default 10m)"),
+        ("tiers: [{name: a, defaults: {scaleUp: {backoff: {max: 1h}}}}]", "tiers: [{name: a}]",
+         "tiers[a].defaults.scaleUp.backoff.max 1h -> unset (inherited)"),
         ("budgets: [{nodes: 0}]", 'budgets: [{nodes: "0%"}]', "budgets[0].nodes 0 -> 0%"),
     ],
 )  # fmt: skip

@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from reconciler.plan.comparison import Impact, compare_plans
-from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan, PlanProblem
+from reconciler.plan.plan import Action, ActionKind, GroupLine, NodeLine, NodeState, Plan, PlanProblem
 from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.yaml_nodes import Place
@@ -78,18 +79,36 @@ def test_above_everything_in_a_pull_request(mixed_plan: Plan):
     assert "\n  ! This turns writing on, mode Observe -> Enforce." in preview_text(shown)
 
 
+def test_a_caution_names_the_values_that_may_cause_it(mixed_plan: Plan):
+    """Next to the first caution, those of its groups first; two are cut and counted. JSON has the sentence without them."""
+    changes = [PolicyChange(kind="NodeGroupPolicy", name="prod", path=f"pace.x{at}", before="1", after="2") for at in range(4)]
+    own = PolicyChange(kind="NodeGroup", name="small", path="scaleDown.unneededTime", before="10m")
+    gone = Impact(nodes_gone=("s1",))
+    lines = (NodeLine(node="s1", group="small", state=NodeState.EMPTY, removable=True, utilization_permille=0),)
+    shown = msgspec.structs.replace(
+        preview(msgspec.structs.replace(mixed_plan, nodes=lines)), impact_after=gone, changes=(*changes, own)
+    )
+    cause = (
+        " This PR changes scaleDown.unneededTime 10m -> unset (inherited) (small), pace.x0 1 -> 2, pace.x1 1 -> 2 and 2 "
+        "more values."
+    )
+    (caution, *_) = told_consequences(shown)
+    assert [plain_sentence(line) for line in caution.lines] == [f"1 more node is removed (0 -> 1): small (1).{cause}"]
+    assert consequences(shown)[0].message == "1 more node is removed (0 -> 1): small (1)."
+
+
 def test_loosened(mixed_plan: Plan):
     """What loosens comes before what may; each with the groups that it reaches."""
     assert told(
         mixed_plan,
         looser("budgets[a].nodes", "1", "2"),
         looser("size.max", "40", "60", "big", "small"),
-        looser("limits[cluster].max.nodes", "9", "not set"),
+        looser("limits[cluster].max.nodes", "9", "unset"),
         looser("windows[0 7 * * *].duration", "1h", "2h", "big", certain=False),
         looser("brandNew", "1", "2"),
     ) == (
         "This loosens brandNew 1 -> 2.",
-        "This loosens limits[cluster].max.nodes 9 -> not set.",
+        "This loosens limits[cluster].max.nodes 9 -> unset.",
         "This loosens size.max 40 -> 60 (big, small).",
         "This loosens budgets[a].nodes 1 -> 2.",
         "This may loosen windows[0 7 * * *].duration 1h -> 2h (big).",
@@ -124,10 +143,10 @@ def test_further_is_told_by_the_ratio(mixed_plan: Plan):
 
 def test_values_that_reach_no_group_are_notes(mixed_plan: Plan):
     empty = msgspec.structs.replace(mixed_plan, groups=())
-    value = looser("limits[cluster].max.nodes", "9", "not set")
+    value = looser("limits[cluster].max.nodes", "9", "unset")
     assert graded(preview(mixed_plan, value)) == [("warning", "Loosens")]
     assert graded(preview(empty, value)) == [("note", "Loosens")]
-    assert graded(preview(empty, looser("adoptFrom", "not set", "[kubectl]"))) == [("note", "TakesOver")]
+    assert graded(preview(empty, looser("adoptFrom", "unset", "[kubectl]"))) == [("note", "TakesOver")]
 
 
 def test_groups_that_discovery_finds(mixed_plan: Plan):
@@ -139,7 +158,7 @@ def test_groups_that_discovery_finds(mixed_plan: Plan):
 
 def test_takes_over(mixed_plan: Plan):
     """A caution where a group is taken over that is not today, whatever lets it; a warning where none is."""
-    value = looser("adoptFrom", "not set", "[kubectl]")
+    value = looser("adoptFrom", "unset", "[kubectl]")
     assert graded(preview(mixed_plan, value)) == [("warning", "TakesOver")]
     spot = next(line for line in mixed_plan.groups if line.name == "spot-b")
     held = with_group(mixed_plan, "spot-b", owner=mixed_plan.groups[0].owner, held=True)
@@ -220,7 +239,7 @@ def test_held_groups_and_new_problems_are_warnings(mixed_plan: Plan):
     after = msgspec.structs.replace(with_group(mixed_plan, "quiet", held=True), problems=(*mixed_plan.problems, problem))
     assert [(one.grade, one.message) for one in consequences(preview(after, before=mixed_plan))] == [
         (Grade.WARNING, "quiet becomes held: nothing is written to it."),
-        (Grade.WARNING, "1 new problem, the first: X: Pod a/b: something is wrong"),
+        (Grade.WARNING, "1 new problem, the first: Pod a/b: something is wrong [X]"),
     ]
 
 

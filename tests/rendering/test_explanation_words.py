@@ -79,6 +79,6 @@ def test_a_group_is_told_its_owner_limits_pods_and_nodes() -> None:
     """Evidence of ownership, the limit with its figures, the pod that it cannot run, and the nodes that could go."""
     said = _said("group", "general")
     assert any("owns spec.replicas" in line for line in said)
-    assert any("few: 3 of 4 nodes there or asked for; one more node takes 1" in line for line in said)
+    assert any("few: 3 of 4 nodes in use or requested; one more node takes 1" in line for line in said)
     assert any("giant" in line and "(1 pod)" in line for line in said)
     assert "Nodes: 3, of which 2 could go if nothing kept them" in said

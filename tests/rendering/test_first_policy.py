@@ -23,7 +23,9 @@ ANSWER = {
 def test_the_range_of_an_auto_scaling_group_is_its_own() -> None:
     """Every Auto Scaling group has a MinSize and a MaxSize; its tags need not say anything."""
     groups = first_policy(read_snapshot({"groups.json": json.dumps(ANSWER).encode()}), "prod")["groups.yaml"]
-    assert "# AutoScalingGroup eu-central-1/web: 1 replica, nothing is known of its nodes" in groups
+    assert (
+        "# AutoScalingGroup eu-central-1/web: 1 replica, nothing is known of new nodes except what existing ones show" in groups
+    )
     assert "  size: {min: 0, max: 5}  # as its own MinSize and MaxSize say; what stands here wins\n" in groups
 
 

@@ -101,7 +101,7 @@ def test_a_mix_by_cost_is_told_once():
     """In the reason of what is bought; where the solver is missing, or nothing is bought by cost, the note stands."""
     plan = CASES["pods"][0]
     mix = LeastCostMix(
-        mix="2 x web", cost_per_hour="1", new_nodes=2, one_by_one="one group after the other", one_by_one_per_hour="2",
+        mix="2 x web", cost_per_hour="1", new_nodes=2, one_by_one="one group after another", one_by_one_per_hour="2",
         one_by_one_nodes=3, solver=True,
     )  # fmt: skip
     (group,) = plan.groups

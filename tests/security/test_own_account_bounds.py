@@ -351,7 +351,7 @@ def test_another_account_renews_them_as_the_policy_changes(
     assert '"BoundsNotRenewed"' in told
     assert 'conflict with \\"gitops\\"' in told
     cluster.api.apply({key: bounds[key] for key in ("apiVersion", "kind", "metadata")}, "gitops")
-    assert "ranged: nothing there, 1-7 by the policy" in renewal(*source, code=0)
+    assert "ranged: nothing in the cluster, 1-7 by the policy" in renewal(*source, code=0)
     cluster.api.wait(
         cluster.path("machinedeployments"), lambda _: passes(bounded, cluster, 7), "the renewed bounds being in force"
     )

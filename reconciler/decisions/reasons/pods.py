@@ -256,4 +256,5 @@ class OtherScheduler(Because, frozen=True, kw_only=True):
 
 
 def _on_nodes(nodes: int, rejections: tuple[str, ...]) -> str:
-    return f"; {count_text(nodes, 'node')} there: {', '.join(rejections)}" if rejections else ""
+    reject = "rejects" if nodes == 1 else "reject"
+    return f"; {count_text(nodes, 'existing node')} {reject} it: {', '.join(rejections)}" if rejections else ""

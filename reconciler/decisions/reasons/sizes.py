@@ -72,9 +72,11 @@ class PendingPods(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """The pods, the nodes, the expander, why other groups offered nothing, and which were too different to balance with."""
-        against = f"; by {self.expander}" if self.expander else "; the only group that can now"
+        against = f"; chosen by {self.expander}" if self.expander else "; the only group that can now"
         if self.compared:
-            against = f"; {self.expander} over " + ", ".join(self.compared)
+            comma = "," if "," in self.expander and not self.expander.endswith(",") else ""
+            *others, last = self.compared
+            against += f"{comma} from {', '.join(others)} and {last}" if others else f"{comma} from {last}"
         text = f"{count_text(self.pods, 'pending pod')} on {count_text(self.nodes, 'new node')}{against}"
         if self.others:
             text = f"{text}; not {', '.join(self.others)}"
@@ -255,7 +257,7 @@ class LeastCostMix(Because, frozen=True, kw_only=True):
     def alternatives(self) -> tuple[str, str]:
         """The mix and its alternative, each with its cost."""
         ours, others = self._costs
-        return f"{self.mix} {ours}", f"{self.one_by_one} {others}"
+        return f"{self.mix} for {ours}", f"{self.one_by_one} for {others}"
 
     @property
     def _costs(self) -> tuple[str, str]:
@@ -268,7 +270,7 @@ class LeastCostMix(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """The mix and its cost, the alternative, and how the mix was found."""
         ours, others = self._costs
-        text = f"LeastCost: {self.mix} for {ours}; {self.one_by_one} {others}"
+        text = f"LeastCost: {self.mix} for {ours}; {self.one_by_one} would cost {others}"
         return text if self.solver else f"{text}; highspy is not installed, so no better mix was searched for"
 
 

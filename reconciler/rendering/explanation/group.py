@@ -163,7 +163,7 @@ def _group_limits(found: GroupExplanation, width: int) -> list[str]:
     for line in found.limits:
         used, most, one = (_amount(line.resource, amount) for amount in (line.used, line.max, line.one_more))
         lines += paragraph(
-            f"{line.limit}: {used} of {most} {line.resource} there or asked for; one more node takes {one}", width, 2
+            f"{line.limit}: {used} of {most} {line.resource} in use or requested; one more node takes {one}", width, 2
         )
     return lines
 
@@ -186,13 +186,13 @@ def _values(found: GroupExplanation, width: int) -> list[str]:
         first, *others = entry.chain
         field = LEVEL_FIELDS.get(entry.path)
         if field is not None and field.adds:
-            added = ", ".join(source.source for source in entry.chain[:-1])
+            added = ", ".join(source.source for source in entry.chain[:-1] or entry.chain)
             lines += paragraph(f"{entry.path}: {entry.value} ({added})", width, 2)
             continue
         capacity = entry.path == "template.capacity"
         told = f"{entry.path} ({first.source})" if capacity else f"{entry.path}: {entry.value} ({first.source})"
         over = [other.source if capacity else f"{other.value} ({other.source})" for other in others]
-        lines += paragraph(told + (f", over {', '.join(over)}" if over else ""), width, 2)
+        lines += paragraph(told + (f", instead of {', '.join(over)}" if over else ""), width, 2)
     return lines
 
 

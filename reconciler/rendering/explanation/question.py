@@ -453,7 +453,7 @@ def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> lis
     if not verdicts:
         return ["There are no nodes."]
     free = [name for verdict, name in verdicts if not verdict]
-    lines = [f"Nodes that are there: {len(free)} of {count(len(verdicts), 'node')} would run it"]
+    lines = [f"Existing nodes: {len(free)} of {count(len(verdicts), 'node')} would run it"]
     plugins = Counter(rejection.plugin for verdict, _ in verdicts for rejection in verdict)
     for plugin, number in sorted(plugins.items(), key=lambda entry: (-entry[1], entry[0])):
         lines += paragraph(f"{plugin} says no on {count(number, 'node')}", width, 2, "- ")

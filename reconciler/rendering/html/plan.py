@@ -162,7 +162,7 @@ def cautions(plan: Plan) -> str | None:
 
 def foot(digest: str, loops: int | None) -> Sequence[str]:
     """What the file is made from, so that two can be told apart."""
-    rest = "" if loops is None else f" · settled after {counted(loops, 'loop')}"
+    rest = "" if loops is None else f" · steady state after {counted(loops, 'iteration')}"
     return (f"{digest}{rest}", f"reconciler {__version__}")
 
 
@@ -185,7 +185,7 @@ def _cost(cost: Cost) -> Html | None:
 def problem_section(plan: Plan) -> Section | None:
     """What could not be read, was not examined or contradicts; None without any."""
     told = [f"{kind} was not captured, so it is not taken into account" for kind in plan.not_captured]
-    told += [f"{entry.code}: {f'{entry.object}: ' if entry.object else ''}{entry.message}" for entry in plan.problems]
+    told += [f"{f'{entry.object}: ' if entry.object else ''}{entry.message} [{entry.code}]" for entry in plan.problems]
     if not told:
         return None
     left = len(told) - _PLAN_MOST_LINES

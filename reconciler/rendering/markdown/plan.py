@@ -90,7 +90,7 @@ def plan_document(plan: Plan) -> tree.Document:
     What does not fit is left out in this order, and named: nodes that stay, reasons of pods, single actions, the table of groups.
     Then notes about groups, evidence for held groups, the cost, problems; then lines of the diff from its end.
     """
-    loops = "" if plan.settled_loops is None else f" · settled after {count(plan.settled_loops, 'loop')}"
+    loops = "" if plan.settled_loops is None else f" · steady state after {count(plan.settled_loops, 'iteration')}"
     blocks: list[tree.Block] = [tree.Paragraph((plan.summary,), strong=True)]
     blocks += [] if plan.groups else [tree.Paragraph((f"No node groups: {NO_GROUPS}.",))]
     blocks += [tree.Paragraph((rest,))] if (rest := rest_words(plan)) else []

@@ -306,7 +306,7 @@ class Page:
             shown = self._fold.shown(len(self._plan.problems), self._fold.lots)
             for problem in self._plan.problems[:shown]:
                 about = f"{problem.object}: " if problem.object else ""
-                lines += paragraph(f"{problem.code}: {about}{problem.message}", self._width, 2, "! ")
+                lines += paragraph(f"{about}{problem.message} [{problem.code}]", self._width, 2, "! ")
             if shown < len(self._plan.problems):
                 lines.append(f"  and {count(len(self._plan.problems) - shown, 'problem')} more: `--wide` lists all")
         return lines
@@ -314,7 +314,7 @@ class Page:
     def foot(self) -> list[str]:
         """The summary line and the digest."""
         loops = self._plan.settled_loops
-        settled = "" if loops is None else f" · settled after {count(loops, 'loop')}"
+        settled = "" if loops is None else f" · steady state after {count(loops, 'iteration')}"
         lines = [line for line in paragraph(rest_words(self._plan), self._width, 0) if line]
         lines += self._painted(paragraph(self._plan.summary, self._width, 0), Tone.HEADING)
         foot = plain(self._plan.digest) + settled

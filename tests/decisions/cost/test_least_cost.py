@@ -54,8 +54,10 @@ def test_the_plan_tells_the_mix_and_what_it_was_compared_with() -> None:
     """The cost of the mix, the cost of one choice after the other, and the pods and nodes of each group."""
     line = group(plan_of(cluster_of(14).world(), rules()), "small")
     assert codes(line) == ["PendingPods", "LeastCostMix"]
-    assert line.reasons[0].message.startswith("4 pending pods on 1 new node; LeastCost over 1 x large + 1 x small 1.30/h, ")
-    assert line.reasons[1].message == "LeastCost: 1 x large + 1 x small for 1.30/h; one group alone 1.60/h"
+    assert line.reasons[0].message.startswith(
+        "4 pending pods on 1 new node; chosen by LeastCost from 1 x large + 1 x small for 1.30/h and "
+    )
+    assert line.reasons[1].message == "LeastCost: 1 x large + 1 x small for 1.30/h; a single group would cost 1.60/h"
 
 
 @pytest.mark.parametrize(

@@ -67,12 +67,12 @@ def test_a_mix_in_the_stead_of_one_group() -> None:
     web, _ = shapes(draft)
     found = rearrange(draft, draft.groups, grown(draft, small_ones(draft, 4, 4, 4, 2)))
     because = LeastCostMix(
-        mix="1 x large + 1 x small", cost_per_hour="1.30", new_nodes=2, one_by_one="one group alone", one_by_one_per_hour="1.60",
+        mix="1 x large + 1 x small", cost_per_hour="1.30", new_nodes=2, one_by_one="a single group", one_by_one_per_hour="1.60",
         one_by_one_nodes=4, solver=True,
     )  # fmt: skip
     bought = [GrownNode(LARGE, ((web, 10),)), GrownNode(SMALL, ((web, 4),))]
     assert found == Rearranged([], bought, because)
-    assert found.compared == ("1 x large + 1 x small 1.30/h", "one group alone 1.60/h")
+    assert found.compared == ("1 x large + 1 x small for 1.30/h", "a single group for 1.60/h")
     assert (desired(draft), draft.added, draft.state.node_count) == ([1, 1], 2, 2)
 
 
@@ -83,8 +83,8 @@ def test_as_dear_a_mix_on_fewer_nodes() -> None:
     found = rearrange(draft, draft.groups, grown(draft, small_ones(draft, 4, 4, 2)))
     assert found is not None
     assert found.bought == [GrownNode(LARGE, ((web, 10),))]
-    assert found.compared == ("1 x large 0.90/h on 1 node", "one group alone 0.90/h on 3 nodes")
-    assert found.because.sentence() == "LeastCost: 1 x large for 0.90/h on 1 node; one group alone 0.90/h on 3 nodes"
+    assert found.compared == ("1 x large for 0.90/h on 1 node", "a single group for 0.90/h on 3 nodes")
+    assert found.because.sentence() == "LeastCost: 1 x large for 0.90/h on 1 node; a single group would cost 0.90/h on 3 nodes"
     assert desired(draft) == [1, 0]
 
 
@@ -95,7 +95,7 @@ def test_what_several_groups_were_bought_for_one_after_the_other() -> None:
     found = rearrange(draft, draft.groups, grown(draft, [GrownNode(LARGE, ((web, 6),)), *small_ones(draft, 4, 4)]))
     assert found is not None
     assert isinstance(found.because, LeastCostMix)
-    assert (found.because.one_by_one, found.because.one_by_one_per_hour) == ("one group after the other", "1.70")
+    assert (found.because.one_by_one, found.because.one_by_one_per_hour) == ("one group after another", "1.70")
     assert desired(draft) == [1, 1]
 
 
@@ -198,14 +198,14 @@ def test_without_a_price_the_mix_is_the_one_that_wastes_less() -> None:
     web, _ = shapes(draft)
     found = rearrange(draft, draft.groups, grown(draft, small_ones(draft, 4, 4, 4, 2)))
     because = LeastWasteMix(
-        mix="1 x large + 1 x small", cpu_milli=14_000, memory_bytes=128 << 30, new_nodes=2, one_by_one="one group alone",
+        mix="1 x large + 1 x small", cpu_milli=14_000, memory_bytes=128 << 30, new_nodes=2, one_by_one="a single group",
         one_by_one_cpu_milli=16_000, one_by_one_memory_bytes=256 << 30, one_by_one_nodes=4,
     )  # fmt: skip
     assert found == Rearranged([], [GrownNode(LARGE, ((web, 10),)), GrownNode(SMALL, ((web, 4),))], because)
     assert found.expander == "LeastWaste"
     assert found.compared == (
         "1 x large + 1 x small: 14 cpu and 128Gi memory on 2 nodes",
-        "one group alone: 16 cpu and 256Gi memory on 4 nodes",
+        "a single group: 16 cpu and 256Gi memory on 4 nodes",
     )
 
 

@@ -404,7 +404,7 @@ def _because(
     names = {position: draft.groups[position].group.name for position in many}
     mix = " + ".join(f"{many[position]} x {names[position]}" for position in sorted(many))
     alone = len({node.position for node in before}) == 1
-    one_by_one = "one group alone" if alone else "one group after the other"
+    one_by_one = "a single group" if alone else "one group after another"
     if by is Expander.LEAST_COST:
         weigh = Weighing(by)
         return LeastCostMix(
