@@ -82,7 +82,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
     comparison = preview.comparison
     if comparison is None:
         return ()
-    found = [
+    effects = [
         *_pods(preview),
         *_writing(preview, comparison),
         *_takes_over(preview.loosened, comparison, preview.plan),
@@ -97,8 +97,8 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *_loosens(preview.loosened, preview.plan),
         *_figures(change_figures(preview)),
     ]
-    found = [msgspec.structs.replace(one, causes=_causes(one, preview.changes)) for one in found]
-    return tuple(sorted(found, key=lambda one: (_GRADES[one.grade], _CODES[one.code])))
+    effects = [msgspec.structs.replace(one, causes=_causes(one, preview.changes)) for one in effects]
+    return tuple(sorted(effects, key=lambda one: (_GRADES[one.grade], _CODES[one.code])))
 
 
 _NAME_THEIR_CAUSE = (Code.WRITING_STARTS, Code.TAKES_OVER)
@@ -445,8 +445,8 @@ def _loosens(loosened: Sequence[Loosened], plan: Plan) -> Iterator[Consequence]:
 def looser_rank(path: str) -> int:
     """How grave it is where the value at `path` (with the items of its lists) becomes looser; smaller is graver."""
     family = value_family(path)
-    found = (rank for rank, name in enumerate(_FAMILIES, 1) if family == name or family.startswith(f"{name}."))
-    return next(found, 0)
+    ranks = (rank for rank, name in enumerate(_FAMILIES, 1) if family == name or family.startswith(f"{name}."))
+    return next(ranks, 0)
 
 
 def looser_order(path: str, before: str, after: str) -> tuple[int, bool, Fraction]:

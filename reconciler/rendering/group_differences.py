@@ -35,8 +35,8 @@ def group_differences(pairs: Sequence[Pair[GroupLine]], actions: Sequence[Pair[A
         lots.setdefault((line.sentence, line.mark, line.meaning) if fold.names else (number,), []).append(
             (pair.either.name, line)
         )
-    found = [line for lot in lots.values() for line in _together(lot, fold)]
-    return cut(found, fold.shown(len(found), fold.rows), "group")
+    differences = [line for lot in lots.values() for line in _together(lot, fold)]
+    return cut(differences, fold.shown(len(differences), fold.rows), "group")
 
 
 def _together(lot: Sequence[tuple[str, Difference]], fold: Fold) -> Iterator[Difference]:

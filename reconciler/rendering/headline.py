@@ -43,8 +43,10 @@ def headline(preview: Preview) -> Sentence:
 
 
 def _nothing_moves(preview: Preview) -> bool:
-    found = preview.comparison
-    return found is not None and not found.actions and not preview.later and preview.impact_before == preview.impact_after
+    comparison = preview.comparison
+    return (
+        comparison is not None and not comparison.actions and not preview.later and preview.impact_before == preview.impact_after
+    )
 
 
 def _without_effect(preview: Preview) -> str:
@@ -87,14 +89,14 @@ def _steady(figures: Sequence[ChangeFigure], told: Sequence[Consequence]) -> Sen
 
 
 def _told_nodes(told: Sequence[Consequence]) -> set[int]:
-    found: set[int] = set()
+    numbers: set[int] = set()
     for one in told:
         if one.code is Code.WRITING_STARTS:
             added, removed = _integer(one.data["nodesAdded"]), _integer(one.data["nodesRemoved"])
-            found |= {abs(added - removed)}
+            numbers |= {abs(added - removed)}
         elif one.code is Code.NODES_REMOVED:
-            found.add(_integer(one.data["after"]) - _integer(one.data["today"]))
-    return found
+            numbers.add(_integer(one.data["after"]) - _integer(one.data["today"]))
+    return numbers
 
 
 def _integer(value: Scalar) -> int:

@@ -104,8 +104,8 @@ def next_step(line: GroupLine) -> str:
 
 def next_block(line: GroupLine) -> tuple[str, ...]:
     """YAML to copy for that step; empty where there is none."""
-    found = next((reason.data.get("block") for reason in line.reasons if line.held and reason.code == FromTopology.code), None)
-    return tuple(plain(str(one)) for one in found) if isinstance(found, (list, tuple)) else ()
+    block = next((reason.data.get("block") for reason in line.reasons if line.held and reason.code == FromTopology.code), None)
+    return tuple(plain(str(one)) for one in block) if isinstance(block, (list, tuple)) else ()
 
 
 MAIN, THIS_PR = "main", "this PR"
@@ -296,17 +296,17 @@ def blocker_counts(blockers: Sequence[AlikeBlockers]) -> str:
 def held_words(group: GroupLine) -> list[str]:
     """Why a group is held and what it would do: evidence, then reasons that say more than the evidence."""
     evidence = group.owner.evidence
-    found = [f"evidence: {sentence}" for sentence in evidence]
+    sentences = [f"evidence: {sentence}" for sentence in evidence]
     for reason in group.reasons:
         repeats = reason.code == _HELD_CODE and evidence and all(sentence in reason.message for sentence in evidence)
         if not repeats:
-            found.append(reason.message)
+            sentences.append(reason.message)
     step = next_step(group) if declared_by(group.owner) else ""
     if step and all(step != reason.message for reason in group.reasons):
-        found.append(step)
+        sentences.append(step)
     if group.wanted is None or group.wanted == group.current:
-        return [*found, f"it would stay at {group.current}"]
-    return [*found, f"it would go {group.current} -> {group.wanted}"]
+        return [*sentences, f"it would stay at {group.current}"]
+    return [*sentences, f"it would go {group.current} -> {group.wanted}"]
 
 
 def cost_rows(cost: Cost) -> tuple[tuple[str, str, str, str], ...]:
@@ -327,8 +327,8 @@ def header_words(plan: Plan) -> tuple[tuple[str, str], ...]:
     mode = f"{plan.mode} (nothing is written)" if plan.mode == "Observe" else plan.mode
     revision = plan.policy_revision or ""
     commit = revision[:12] if _COMMIT.fullmatch(revision) else revision
-    found = (("cluster", plan.cluster), ("policy", plan.policy), ("revision", commit), ("mode", mode))
-    return (*(pair for pair in found if pair[1]), ("now", plan.now))
+    facts = (("cluster", plan.cluster), ("policy", plan.policy), ("revision", commit), ("mode", mode))
+    return (*(pair for pair in facts if pair[1]), ("now", plan.now))
 
 
 # Why a pod has no place, with what many groups have in common told once.

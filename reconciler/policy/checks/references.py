@@ -101,10 +101,10 @@ def _allowed(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy], findings: 
     document, target = group.document, group.document.target
     if not (group.sound("metadata.namespace") and group.sound("spec.target") and policy.sound("spec.groupNamespaces")):
         return
-    found = group_refusal(policy.document.group_namespaces, "", document.namespace, target.namespace, target.name)
-    if found is not None:
+    refusal = group_refusal(policy.document.group_namespaces, "", document.namespace, target.namespace, target.name)
+    if refusal is not None:
         related = ((policy.place("spec.groupNamespaces"), "what the policy allows"),)
-        group.report(findings, found.code, found.path, found.message, found.hint, related=related)
+        group.report(findings, refusal.code, refusal.path, refusal.message, refusal.hint, related=related)
 
 
 def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:

@@ -82,14 +82,14 @@ def _limits(case: Case, group: EffectiveGroup) -> tuple[LimitState, ...]:
     if group.template is None:
         return ()
     limits = case.policy.policy.limits
-    found = []
+    states = []
     for (index, resource), (left, one) in sorted(case.limits().left(group, group.template).items()):
         if index == PLATFORM_ROOM:
-            found.append(LimitState(limit=resource, resource="further machines", used=0, max=left, one_more=one))
+            states.append(LimitState(limit=resource, resource="further machines", used=0, max=left, one_more=one))
             continue
         most = dict(limits[index].max)[resource]
-        found.append(LimitState(limit=limits[index].name, resource=resource, used=most - left, max=most, one_more=one))
-    return tuple(found)
+        states.append(LimitState(limit=limits[index].name, resource=resource, used=most - left, max=most, one_more=one))
+    return tuple(states)
 
 
 def _rejected(case: Case, name: str) -> tuple[RejectedFor, ...]:

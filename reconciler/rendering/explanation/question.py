@@ -53,13 +53,13 @@ def value_names(case: Case) -> list[str]:
 def explain_value(case: Case, name: str, width: int) -> list[str]:
     """Lines about one value, named as `value_names` does: all sources in order of precedence, and which of them count."""
     group_name, _, path = name.rpartition("/")
-    found = effective_value(case.group(group_name), path)
+    effective = effective_value(case.group(group_name), path)
     field = LEVEL_FIELDS.get(path)
-    lines = paragraph(f"{path} of {group_name} is {found.value}", width, 0)
+    lines = paragraph(f"{path} of {group_name} is {effective.value}", width, 0)
     adds = field is not None and field.adds
     if field is not None and adds:
         lines += paragraph(f"of several levels, {field.rule.value}", width, 2)
-    for rank, source in enumerate(found.chain):
+    for rank, source in enumerate(effective.chain):
         wins = ", which wins" if not rank and not adds else ""
         lines += paragraph(f"{source.value} from {source.source}{wins}", width, 2, f"{rank + 1}. ")
     return lines
@@ -103,24 +103,24 @@ _FEW_BLOCKERS = 6
 
 def explain_node(case: Case, name: str, width: int) -> list[str]:
     """Lines about one node of the World."""
-    found = node_findings(case, name)
-    line = found.decision
+    findings = node_findings(case, name)
+    line = findings.decision
     where = f"group {line.group}" if line.group else "no group"
     lines = paragraph(f"node {name}: {state_words(line.state)}, {where}", width, 0)
-    lines += _utilization(found, width)
-    for action in found.actions:
+    lines += _utilization(findings, width)
+    for action in findings.actions:
         lines += paragraph(f"this plan: {action_words(action)}", width, 0)
         lines += paragraph(f"{action.reason.message} [{action.reason.code}]", width, 2, "- ")
     if line.blockers:
         keeps = "it may go, but not now" if line.removable else "it stays"
         lines += paragraph(f"{keeps}, for {count(len(line.blockers), 'reason')}:", width, 0)
         lines += _blockers(line, width)
-    elif not found.actions:
+    elif not findings.actions:
         lines += paragraph("nothing keeps it", width, 0)
     if line.unneeded_since:
         lines += paragraph(f"unneeded since {line.unneeded_since}", width, 0)
     if line.removable_at:
-        lines += paragraph(f"may go at {line.removable_at}{_timer(found)}", width, 0)
+        lines += paragraph(f"may go at {line.removable_at}{_timer(findings)}", width, 0)
     return lines
 
 
@@ -536,10 +536,10 @@ def _pods(case: Case, subject: str) -> list[int]:
     if not subject:
         raise _several("pod", subject, list(keys))
     named = [(key if "/" in subject else key.partition("/")[2], index) for key, index in keys.items()]
-    found = [index for name, index in named if name == subject]
-    found = found or [index for name, index in named if name.startswith(subject)]
-    if found:
-        return found
+    indices = [index for name, index in named if name == subject]
+    indices = indices or [index for name, index in named if name.startswith(subject)]
+    if indices:
+        return indices
     chosen = _chosen("pod", subject, [name for name, _ in named])
     return [next(index for name, index in named if name == chosen)]
 

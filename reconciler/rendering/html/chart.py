@@ -93,9 +93,9 @@ def shaded(axis: Axis, values: Sequence[int]) -> Html:
 
 def marks(axis: Axis, values: Sequence[int]) -> Html:
     """A small triangle below every step whose value is above 0."""
-    found = [(axis.x(step) + axis.x(step + 1)) // 2 for step, value in enumerate(values) if value]
-    drawn = "".join(f"M{min(max(x, _LEFT + 5), _RIGHT - 5)} {_MARKS - 6}l5 10h-10z" for x in found)
-    return path("evicts", drawn) if found else joined(())
+    positions = [(axis.x(step) + axis.x(step + 1)) // 2 for step, value in enumerate(values) if value]
+    drawn = "".join(f"M{min(max(x, _LEFT + 5), _RIGHT - 5)} {_MARKS - 6}l5 10h-10z" for x in positions)
+    return path("evicts", drawn) if positions else joined(())
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):

@@ -100,17 +100,17 @@ def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | No
     known = slots([group.name for group in plan.groups])
     leaving = leaving_nodes(plan)
     lines = listed_nodes(plan, leaving)
-    found = [
+    sections = [
         group_section(plan),
         picture_section(pictures, leaving, anchors(lines), known, policies),
         pod_section(plan, known),
         node_section(plan, lines, pictures.now, leaving, known),
     ]
     if cost := _cost(plan.cost):
-        found.append(Section("cost", "Cost", cost))
+        sections.append(Section("cost", "Cost", cost))
     if problems := problem_section(plan):
-        found.append(problems)
-    return found
+        sections.append(problems)
+    return sections
 
 
 def leaving_nodes(plan: Plan) -> frozenset[str]:

@@ -85,13 +85,13 @@ def _figures(preview: Preview) -> Sequence[tuple[str, Content, Content]]:
     """Main and this PR, with the difference; without a comparison those of the plan."""
     if preview.comparison is None:
         return plan_figures(preview.plan)
-    found: list[tuple[str, Content, Content]] = []
+    tiles: list[tuple[str, Content, Content]] = []
     for figure in change_figures(preview):
         today, after, more = figure.cells()
         worse = figure.code in (PODS, EVICTIONS) and isinstance(figure.change, int) and figure.change > 0
         told = change(today, after, worse=worse)
-        found.append((figure.name.capitalize(), told, more if figure.changed else "no difference"))
-    return found
+        tiles.append((figure.name.capitalize(), told, more if figure.changed else "no difference"))
+    return tiles
 
 
 def _differences(told: tree.Document, *, compared: bool) -> Iterator[Section]:

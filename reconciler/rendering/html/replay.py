@@ -127,16 +127,16 @@ def _nodes(replay: Replay, title: str, side: ReplayFigures) -> Html:
 
 def _cost(replay: Replay, names: Sequence[str]) -> Html | None:
     """What has been paid up to each instant under all policies; None where no price is known."""
-    found = [
+    curves = [
         (name, side, tuple(int(Decimal(amount) * 100) for amount in side.series.cost))
         for name, side in zip(names, replay.sides, strict=True)
         if side.series.cost is not None
     ]
-    if not found:
+    if not curves:
         return None
-    most = max(values[-1] for _, _, values in found)
+    most = max(values[-1] for _, _, values in curves)
     drawn, key, told = [], [], []
-    for (name, side, values), kind, sample in zip(found, ("line-a", "line-b"), ("line", "dashed"), strict=False):
+    for (name, side, values), kind, sample in zip(curves, ("line-a", "line-b"), ("line", "dashed"), strict=False):
         drawn.append(climb(_axis(replay, side, most), values, kind))
         words = f"{shortened(name, _NAME)}: {money_text(Decimal(values[-1]) / 100, replay.currency)} in the end"
         key.append(key_entry(sample, words))

@@ -332,15 +332,15 @@ def found_in(file: str, body: bytes, sources: Sources) -> Found:
 
 def _of_values(file: str, values: Values, sources: Sources) -> Found:
     read = read_values(values)
-    found = Found(
+    settings = Found(
         settings=tuple(_flags(file, (f"--{name}={text}" for name, text in read.flags))),
         priorities=priorities_of(f"{file}: expanderPriorities", read.priorities) if read.priorities is not None else (),
         region=read.region,
         deployment=read.deployment,
     )
     for item in read.objects:
-        found += _of_object(file, item, sources)
-    return found
+        settings += _of_object(file, item, sources)
+    return settings
 
 
 def _of_object(file: str, item: Object, sources: Sources) -> Found:
