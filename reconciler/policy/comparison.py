@@ -248,12 +248,12 @@ class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
             what = "added" if self.before is None else "removed, its target keeps its size"
         else:
             what = f"renamed from {self.before}, the same target"
-        told = f"{self.kind} {self.name}: {what}{_places(self.place_before, self.place_after)}"
+        text = f"{self.kind} {self.name}: {what}{_places(self.place_before, self.place_after)}"
         if self.reaches:
-            told += f"; reaches {', '.join(self.reaches)}"
+            text += f"; reaches {', '.join(self.reaches)}"
         if self.discovery:
-            told += f"{' and' if self.reaches else '; reaches'} what discovery {', '.join(self.discovery)} finds"
-        return told
+            text += f"{' and' if self.reaches else '; reaches'} what discovery {', '.join(self.discovery)} finds"
+        return text
 
 
 def compare_policies(before: PolicySet, after: PolicySet, now_seconds: int) -> tuple[PolicyChange, ...]:

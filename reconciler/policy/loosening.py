@@ -224,16 +224,16 @@ def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tup
     """(path, before, after, certain) of what loosens or may. An item of a list that comes or goes is one change."""
     after = _aligned(before, after)
     items_before, items_after = _items(before), _items(after)
-    told: set[str] = set()
+    items: set[str] = set()
     for path in sorted({*before, *after}):
         old, new = before.get(path), after.get(path)
         if old == new:
             continue
         item = _item_of(path)
         if item and (item in items_before) is not (item in items_after):
-            if item in told:
+            if item in items:
                 continue
-            told.add(item)
+            items.add(item)
             gone = item in items_before
             name = item.partition("[")[0]
             first_or_last = not any(other.startswith(f"{name}[") for other in (items_after if gone else items_before))
@@ -278,10 +278,10 @@ def _contents(values: Mapping[str, str]) -> dict[str, frozenset[tuple[str, str]]
         item = _item_of(path)
         if item:
             rest = path[len(item) :]
-            said = contents.setdefault(item, set())
+            content = contents.setdefault(item, set())
             if not (rest == ".name" and _direction(_plain(path)) == Loosens.SAFE):
-                said.add((rest, value))
-    return {item: frozenset(said) for item, said in contents.items()}
+                content.add((rest, value))
+    return {item: frozenset(content) for item, content in contents.items()}
 
 
 def _items(values: Mapping[str, str]) -> set[str]:

@@ -104,9 +104,7 @@ def alike_nodes(nodes: Sequence[NodeLine]) -> tuple[AlikeNodes, ...]:
         for (group, state, removable, _), lot in lots.items()
     ]
     return tuple(
-        sorted(
-            alike, key=lambda lot: (not lot.candidate, lot.group or "~", lot.state, -len(lot.nodes), lot.nodes[0].node)
-        )
+        sorted(alike, key=lambda lot: (not lot.candidate, lot.group or "~", lot.state, -len(lot.nodes), lot.nodes[0].node))
     )
 
 

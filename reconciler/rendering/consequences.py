@@ -146,12 +146,12 @@ def _pods(preview: Preview) -> Iterator[Consequence]:
         short = f"{count(more, 'more pod')} {_verb(more, 'has', 'have')} nowhere to run"
         if more <= 0:
             short = f"{count(len(lost), 'pod')} {_verb(len(lost), 'loses its', 'lose their')} place, {len(placed)} get one"
-        told = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(lost), NAMES_SHOWN), ".")
-        yield Consequence(grade=Grade.CAUTION, code=Code.PODS_WITHOUT_NODE, told=told, short=short, data=data)
+        sentence = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(lost), NAMES_SHOWN), ".")
+        yield Consequence(grade=Grade.CAUTION, code=Code.PODS_WITHOUT_NODE, told=sentence, short=short, data=data)
     elif placed:
         short = f"{count(len(placed), 'more pod')} {_verb(len(placed), 'gets', 'get')} a node"
-        told = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(placed), NAMES_SHOWN), ".")
-        yield Consequence(grade=Grade.NOTE, code=Code.PODS_PLACED, told=told, short=short, data=data)
+        sentence = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(placed), NAMES_SHOWN), ".")
+        yield Consequence(grade=Grade.NOTE, code=Code.PODS_PLACED, told=sentence, short=short, data=data)
 
 
 def _writing(preview: Preview, comparison: PlanComparison) -> Iterator[Consequence]:
@@ -284,7 +284,7 @@ def _data_lost(preview: Preview) -> Iterator[Consequence]:
 def _later(preview: Preview) -> Iterator[Consequence]:
     """What happens only when a window opens or a hold ends: of nodes and pods, what is not told for now. New nodes are a note."""
     group_of = {line.node: line.group or "no group" for line in preview.plan.nodes}
-    told: set[tuple[object, ...]] = set()
+    reported: set[tuple[object, ...]] = set()
     for later in preview.later:
         before, after = later.impact_before, later.impact_after
         goes = sorted({*after.nodes_gone} - {*before.nodes_gone} - {*preview.impact_after.nodes_gone})
@@ -294,9 +294,9 @@ def _later(preview: Preview) -> Iterator[Consequence]:
         )
         evicted = max(0, len(after.evicted_settled) - len(before.evicted_settled))
         key = tuple(goes), tuple(lost), come
-        if not any(key) or key in told:
+        if not any(key) or key in reported:
             continue
-        told.add(key)
+        reported.add(key)
         groups = tuple(sorted({group_of.get(node, "no group") for node in goes}))
         parts: list[tuple[str, Sentence]] = []
         if lost:
@@ -476,12 +476,12 @@ def _figures(figures: Sequence[ChangeFigure]) -> Iterator[Consequence]:
         data: dict[str, Scalar] = {"today": figure.today, "after": figure.after, "change": figure.change}
         if figure.code == NODES:
             short = f"{after} {'node' if after == '1' else 'nodes'} in steady state instead of {today}"
-            told: Sentence = (f"{short}.",)
-            yield Consequence(grade=Grade.NOTE, code=Code.NODES_IN_STEADY_STATE, told=told, short=short, data=data)
+            sentence: Sentence = (f"{short}.",)
+            yield Consequence(grade=Grade.NOTE, code=Code.NODES_IN_STEADY_STATE, told=sentence, short=short, data=data)
         else:
-            told = (change, " per month (", today, " -> ", after, ").")
+            sentence = (change, " per month (", today, " -> ", after, ").")
             data["currency"] = figure.currency
-            yield Consequence(grade=Grade.NOTE, code=Code.COST, told=told, short="another cost", data=data)
+            yield Consequence(grade=Grade.NOTE, code=Code.COST, told=sentence, short="another cost", data=data)
 
 
 def _labels(pods: Sequence[str]) -> list[str]:

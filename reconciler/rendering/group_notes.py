@@ -60,8 +60,8 @@ def group_whys(plan: Plan) -> dict[str, GroupWhy]:
         if group.held and group.wanted not in (None, group.current):
             whys[group.name] = GroupWhy(causes=(f"would go to {group.wanted}",))
         elif group.name in actions:
-            told = tuple(dict.fromkeys((*size_bounds(group), *bounds.get(group.name, ()))))
-            whys[group.name] = GroupWhy(causes=tuple(_causes(actions[group.name])), bounds=told)
+            bound_words = tuple(dict.fromkeys((*size_bounds(group), *bounds.get(group.name, ()))))
+            whys[group.name] = GroupWhy(causes=tuple(_causes(actions[group.name])), bounds=bound_words)
         elif group.name in waiting and not group.held:
             whys[group.name] = GroupWhy(causes=waiting[group.name], bounds=tuple(bounds.get(group.name, ())))
     return whys
@@ -92,12 +92,12 @@ def _waiting(plan: Plan, later: Collection[str]) -> dict[str, tuple[str, ...]]:
 
 def further_reasons(group: GroupLine, actions: Sequence[Action]) -> tuple[Reason, ...]:
     """The reasons of a group besides those of its actions: a mix by cost is among those of the scale-ups that it made."""
-    told = {(action.reason.code, action.reason.message) for action in actions}
+    known = {(action.reason.code, action.reason.message) for action in actions}
     bought = any(action.reason.data.get("expander") in _BY_MIX for action in actions)
     return tuple(
         reason
         for reason in group.reasons
-        if (reason.code, reason.message) not in told
+        if (reason.code, reason.message) not in known
         and not (bought and (reason.code == "LeastWasteMix" or (reason.code == "LeastCostMix" and reason.data.get("solver"))))
     )
 

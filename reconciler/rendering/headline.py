@@ -21,11 +21,11 @@ def headline(preview: Preview) -> Sentence:
     if preview.comparison is None:
         return ("What this policy does to the node groups",)
     figures = change_figures(preview)
-    told = consequences(preview)
-    steady = _steady(figures, told)
-    cautions: list[Sentence] = [(short,) for short in _shorts([one for one in told if one.grade is Grade.CAUTION])]
+    effects = consequences(preview)
+    steady = _steady(figures, effects)
+    cautions: list[Sentence] = [(short,) for short in _shorts([one for one in effects if one.grade is Grade.CAUTION])]
     # Beside a caution or another figure no weaker effect has room.
-    others: list[Sentence] = [(short,) for short in _shorts(told)]
+    others: list[Sentence] = [(short,) for short in _shorts(effects)]
     parts = cautions[:_MOST_PARTS] or others[: _MOST_PARTS - bool(steady)]
     if steady:
         parts.append(steady)
@@ -116,9 +116,9 @@ _MEANINGS = {Grade.CAUTION: Meaning.DANGER, Grade.WARNING: Meaning.HELD, Grade.N
 def told_consequences(preview: Preview, *, everything: bool = False) -> Iterator[Alarm]:
     """What stands above the table of figures: the lines of each grade, the gravest first. Equal ones are folded, and what is cut
     is counted with the gravest of it; neither with `everything`."""
-    told = [one for one in consequences(preview) if one.code not in _IN_TABLE]
+    effects = [one for one in consequences(preview) if one.code not in _IN_TABLE]
     for grade in Grade:
-        mine = [one for one in told if one.grade is grade]
+        mine = [one for one in effects if one.grade is grade]
         if lines := [one.told for one in _with_causes(mine)] if everything else _folded(tuple(_with_causes(mine))):
             yield Alarm(_MEANINGS[grade], tuple(lines), grade.capitalize())
 

@@ -30,13 +30,13 @@ def one_sentence(sentences: Sequence[str], names: Sequence[str] = ()) -> str | N
     if len({len(parts) for parts in words}) != 1:
         return None
     own = [_Own(name) for name in names] or [_Own("")] * len(words)
-    told = []
+    sentence_words = []
     for column in zip(*words, strict=True):
         word = _one_word(column, own)
         if word is None:
             return None
-        told.append(word)
-    return " ".join(told)
+        sentence_words.append(word)
+    return " ".join(sentence_words)
 
 
 class _Own:
@@ -343,11 +343,11 @@ def folded_reasons(reasons: Sequence[Reason], fold: Fold) -> Iterator[str]:
     lots: dict[tuple[str, str], list[str]] = {}
     for reason in reasons:
         lots.setdefault((reason.code, _shape(reason.message)), []).append(reason.message)
-    told = [sentence for messages in lots.values() for sentence in _together(messages)]
-    shown = fold.shown(len(told), fold.reasons)
-    yield from told[:shown]
-    if shown < len(told):
-        yield f"and {count(len(told) - shown, 'reason')} more: `reconciler explain pod NAME`"
+    sentences = [sentence for messages in lots.values() for sentence in _together(messages)]
+    shown = fold.shown(len(sentences), fold.reasons)
+    yield from sentences[:shown]
+    if shown < len(sentences):
+        yield f"and {count(len(sentences) - shown, 'reason')} more: `reconciler explain pod NAME`"
 
 
 def _shape(message: str) -> str:
@@ -358,8 +358,8 @@ def _shape(message: str) -> str:
 def _together(messages: Sequence[str]) -> Sequence[str]:
     if len(messages) == 1 or not all(": " in message for message in messages):
         return messages
-    told = one_sentence([_behind(message) for message in messages])
-    return messages if told is None else (f"each of {count(len(messages), 'group')}: {told}",)
+    sentence = one_sentence([_behind(message) for message in messages])
+    return messages if sentence is None else (f"each of {count(len(messages), 'group')}: {sentence}",)
 
 
 def _behind(message: str) -> str:

@@ -90,8 +90,8 @@ def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]],
     _tier(group, "spec.tier", document.tier, policy, findings)
     if document.mode is Mode.ENFORCE and policy.document.mode is Mode.OBSERVE and policy.sound("spec.mode"):
         place = policy.place("spec.mode")
-        said = "says Observe" if policy.written("spec.mode") else "has the default, Observe"
-        message = f"mode Enforce is looser than the policy, which {said}"
+        origin = "says Observe" if policy.written("spec.mode") else "has the default, Observe"
+        message = f"mode Enforce is looser than the policy, which {origin}"
         hint = "a group may only be stricter: set the policy to Enforce and other groups to Observe"
         group.report(findings, "LooserMode", "spec.mode", message, hint, related=((place, "the policy"),))
 

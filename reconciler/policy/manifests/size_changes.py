@@ -73,8 +73,8 @@ def size_changes(
     changes = []
     for key, size in after.sizes.items():
         old, problem = before.sizes.get(key), now.get(size.place)
-        told = old is not None and old.place in then and new_files[size.place.path] in kept
-        if (problem is not None and not told) or (old is not None and old.value != size.value):
+        same_object = old is not None and old.place in then and new_files[size.place.path] in kept
+        if (problem is not None and not same_object) or (old is not None and old.value != size.value):
             value = None if old is None else old.value
             changes.append(_change(size.what, key[1], size.place, value, size.value, problem))
     for key, old in before.sizes.items():

@@ -193,10 +193,10 @@ def _no_mapping(node: Node, source: Source, findings: Findings) -> Identity:
 
 def _encrypted(node: Mapping, version: Node | None, kind: Node | None) -> bool:
     """As SOPS leaves a file: values in ENC[…], and its own entry with a mac over them. What it left readable counts."""
-    said = _text(version) is not None and _text(kind) is not None
+    written = _text(version) is not None and _text(kind) is not None
     hidden = any((_text(value) or "").startswith(_CIPHER) for value in (version, kind))
     mac = entry(node, "sops")
-    return hidden or (not said and isinstance(mac, Mapping) and entry(mac, "mac") is not None)
+    return hidden or (not written and isinstance(mac, Mapping) and entry(mac, "mac") is not None)
 
 
 def _text(value: Node | None) -> str | None:

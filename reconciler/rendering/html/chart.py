@@ -165,7 +165,7 @@ def _straight(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _points(points: Sequence[tuple[int, int]]) -> str:
     """The way from point to point, behind an `M`; level and upright parts take one number."""
-    told = [f"{points[0][0]} {points[0][1]}"]
+    steps = [f"{points[0][0]} {points[0][1]}"]
     for (x, y), (next_x, next_y) in itertools.pairwise(points):
-        told.append(f"H{next_x}" if y == next_y else f"V{next_y}" if x == next_x else f"L{next_x} {next_y}")
-    return "".join(told)
+        steps.append(f"H{next_x}" if y == next_y else f"V{next_y}" if x == next_x else f"L{next_x} {next_y}")
+    return "".join(steps)

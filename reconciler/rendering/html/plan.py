@@ -184,11 +184,11 @@ def _cost(cost: Cost) -> Html | None:
 
 def problem_section(plan: Plan) -> Section | None:
     """What could not be read, was not examined or contradicts; None without any."""
-    told = [f"{kind} was not captured, so it is not taken into account" for kind in plan.not_captured]
-    told += [f"{f'{entry.object}: ' if entry.object else ''}{entry.message} [{entry.code}]" for entry in plan.problems]
-    if not told:
+    sentences = [f"{kind} was not captured, so it is not taken into account" for kind in plan.not_captured]
+    sentences += [f"{f'{entry.object}: ' if entry.object else ''}{entry.message} [{entry.code}]" for entry in plan.problems]
+    if not sentences:
         return None
-    left = len(told) - _PLAN_MOST_LINES
-    items = [tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in told[:_PLAN_MOST_LINES]]
+    left = len(sentences) - _PLAN_MOST_LINES
+    items = [tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in sentences[:_PLAN_MOST_LINES]]
     note = tag("p", f"{counted(left, 'problem')} left out; -o json has all.", class_="soft") if left > 0 else None
-    return Section("problems", "Problems", joined((tag("ul", joined(items), class_="list sheet"), note)), f"{len(told):,}")
+    return Section("problems", "Problems", joined((tag("ul", joined(items), class_="list sheet"), note)), f"{len(sentences):,}")

@@ -208,11 +208,11 @@ def _unwrapped(words: list[str], known: Mapping[str, str]) -> Iterator[str]:
     """A shell's command is split as a shell does."""
     for before, word in zip(["", *words], words, strict=False):
         if _SHELL.fullmatch(before) and _FLAG_INSIDE.search(word):
-            said = _VARIABLE_OF_SHELL.sub(lambda found: _filled(found, known), word)
+            filled = _VARIABLE_OF_SHELL.sub(lambda found: _filled(found, known), word)
             try:
-                yield from shlex.split(said)
+                yield from shlex.split(filled)
             except ValueError:
-                yield from said.split()
+                yield from filled.split()
         elif not _SHELL.fullmatch(word):
             yield word
 

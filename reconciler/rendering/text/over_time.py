@@ -22,8 +22,8 @@ class ResourceSeries(msgspec.Struct, frozen=True):
 
     def amount(self, value: int) -> str:
         """`12.5 cores`, `48Gi`."""
-        told = amount_text(self.resource, value)
-        return told if self.resource != CPU else f"{told} core" if told == "1" else f"{told} cores"
+        text = amount_text(self.resource, value)
+        return text if self.resource != CPU else f"{text} core" if text == "1" else f"{text} cores"
 
 
 def resource_series(series: ReplaySeries) -> tuple[ResourceSeries, ...]:
