@@ -137,8 +137,8 @@ def node_labels() -> frozenset[str]:
 
 def group_of_targets(kind: str) -> str:
     """The API group of a kind of target, where no operator has given it another name; empty for a cloud's."""
-    found = (reading.group_of(item) for reading in readings() for item in reading.kinds if item.target and item.known_as == kind)
-    return next(found, "")
+    groups = (reading.group_of(item) for reading in readings() for item in reading.kinds if item.target and item.known_as == kind)
+    return next(groups, "")
 
 
 def target_kinds() -> tuple[str, ...]:
@@ -160,10 +160,10 @@ def read_annotations(capi_group: str) -> tuple[str, ...]:
 
 def known_kind(group: str, kind: str) -> str:
     """What a kind of an API group is called; as it is, where no platform of that group has it."""
-    found = (
+    kinds = (
         item.known_as for reading in readings() for item in reading.kinds if (reading.group_of(item), item.kind) == (group, kind)
     )
-    return next(found, kind)
+    return next(kinds, kind)
 
 
 def is_target(group: str, kind: str, capi_group: str = "") -> bool:

@@ -87,12 +87,12 @@ def _pairs(
 ) -> tuple[Pair[Line], ...]:
     """Lines that differ in essence: those of `after` in its order, then those that only `before` has."""
     earlier = {name(line): line for line in before}
-    found = []
+    pairs = []
     for line in after:
         old = earlier.pop(name(line), None)
         if old is None or essence(old) != essence(line):
-            found.append(Pair(old, line))
-    return (*found, *(Pair(old, None) for old in earlier.values()))
+            pairs.append(Pair(old, line))
+    return (*pairs, *(Pair(old, None) for old in earlier.values()))
 
 
 def _group_essence(line: GroupLine) -> object:
@@ -132,13 +132,13 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def left_over(pods: Iterable[str], others: Iterable[str]) -> list[str]:
     """Those of `pods` that `others` does not have, or not as often."""
     known = Counter(others)
-    found = []
+    rest = []
     for pod in pods:
         if known[pod] > 0:
             known[pod] -= 1
         else:
-            found.append(pod)
-    return found
+            rest.append(pod)
+    return rest
 
 
 def losing_data(world: World, pods: Iterable[str]) -> tuple[str, ...]:

@@ -68,11 +68,11 @@ def picture(world: World, groups: Sequence[GroupLine], nodes: Sequence[NodeLine]
 def _rows(world: World) -> Mapping[int, Sequence[int]]:
     """Rows of pods that hold resources, by node."""
     pods = world.pods
-    found: dict[int, list[int]] = {}
+    rows: dict[int, list[int]] = {}
     for row, node in enumerate(pods.node):
         if node >= 0 and not pods.finished(row):
-            found.setdefault(node, []).append(row)
-    return found
+            rows.setdefault(node, []).append(row)
+    return rows
 
 
 def _node(world: World, index: int, group_of: Mapping[str, str | None], rows: Sequence[int]) -> PictureNode:
@@ -80,12 +80,12 @@ def _node(world: World, index: int, group_of: Mapping[str, str | None], rows: Se
     offered = world.node_shapes[node.shape].allocatable
     requests = [world.pod_shapes[pods.shape[row]].requests for row in rows]
     resource, used = _most_requested(offered, requests)
-    found = []
+    pictured = []
     for row, asked in zip(rows, requests, strict=True):
         traits = world.pod_traits[pods.traits[row]]
         share = _share(asked.get(resource), offered.get(resource)) if resource else 0
-        found.append(PicturePod(pods.key(row), share, traits.daemonset or traits.mirror))
-    found.sort(key=lambda pod: (pod.daemon, -pod.share_permille, pod.pod))
+        pictured.append(PicturePod(pods.key(row), share, traits.daemonset or traits.mirror))
+    pictured.sort(key=lambda pod: (pod.daemon, -pod.share_permille, pod.pod))
     return PictureNode(
         node=node.name,
         group=group_of.get(node.name),
@@ -93,7 +93,7 @@ def _node(world: World, index: int, group_of: Mapping[str, str | None], rows: Se
         allocatable=offered,
         resource=resource,
         used_permille=used,
-        pods=tuple(found),
+        pods=tuple(pictured),
     )
 
 

@@ -112,11 +112,11 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def withdrawn_requests(actions: Iterable[Action]) -> Counter[str]:
     """How many requests for nodes that never joined are cancelled, by group. Replicas fall by that number, and no node leaves."""
-    found: Counter[str] = Counter()
+    requests: Counter[str] = Counter()
     for action in actions:
         if action.kind is ActionKind.CANCEL and action.to < action.from_:
-            found[action.group] += action.from_ - action.to
-    return found
+            requests[action.group] += action.from_ - action.to
+    return requests
 
 
 class PodLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):

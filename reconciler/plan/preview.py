@@ -87,18 +87,18 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         plan = None
         if self.comparison is None:
             plan = msgspec.structs.replace(self.plan, now="", digest="", policy_revision=None)
-        told: tuple[object, ...] = (
+        covered: tuple[object, ...] = (
             self.changes, self.loosened, self.comparison, self.impact_before, self.impact_after, self.untouched, self.warnings,
             self.no_base, self.base_problems, plan,
         )  # fmt: skip
         if self.later:
-            told = (*told, self.later)
+            covered = (*covered, self.later)
         if self.sizes:
-            told = (*told, self.sizes)
+            covered = (*covered, self.sizes)
         if self.replay is not None:
             # Where a side was read from may name a commit.
             sides = tuple(msgspec.structs.replace(side, source="") for side in self.replay.sides)
-            told = (*told, msgspec.structs.replace(self.replay, sides=sides))
+            covered = (*covered, msgspec.structs.replace(self.replay, sides=sides))
         if self.snapshot is not None and self.snapshot.changed:
-            told = (*told, "the head changes the snapshot")
-        return "sha256:" + hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()
+            covered = (*covered, "the head changes the snapshot")
+        return "sha256:" + hashlib.sha256(msgspec.json.encode(covered, order="sorted")).hexdigest()

@@ -37,11 +37,13 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
     """The ancestor of all reason types: one subclass per code, its fields the numbers, `sentence` the words.
 
     Subclasses set `code` (PascalCase, never renamed once released) and a `template` with `{field}` places, or override `sentence`
-    if the words depend on the fields. A place with a noun counts it: `{pods:pod}` is `1 pod` or `2 pods`.
+    if the words depend on the fields. A place with a noun counts it: `{pods:pod}` is `1 pod` or `2 pods`. Of a reason that keeps
+    a node, `for_the_loop_only` says that it does not matter to a person who drains the node by hand.
     """
 
     code: ClassVar[str] = ""
     template: ClassVar[str] = ""
+    for_the_loop_only: ClassVar[bool] = False
 
     def sentence(self) -> str:
         """The reason in one sentence, without a full stop."""

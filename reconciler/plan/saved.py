@@ -72,10 +72,10 @@ class _Carried(msgspec.Struct, rename="camel"):
 def carried_files(data: bytes) -> dict[str, bytes]:
     """The policy files in the bytes of a saved plan, if it has any. Raises `SavedPlanError`."""
     try:
-        found = msgspec.json.decode(data, type=_Carried).policy_files
+        files = msgspec.json.decode(data, type=_Carried).policy_files
     except DECODING_ERRORS as error:
         raise SavedPlanError(f"its policyFiles are not texts by path ({finding(error)})") from None
-    return {path: text.encode() for path, text in found.items()}
+    return {path: text.encode() for path, text in files.items()}
 
 
 # A saved plan against the current decision: the actions in both, and what has changed for the others.

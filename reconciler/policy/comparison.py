@@ -51,7 +51,7 @@ class WrittenDocument:
         self.values = self._object(kind.root, document, (), "")
 
     def _object(self, field: Field, struct: object, path: Path, key: str) -> Written:
-        found: Written = {}
+        written: Written = {}
         for child in field.children:
             if child.kind is Kind.OPAQUE or not _applies(child, struct):
                 continue
@@ -65,9 +65,9 @@ class WrittenDocument:
                 value = struct if child.children else None
             shown = self._value(child, value, child_path, child_key)
             if shown not in (None, {}, [], ""):
-                found[child.yaml_key] = shown
+                written[child.yaml_key] = shown
                 self.place_keys[child_path] = child_key
-        return found
+        return written
 
     def _value(self, field: Field, value: Any, path: Path, key: str) -> Any:  # noqa: ANN401 - nested, by the field model
         if field.kind in (Kind.OBJECT, Kind.SELECTOR):
@@ -83,9 +83,9 @@ class WrittenDocument:
         return scalar_text(field, value)
 
     def _map(self, pairs: Iterable[tuple[str, str]], path: Path, key: str) -> Written:
-        found = dict(pairs)
-        self.place_keys.update({(*path, name): f"{key}.{name}" for name in found})
-        return found
+        texts = dict(pairs)
+        self.place_keys.update({(*path, name): f"{key}.{name}" for name in texts})
+        return texts
 
     def _list(self, field: Field, values: tuple[Any, ...], path: Path, key: str) -> Any:  # noqa: ANN401
         item = field.item
@@ -194,7 +194,7 @@ def _effective(field: str, levels: Sequence[GroupFields], policy: NodeGroupPolic
     if field == "mode":
         return effective_mode(next((level.mode for level in levels if level.mode is not None), None), policy.mode)
     value = group_value(field)
-    return next((found for level in levels if (found := value.read(level)) is not None), value.built_in)
+    return next((own for level in levels if (own := value.read(level)) is not None), value.built_in)
 
 
 def _with_value(level: GroupFields, attributes: Sequence[str], source: GroupFields) -> GroupFields:
@@ -248,12 +248,12 @@ class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
             what = "added" if self.before is None else "removed, its target keeps its size"
         else:
             what = f"renamed from {self.before}, the same target"
-        told = f"{self.kind} {self.name}: {what}{_places(self.place_before, self.place_after)}"
+        text = f"{self.kind} {self.name}: {what}{_places(self.place_before, self.place_after)}"
         if self.reaches:
-            told += f"; reaches {', '.join(self.reaches)}"
+            text += f"; reaches {', '.join(self.reaches)}"
         if self.discovery:
-            told += f"{' and' if self.reaches else '; reaches'} what discovery {', '.join(self.discovery)} finds"
-        return told
+            text += f"{' and' if self.reaches else '; reaches'} what discovery {', '.join(self.discovery)} finds"
+        return text
 
 
 def compare_policies(before: PolicySet, after: PolicySet, now_seconds: int) -> tuple[PolicyChange, ...]:
@@ -261,13 +261,13 @@ def compare_policies(before: PolicySet, after: PolicySet, now_seconds: int) -> t
 
     Formatting, comments and the order of keys do not count. `now_seconds` (Unix time) says which holds have ended.
     """
-    found = list(_policy_changes(before, after, now_seconds))
+    changes = list(_policy_changes(before, after, now_seconds))
     earlier, later = {group.name: group for group in before.groups}, {group.name: group for group in after.groups}
     gone = {group.target: group for name, group in earlier.items() if name not in later}
     for name in sorted({*earlier, *later}):
         old, new = earlier.get(name), later.get(name)
         if old is None and new is not None and (renamed := gone.pop(new.target, None)) is not None:
-            found.append(
+            changes.append(
                 PolicyChange(
                     kind="NodeGroup",
                     name=name,
@@ -277,16 +277,16 @@ def compare_policies(before: PolicySet, after: PolicySet, now_seconds: int) -> t
                     place_after=new.place,
                 )
             )
-            found += (change for change in _document_changes(renamed, new) if change.path != "metadata.name")
+            changes += (change for change in _document_changes(renamed, new) if change.path != "metadata.name")
         elif old is None and new is not None:
-            found.append(PolicyChange(kind="NodeGroup", name=name, after=name, place_after=new.place))
+            changes.append(PolicyChange(kind="NodeGroup", name=name, after=name, place_after=new.place))
         elif old is not None and new is not None:
-            found += _document_changes(old, new)
-            found += _moved(old, new, before.policy, after.policy)
-    found += [
+            changes += _document_changes(old, new)
+            changes += _moved(old, new, before.policy, after.policy)
+    changes += [
         PolicyChange(kind="NodeGroup", name=group.name, before=group.name, place_before=group.place) for group in gone.values()
     ]
-    return tuple(sorted(found, key=lambda change: (change.kind != "NodeGroupPolicy", change.name, change.path)))
+    return tuple(sorted(changes, key=lambda change: (change.kind != "NodeGroupPolicy", change.name, change.path)))
 
 
 def _policy_changes(before: PolicySet, after: PolicySet, now_seconds: int) -> Iterator[PolicyChange]:

@@ -112,7 +112,7 @@ def structs_in(annotation: object) -> list[type[msgspec.Struct]]:
     plain = getattr(annotation, "__origin__", annotation)
     if isinstance(plain, type) and issubclass(plain, msgspec.Struct):
         return [plain]
-    return [found for part in getattr(annotation, "__args__", ()) for found in structs_in(part)]
+    return [struct for part in getattr(annotation, "__args__", ()) for struct in structs_in(part)]
 
 
 MAX_ITEMS = 256

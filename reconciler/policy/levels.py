@@ -129,10 +129,10 @@ class LevelField(msgspec.Struct, Generic[V], frozen=True):
 
     def counting(self, levels: Sequence[GroupFields], now_seconds: int) -> list[tuple[int, V]]:
         """What of `said` the rule lets count, the nearest level first; of keys those that no nearer level names."""
-        found = self.said(levels, now_seconds)
+        values = self.said(levels, now_seconds)
         if self.rule is MergeRule.KEYS:
-            return [(index, value) for index, value in _first_keys(found) if value]
-        return found if self.adds else found[:1]
+            return [(index, value) for index, value in _first_keys(values) if value]
+        return values if self.adds else values[:1]
 
     @property
     def adds(self) -> bool:

@@ -34,13 +34,13 @@ from reconciler.values.quantity import QuantityFormError, parse_quantity
 @cache
 def directions() -> Mapping[str, str]:
     """Path below `spec`, items of lists left out -> which change loosens (`Field.loosens`), as the field tables say it."""
-    found: dict[str, str] = {}
+    by_path: dict[str, str] = {}
     for kind in document_kinds():
         for field in walk(kind.root):
             path = field.path.removeprefix("spec.").replace("[]", "")
             if field.loosens and not path.startswith(("defaults.", "tiers.")):
-                found[path] = field.loosens
-    return found
+                by_path[path] = field.loosens
+    return by_path
 
 
 _BOUNDS = ("limits", "budgets")
@@ -83,7 +83,7 @@ def loosened(
     """What becomes looser, the certain ones first, then by path. `now_seconds` (Unix time) says which holds have ended.
     `found_groups` are those of the cluster whose documents or tiers differ; without them a cluster is not known."""
     own = _judged(_policy_values(before.policy), _policy_values(after.policy))
-    found = [Loosened(path=path, before=old, after=new, certain=sure) for path, old, new, sure in own]
+    values = [Loosened(path=path, before=old, after=new, certain=sure) for path, old, new, sure in own]
     together: dict[tuple[str, str, str, bool], list[str]] = {}
     for name, old_group, new_group in [*_pairs(before, after), *_discovered(before.policy, after.policy)]:
         sides = (
@@ -99,8 +99,8 @@ def loosened(
             names += [] if one.name in names else [one.name]
     for (path, old, new, sure), names in together.items():
         known = tuple(name for name in names if name)
-        found.append(Loosened(path=path, before=old, after=new, certain=sure, groups=known, discovered=len(known) < len(names)))
-    return tuple(sorted(found, key=lambda one: (not one.certain, one)))
+        values.append(Loosened(path=path, before=old, after=new, certain=sure, groups=known, discovered=len(known) < len(names)))
+    return tuple(sorted(values, key=lambda one: (not one.certain, one)))
 
 
 def _pairs(before: PolicySet, after: PolicySet) -> Iterator[tuple[str, NodeGroup, NodeGroup | None]]:
@@ -198,14 +198,14 @@ def _written(fields: GroupFields) -> dict[str, str]:
 @cache
 def _scalars() -> dict[str, GroupValue]:
     """Every field of a group that is one scalar, by path."""
-    found: dict[str, GroupValue] = {}
+    scalars: dict[str, GroupValue] = {}
     rows = [(field, field.yaml_key) for field in GROUP_FIELDS]
     while rows:
         field, path = rows.pop()
         rows += [(child, f"{path}.{child.yaml_key}") for child in field.children]
         if not field.children and field.attribute and path not in LEVEL_FIELDS and not isinstance(field.default, tuple):
-            found[path] = group_value(path)
-    return found
+            scalars[path] = group_value(path)
+    return scalars
 
 
 def _within(key: str, path: str) -> bool:
@@ -224,16 +224,16 @@ def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tup
     """(path, before, after, certain) of what loosens or may. An item of a list that comes or goes is one change."""
     after = _aligned(before, after)
     items_before, items_after = _items(before), _items(after)
-    told: set[str] = set()
+    items: set[str] = set()
     for path in sorted({*before, *after}):
         old, new = before.get(path), after.get(path)
         if old == new:
             continue
         item = _item_of(path)
         if item and (item in items_before) is not (item in items_after):
-            if item in told:
+            if item in items:
                 continue
-            told.add(item)
+            items.add(item)
             gone = item in items_before
             name = item.partition("[")[0]
             first_or_last = not any(other.startswith(f"{name}[") for other in (items_after if gone else items_before))
@@ -273,15 +273,15 @@ def _aligned(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str
 
 def _contents(values: Mapping[str, str]) -> dict[str, frozenset[tuple[str, str]]]:
     """What each item of a list says, without a name that only calls it."""
-    found: dict[str, set[tuple[str, str]]] = {}
+    contents: dict[str, set[tuple[str, str]]] = {}
     for path, value in values.items():
         item = _item_of(path)
         if item:
             rest = path[len(item) :]
-            said = found.setdefault(item, set())
+            content = contents.setdefault(item, set())
             if not (rest == ".name" and _direction(_plain(path)) == Loosens.SAFE):
-                said.add((rest, value))
-    return {item: frozenset(said) for item, said in found.items()}
+                content.add((rest, value))
+    return {item: frozenset(content) for item, content in contents.items()}
 
 
 def _items(values: Mapping[str, str]) -> set[str]:

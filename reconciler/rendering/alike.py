@@ -51,8 +51,8 @@ class AlikeNodes(msgspec.Struct, frozen=True, kw_only=True):
 
 def owner_label(pod: str) -> str:
     """`shop/web-6d4cf56db6-x7k2p` -> `shop/web-*`, `shop/db-0` -> `shop/db-*`; a name that nobody generated stays."""
-    found = _GENERATED.match(pod)
-    return f"{found['owner']}-*" if found else pod
+    match = _GENERATED.match(pod)
+    return f"{match['owner']}-*" if match else pod
 
 
 def alike_pods(pods: Sequence[PodLine]) -> tuple[AlikePods, ...]:
@@ -61,7 +61,7 @@ def alike_pods(pods: Sequence[PodLine]) -> tuple[AlikePods, ...]:
     for pod in pods:
         words = tuple((reason.code, "" if pod.outcome in _PLACED else reason.message) for reason in pod.reasons)
         lots.setdefault((owner_label(pod.pod), pod.outcome, pod.group, words), []).append(pod)
-    found = [
+    alike = [
         AlikePods(
             label=label if len(lot) > 1 else lot[0].pod,
             outcome=outcome,
@@ -71,7 +71,7 @@ def alike_pods(pods: Sequence[PodLine]) -> tuple[AlikePods, ...]:
         )
         for (label, outcome, group, _), lot in lots.items()
     ]
-    return tuple(sorted(found, key=lambda lot: (-len(lot.pods), lot.label, lot.outcome)))
+    return tuple(sorted(alike, key=lambda lot: (-len(lot.pods), lot.label, lot.outcome)))
 
 
 def _rooms(pods: Sequence[PodLine]) -> tuple[Reason, ...]:
@@ -92,7 +92,7 @@ def alike_nodes(nodes: Sequence[NodeLine]) -> tuple[AlikeNodes, ...]:
         kept_by = tuple(sorted({(blocker.code, owner_label(blocker.pod)) for blocker in node.blockers}))
         key = (node.group or "", node.state, node.removable, kept_by if node.state in _CANDIDATES else ())
         lots.setdefault(key, []).append(node)
-    found = [
+    alike = [
         AlikeNodes(
             group=group or None,
             state=state,
@@ -104,7 +104,7 @@ def alike_nodes(nodes: Sequence[NodeLine]) -> tuple[AlikeNodes, ...]:
         for (group, state, removable, _), lot in lots.items()
     ]
     return tuple(
-        sorted(found, key=lambda lot: (not lot.candidate, lot.group or "~", lot.state, -len(lot.nodes), lot.nodes[0].node))
+        sorted(alike, key=lambda lot: (not lot.candidate, lot.group or "~", lot.state, -len(lot.nodes), lot.nodes[0].node))
     )
 
 
@@ -113,12 +113,12 @@ def alike_blockers(blockers: Sequence[Blocker]) -> tuple[AlikeBlockers, ...]:
     lots: dict[tuple[str, str], list[str]] = {}
     for blocker in blockers:
         lots.setdefault((blocker.code, blocker.message), []).append(blocker.pod)
-    found = []
+    together = []
     for (code, message), pods in sorted(lots.items()):
         labels: dict[str, list[str]] = {}
         for pod in pods:
             if pod:
                 labels.setdefault(owner_label(pod), []).append(pod)
         names = tuple(sorted(label if len(lot) > 1 else lot[0] for label, lot in labels.items()))
-        found.append(AlikeBlockers(code=code, message=message, pods=names, count=len(pods)))
-    return tuple(found)
+        together.append(AlikeBlockers(code=code, message=message, pods=names, count=len(pods)))
+    return tuple(together)

@@ -80,9 +80,9 @@ def _lot(actions: Sequence[Action]) -> AlikeActions:
         for group, those in by_group.items()
     )
     first = actions[0]
-    told = [action.reason.message for action in actions]
+    messages = [action.reason.message for action in actions]
     names = [action.nodes[0] if action.nodes else "" for action in actions]
-    sentence = told[0] if len(told) == 1 else one_sentence(told, names) or f"for example: {told[0]}"
+    sentence = messages[0] if len(messages) == 1 else one_sentence(messages, names) or f"for example: {messages[0]}"
     return AlikeActions(
         first=first,
         sentence=sentence,

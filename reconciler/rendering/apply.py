@@ -70,9 +70,9 @@ def apply_text(document: ApplyDocument, *, colour: bool = False, width: int = WI
     lines = [*paragraph(head, width, 0), ""]
     for action in document.actions:
         done = action.state == DONE
-        told = _words(action) + (", in a further turn" if action.later else "") + ("" if done else f": {action.state.lower()}")
+        words = _words(action) + (", in a further turn" if action.later else "") + ("" if done else f": {action.state.lower()}")
         bullet = "+ " if done else "! "
-        lines += [style.paint(line, Tone.GOOD if done else Tone.HELD) for line in paragraph(told, width, 2, bullet)]
+        lines += [style.paint(line, Tone.GOOD if done else Tone.HELD) for line in paragraph(words, width, 2, bullet)]
         for reason in action.reasons:
             lines += paragraph(f"{reason.message} [{reason.code}]", width, 6, "- ")
     if not document.actions:

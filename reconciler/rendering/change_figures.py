@@ -59,16 +59,16 @@ def _money(amount: int | str | None, currency: str | None, *, signed: bool = Fal
 
 def change_figures(preview: Preview) -> tuple[ChangeFigure, ...]:
     """Nodes, pods, evictions, cost; without a price anywhere no cost, and nothing where there is nothing to compare with."""
-    found = preview.comparison
-    if found is None:
+    comparison = preview.comparison
+    if comparison is None:
         return ()
     before, after = preview.impact_before, preview.impact_after
     rows = [
-        _counted(NODES, *_nodes(found, preview.plan.groups)),
+        _counted(NODES, *_nodes(comparison, preview.plan.groups)),
         _counted(PODS, len(before.waiting), len(after.waiting)),
         _counted(EVICTIONS, len(before.evicted_settled), len(after.evicted_settled)),
     ]
-    if (cost := _cost(found)) is not None:
+    if (cost := _cost(comparison)) is not None:
         rows.append(cost)
     return tuple(rows)
 

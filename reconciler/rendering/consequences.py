@@ -60,13 +60,13 @@ _CODES = {code: rank for rank, code in enumerate(Code)}
 
 
 class Consequence(msgspec.Struct, frozen=True, kw_only=True):
-    """One effect. `told` is the sentence in parts, `short` its words for a headline, without text of others; `data` are its
+    """One effect. `sentence` is in parts, `short` its words for a headline, without text of others; `data` are its
     numbers and names, keys in camelCase. `causes` is a sentence about the changed values that may cause it, for a caution that
     does not name its own."""
 
     grade: Grade
     code: Code
-    told: Sentence
+    sentence: Sentence
     short: str
     data: Mapping[str, Scalar] = {}
     causes: Sentence = ()
@@ -74,7 +74,7 @@ class Consequence(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def message(self) -> str:
         """The sentence as plain text."""
-        return plain_sentence(self.told)
+        return plain_sentence(self.sentence)
 
 
 def consequences(preview: Preview) -> tuple[Consequence, ...]:
@@ -82,7 +82,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
     comparison = preview.comparison
     if comparison is None:
         return ()
-    found = [
+    effects = [
         *_pods(preview),
         *_writing(preview, comparison),
         *_takes_over(preview.loosened, comparison, preview.plan),
@@ -97,8 +97,8 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *_loosens(preview.loosened, preview.plan),
         *_figures(change_figures(preview)),
     ]
-    found = [msgspec.structs.replace(one, causes=_causes(one, preview.changes)) for one in found]
-    return tuple(sorted(found, key=lambda one: (_GRADES[one.grade], _CODES[one.code])))
+    effects = [msgspec.structs.replace(one, causes=_causes(one, preview.changes)) for one in effects]
+    return tuple(sorted(effects, key=lambda one: (_GRADES[one.grade], _CODES[one.code])))
 
 
 _NAME_THEIR_CAUSE = (Code.WRITING_STARTS, Code.TAKES_OVER)
@@ -146,12 +146,12 @@ def _pods(preview: Preview) -> Iterator[Consequence]:
         short = f"{count(more, 'more pod')} {_verb(more, 'has', 'have')} nowhere to run"
         if more <= 0:
             short = f"{count(len(lost), 'pod')} {_verb(len(lost), 'loses its', 'lose their')} place, {len(placed)} get one"
-        told = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(lost), NAMES_SHOWN), ".")
-        yield Consequence(grade=Grade.CAUTION, code=Code.PODS_WITHOUT_NODE, told=told, short=short, data=data)
+        sentence = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(lost), NAMES_SHOWN), ".")
+        yield Consequence(grade=Grade.CAUTION, code=Code.PODS_WITHOUT_NODE, sentence=sentence, short=short, data=data)
     elif placed:
         short = f"{count(len(placed), 'more pod')} {_verb(len(placed), 'gets', 'get')} a node"
-        told = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(placed), NAMES_SHOWN), ".")
-        yield Consequence(grade=Grade.NOTE, code=Code.PODS_PLACED, told=told, short=short, data=data)
+        sentence = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(_labels(placed), NAMES_SHOWN), ".")
+        yield Consequence(grade=Grade.NOTE, code=Code.PODS_PLACED, sentence=sentence, short=short, data=data)
 
 
 def _writing(preview: Preview, comparison: PlanComparison) -> Iterator[Consequence]:
@@ -164,15 +164,15 @@ def _writing(preview: Preview, comparison: PlanComparison) -> Iterator[Consequen
     where: Sentence = (" for ", *_reached(groups, discovered=discovered)) if not whole else ()
     added, removed = _moved_nodes(preview, comparison)
     moves = [f"{count(number, 'node')} {word}" for number, word in ((removed, "removed"), (added, "added")) if number]
-    told_moves = " and ".join(moves) or "no node comes or goes"
+    moved = " and ".join(moves) or "no node comes or goes"
     actions = len(preview.plan.actions)
     now = f"{count(actions, 'action')} {_verb(actions, 'follows', 'follow')} now" if actions else "No action follows now"
     limited = f" for {count(len(groups), 'group')}" if groups and not discovered else ""
     yield Consequence(
         grade=Grade.CAUTION,
         code=Code.WRITING_STARTS,
-        told=("This turns writing on", *where, f", mode Observe -> Enforce. {now}; until the steady state {told_moves}."),
-        short=f"turns writing on{limited}: {told_moves}",
+        sentence=("This turns writing on", *where, f", mode Observe -> Enforce. {now}; until the steady state {moved}."),
+        short=f"turns writing on{limited}: {moved}",
         data={"groups": groups, "discovered": discovered, "actions": actions, "nodesAdded": added, "nodesRemoved": removed},
     )
 
@@ -207,7 +207,7 @@ def _takes_over(loosened: Sequence[Loosened], comparison: PlanComparison, plan: 
     yield Consequence(
         grade=Grade.CAUTION if groups else Grade.WARNING if plan.groups else Grade.NOTE,
         code=Code.TAKES_OVER,
-        told=(
+        sentence=(
             "This takes over replicas that others declare (adoptFrom ", *names_listed(sorted(managers), NAMES_SHOWN),
             "): ", *whom, ".",
         ),
@@ -243,7 +243,7 @@ def _nodes_removed(preview: Preview) -> Iterator[Consequence]:
     yield Consequence(
         grade=Grade.CAUTION if more > 0 else Grade.WARNING,
         code=Code.NODES_REMOVED if more > 0 else Code.OTHER_NODES_REMOVED,
-        told=(f"{short} ({len(before)} -> {len(after)}): ", *names_listed(labels, NAMES_SHOWN), "."),
+        sentence=(f"{short} ({len(before)} -> {len(after)}): ", *names_listed(labels, NAMES_SHOWN), "."),
         short=short,
         data={"today": len(before), "after": len(after), "nodes": tuple(goes), "groups": groups},
     )
@@ -258,7 +258,7 @@ def _evictions(preview: Preview) -> Iterator[Consequence]:
     yield Consequence(
         grade=Grade.CAUTION,
         code=Code.EVICTIONS,
-        told=(f"{count(more, 'more eviction')} ({len(before)} -> {len(after)}): ", *names_listed(labels, NAMES_SHOWN), "."),
+        sentence=(f"{count(more, 'more eviction')} ({len(before)} -> {len(after)}): ", *names_listed(labels, NAMES_SHOWN), "."),
         short=count(more, "more eviction"),
         data={"today": len(before), "after": len(after), "pods": tuple(labels)},
     )
@@ -275,7 +275,7 @@ def _data_lost(preview: Preview) -> Iterator[Consequence]:
     yield Consequence(
         grade=Grade.CAUTION,
         code=Code.DATA_LOST,
-        told=(f"{short} (emptyDir, hostPath): ", *names_listed(labels, NAMES_SHOWN), "."),
+        sentence=(f"{short} (emptyDir, hostPath): ", *names_listed(labels, NAMES_SHOWN), "."),
         short=short,
         data={"today": len(before), "after": len(after), "pods": tuple(labels)},
     )
@@ -284,7 +284,7 @@ def _data_lost(preview: Preview) -> Iterator[Consequence]:
 def _later(preview: Preview) -> Iterator[Consequence]:
     """What happens only when a window opens or a hold ends: of nodes and pods, what is not told for now. New nodes are a note."""
     group_of = {line.node: line.group or "no group" for line in preview.plan.nodes}
-    told: set[tuple[object, ...]] = set()
+    reported: set[tuple[object, ...]] = set()
     for later in preview.later:
         before, after = later.impact_before, later.impact_after
         goes = sorted({*after.nodes_gone} - {*before.nodes_gone} - {*preview.impact_after.nodes_gone})
@@ -294,9 +294,9 @@ def _later(preview: Preview) -> Iterator[Consequence]:
         )
         evicted = max(0, len(after.evicted_settled) - len(before.evicted_settled))
         key = tuple(goes), tuple(lost), come
-        if not any(key) or key in told:
+        if not any(key) or key in reported:
             continue
-        told.add(key)
+        reported.add(key)
         groups = tuple(sorted({group_of.get(node, "no group") for node in goes}))
         parts: list[tuple[str, Sentence]] = []
         if lost:
@@ -313,7 +313,7 @@ def _later(preview: Preview) -> Iterator[Consequence]:
         yield Consequence(
             grade=Grade.CAUTION if goes or lost else Grade.NOTE,
             code=Code.LATER,
-            told=("At ", Foreign(later.at), ", with the pods of now: ", *sentence, "."),
+            sentence=("At ", Foreign(later.at), ", with the pods of now: ", *sentence, "."),
             short=f"within a day {parts[0][0]}",
             data={
                 "at": later.at, "nodes": tuple(goes), "pods": tuple(_labels(lost)), "evictions": evicted, "groups": groups,
@@ -360,7 +360,7 @@ def _groups(comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
             yield Consequence(
                 grade=grade,
                 code=code,
-                told=(*names_listed(labels, NAMES_SHOWN), f" {verb}{one_more if len(groups) == 1 else several_more}."),
+                sentence=(*names_listed(labels, NAMES_SHOWN), f" {verb}{one_more if len(groups) == 1 else several_more}."),
                 short=f"{count(len(groups), 'group')} {verb}",
                 data={"groups": names, "nodes": _nodes_of(groups)},
             )
@@ -378,7 +378,7 @@ def _problems(comparison: PlanComparison) -> Iterator[Consequence]:
         yield Consequence(
             grade=Grade.WARNING,
             code=Code.NEW_PROBLEMS,
-            told=(f"{count(len(new), 'new problem')}, the first: ", *about),
+            sentence=(f"{count(len(new), 'new problem')}, the first: ", *about),
             short=count(len(new), "new problem"),
             data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
         )
@@ -387,12 +387,12 @@ def _problems(comparison: PlanComparison) -> Iterator[Consequence]:
 def _policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
     """Problems in the files of the change that are not errors: all of them are listed below."""
     if warnings:
-        told, first = count(len(warnings), "warning") + " about the policy", warnings[0]
+        short, first = count(len(warnings), "warning") + " about the policy", warnings[0]
         yield Consequence(
             grade=Grade.WARNING,
             code=Code.POLICY_WARNINGS,
-            told=(f"{told}, the first: ", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
-            short=told,
+            sentence=(f"{short}, the first: ", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
+            short=short,
             data={"warnings": len(warnings), "codes": tuple(sorted({problem.code for problem in warnings}))},
         )
 
@@ -408,7 +408,7 @@ def _declared_sizes(sizes: Sequence[SizeChange]) -> Iterator[Consequence]:
         yield Consequence(
             grade=Grade.WARNING if against else Grade.NOTE,
             code=Code.DECLARED_SIZES,
-            told=(f"{short[0].upper()}{short[1:]}; the first: ", Foreign(sizes[0].what), ", ", Foreign(sizes[0].path), "."),
+            sentence=(f"{short[0].upper()}{short[1:]}; the first: ", Foreign(sizes[0].what), ", ", Foreign(sizes[0].path), "."),
             short=short,
             data={"sizes": len(sizes), "decidedByGroups": against, "objects": tuple(sorted({size.what for size in sizes}))},
         )
@@ -434,7 +434,7 @@ def _loosens(loosened: Sequence[Loosened], plan: Plan) -> Iterator[Consequence]:
         yield Consequence(
             grade=Grade.WARNING if reaches else Grade.NOTE,
             code=Code.LOOSENS if one.certain else Code.MAY_LOOSEN,
-            told=(verb, Foreign(one.path), " ", Foreign(one.before), " -> ", Foreign(one.after), *whose, "."),
+            sentence=(verb, Foreign(one.path), " ", Foreign(one.before), " -> ", Foreign(one.after), *whose, "."),
             short="1 value becomes looser" if one.certain else "1 value may become looser",
             data={
                 "path": one.path, "today": one.before, "after": one.after, "groups": one.groups, "discovered": one.discovered,
@@ -445,8 +445,8 @@ def _loosens(loosened: Sequence[Loosened], plan: Plan) -> Iterator[Consequence]:
 def looser_rank(path: str) -> int:
     """How grave it is where the value at `path` (with the items of its lists) becomes looser; smaller is graver."""
     family = value_family(path)
-    found = (rank for rank, name in enumerate(_FAMILIES, 1) if family == name or family.startswith(f"{name}."))
-    return next(found, 0)
+    ranks = (rank for rank, name in enumerate(_FAMILIES, 1) if family == name or family.startswith(f"{name}."))
+    return next(ranks, 0)
 
 
 def looser_order(path: str, before: str, after: str) -> tuple[int, bool, Fraction]:
@@ -476,12 +476,12 @@ def _figures(figures: Sequence[ChangeFigure]) -> Iterator[Consequence]:
         data: dict[str, Scalar] = {"today": figure.today, "after": figure.after, "change": figure.change}
         if figure.code == NODES:
             short = f"{after} {'node' if after == '1' else 'nodes'} in steady state instead of {today}"
-            told: Sentence = (f"{short}.",)
-            yield Consequence(grade=Grade.NOTE, code=Code.NODES_IN_STEADY_STATE, told=told, short=short, data=data)
+            sentence: Sentence = (f"{short}.",)
+            yield Consequence(grade=Grade.NOTE, code=Code.NODES_IN_STEADY_STATE, sentence=sentence, short=short, data=data)
         else:
-            told = (change, " per month (", today, " -> ", after, ").")
+            sentence = (change, " per month (", today, " -> ", after, ").")
             data["currency"] = figure.currency
-            yield Consequence(grade=Grade.NOTE, code=Code.COST, told=told, short="another cost", data=data)
+            yield Consequence(grade=Grade.NOTE, code=Code.COST, sentence=sentence, short="another cost", data=data)
 
 
 def _labels(pods: Sequence[str]) -> list[str]:

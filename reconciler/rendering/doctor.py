@@ -68,8 +68,8 @@ def doctor_text(document: DoctorDocument, *, wide: bool = False) -> str:
     if document.cluster:
         lots = _lots(document.findings, fold)
         together = "" if len(lots) == len(document.findings) else ", alike ones together"
-        told = f"{count(len(document.findings), 'finding')}{together}"
-        lines += ["", told if document.findings else _no_finding(document)]
+        title = f"{count(len(document.findings), 'finding')}{together}"
+        lines += ["", title if document.findings else _no_finding(document)]
         for lot in lots:
             lines += ["", *_lot(lot, fold)]
     if document.not_checked:

@@ -189,8 +189,8 @@ def cut(lines: Sequence[Difference], shown: int, noun: str) -> tuple[Difference,
         return tuple(lines)
     number = sum(line.number for line in rest)
     first = shortened(rest[0].sentence, _GRAVEST_CHARACTERS)
-    told = f"and {count(number, f'more {noun}')}" + (f", the gravest: {first}" if number > 1 else f": {first}")
-    return (*lines[:shown], Difference(rest[0].mark, told, rest[0].meaning, number))
+    sentence = f"and {count(number, f'more {noun}')}" + (f", the gravest: {first}" if number > 1 else f": {first}")
+    return (*lines[:shown], Difference(rest[0].mark, sentence, rest[0].meaning, number))
 
 
 def gravest_first(lines: Sequence[Difference], weight: Callable[[Difference], int] = lambda _: 0) -> list[Difference]:

@@ -27,8 +27,8 @@ def drain_report_text(report: DrainReport, *, width: int, colour: bool = False) 
     ]
     lines += table(columns, [_row(node) for node in report.nodes], width, style)
     counts = [sum(node.safe[at] for node in report.nodes) for at in range(len(report.thresholds))]
-    told = ", ".join(f"{count} at {percent}%" for count, percent in zip(counts, report.thresholds, strict=True))
-    lines += ["", f"safe to remove, each on its own: {told}"]
+    counted = ", ".join(f"{count} at {percent}%" for count, percent in zip(counts, report.thresholds, strict=True))
+    lines += ["", f"safe to remove, each on its own: {counted}"]
     for node in report.nodes:
         if node.blockers:
             lines += ["", style.paint(f"{plain(node.node)} stays", Tone.HELD)]
@@ -44,10 +44,10 @@ def drain_report_text(report: DrainReport, *, width: int, colour: bool = False) 
     if report.without_requests:
         count = len(report.without_requests)
         names = listed(report.without_requests, 4)
-        told = "1 running pod requests" if count == 1 else f"{count} running pods request"
+        counted = "1 running pod requests" if count == 1 else f"{count} running pods request"
         lines += [
             "",
-            *paragraph(f"{told} neither cpu nor memory, so no decision sees them: {names}", width, 0),
+            *paragraph(f"{counted} neither cpu nor memory, so no decision sees them: {names}", width, 0),
         ]
     return "\n".join(lines) + "\n"
 

@@ -80,8 +80,8 @@ def _policy(world: World, name: str, foreign: list[str]) -> list[str]:
 def _names(targets: list[TargetFacts]) -> dict[object, str]:
     """The target's name; with its kind and its namespace or region in front where several share one."""
     refs = [facts.ref for facts in targets]
-    told = [(ref.name, f"{ref.kind}-{ref.namespace or ref.region}-{ref.name}") for ref in refs]
-    return dict(zip(refs, group_names(told), strict=True))
+    candidates = [(ref.name, f"{ref.kind}-{ref.namespace or ref.region}-{ref.name}") for ref in refs]
+    return dict(zip(refs, group_names(candidates), strict=True))
 
 
 def _group(facts: TargetFacts, name: str, policy: str, held: bool) -> list[str]:  # noqa: FBT001 - one caller

@@ -29,14 +29,14 @@ def group_differences(pairs: Sequence[Pair[GroupLine]], actions: Sequence[Pair[A
     lots: dict[tuple[object, ...], list[tuple[str, Difference]]] = {}
     for number, (pair, why) in enumerate(zip(moved, whys, strict=True)):
         line = _group(pair)
-        # What many groups share is told once, among the actions; each then names its code.
-        told = why.codes if fold.names and often[why.alike] > fold.names else why.words
-        line = msgspec.structs.replace(line, sentence=f"{line.sentence}{told}")
+        # What many groups share is stated once, among the actions; each then names its code.
+        why_words = why.codes if fold.names and often[why.alike] > fold.names else why.words
+        line = msgspec.structs.replace(line, sentence=f"{line.sentence}{why_words}")
         lots.setdefault((line.sentence, line.mark, line.meaning) if fold.names else (number,), []).append(
             (pair.either.name, line)
         )
-    found = [line for lot in lots.values() for line in _together(lot, fold)]
-    return cut(found, fold.shown(len(found), fold.rows), "group")
+    differences = [line for lot in lots.values() for line in _together(lot, fold)]
+    return cut(differences, fold.shown(len(differences), fold.rows), "group")
 
 
 def _together(lot: Sequence[tuple[str, Difference]], fold: Fold) -> Iterator[Difference]:
@@ -44,8 +44,8 @@ def _together(lot: Sequence[tuple[str, Difference]], fold: Fold) -> Iterator[Dif
     names = tuple(name for name, _ in lot)
     line = lot[0][1]
     if len(lot) > fold.names + 1:
-        told = f"{len(lot)} groups ({listed(names, fold.names)}): {line.sentence}"
-        yield msgspec.structs.replace(line, sentence=told, number=len(lot))
+        sentence = f"{len(lot)} groups ({listed(names, fold.names)}): {line.sentence}"
+        yield msgspec.structs.replace(line, sentence=sentence, number=len(lot))
         return
     for name in names:
         yield msgspec.structs.replace(line, sentence=f"{name}: {line.sentence}")
@@ -64,8 +64,8 @@ def _group(pair: Pair[GroupLine]) -> Difference:
     if old is None or new is None:
         line = pair.either
         came = old is None
-        told = f"a group from now on, {line.current} -> {line.desired}" if came else f"leaves the policy at {line.current}"
-        return Difference(MORE if came else FEWER, told)
+        sentence = f"a group from now on, {line.current} -> {line.desired}" if came else f"leaves the policy at {line.current}"
+        return Difference(MORE if came else FEWER, sentence)
     sizes = [("desired", str(old.desired), str(new.desired)), ("settled", _size(old.settled), _size(new.settled))]
     if sizes[0][1:] == sizes[1][1:]:
         sizes = [("desired and settled", *sizes[0][1:])]
@@ -89,10 +89,10 @@ def _group(pair: Pair[GroupLine]) -> Difference:
         # What a group would do is known of held ones only, and a held one goes nowhere.
         other = f" ({MAIN}: {old.wanted})" if old.held and old.wanted is not None else ""
         parts.append(f"held at {new.current}; it would go to {new.wanted} if nothing held it{other}")
-    told = ", ".join(parts) or f"other reasons than under {MAIN}"
+    sentence = ", ".join(parts) or f"other reasons than under {MAIN}"
     more = settled_size(new) - settled_size(old) or new.desired - old.desired
     mark = MORE if more > 0 else FEWER if more < 0 else STAYS if new.held else OTHERWISE
-    return Difference(mark, told, Meaning.HELD if new.held else Meaning.NEUTRAL)
+    return Difference(mark, sentence, Meaning.HELD if new.held else Meaning.NEUTRAL)
 
 
 def _size(value: int | None) -> str:
@@ -116,18 +116,20 @@ def _why(pair: Pair[GroupLine], changed: Sequence[Pair[Action]]) -> _Why:
         return _Why()
     actions = [entry.after for entry in changed if entry.after is not None]
     removals = [action for action in actions if action.kind is ActionKind.REMOVE_NODE]
-    told = {action.reason.message: action.reason.code for action in actions if action.kind is not ActionKind.REMOVE_NODE}
+    codes_by_words = {
+        action.reason.message: action.reason.code for action in actions if action.kind is not ActionKind.REMOVE_NODE
+    }
     if removals:
-        told[alike_actions(removals)[0].sentence] = removals[0].reason.code
+        codes_by_words[alike_actions(removals)[0].sentence] = removals[0].reason.code
     known = {reason.message for reason in old.reasons} if old is not None else set()
-    told |= {reason.message: reason.code for reason in further_reasons(new, actions) if reason.message not in known}
-    if not told and (ended := [entry.before for entry in changed if entry.before is not None]):
-        told[f"without what {MAIN} does ({alike_actions(ended)[0].sentence})"] = f"not {ended[0].reason.code}"
-    words = list(told)[:_REASONS_SHOWN]
+    codes_by_words |= {reason.message: reason.code for reason in further_reasons(new, actions) if reason.message not in known}
+    if not codes_by_words and (ended := [entry.before for entry in changed if entry.before is not None]):
+        codes_by_words[f"without what {MAIN} does ({alike_actions(ended)[0].sentence})"] = f"not {ended[0].reason.code}"
+    words = list(codes_by_words)[:_REASONS_SHOWN]
     if not words:
         return _Why()
-    sentences, codes = "; ".join(words), ", ".join(dict.fromkeys(told[word] for word in words))
-    alike = codes if removals and len(told) == 1 else sentences
+    sentences, codes = "; ".join(words), ", ".join(dict.fromkeys(codes_by_words[word] for word in words))
+    alike = codes if removals and len(codes_by_words) == 1 else sentences
     return _Why(words=f": {sentences}", codes=f" [{codes}]", alike=alike)
 
 
@@ -161,12 +163,12 @@ def _lots(pairs: Sequence[Pair[Action]], fold: Fold) -> Iterator[tuple[tuple[int
         )
     for pair in pairs:
         if pair.before is not None and pair.after is not None:
-            told = f"{action_words(pair.after)}: {pair.after.reason.message} ({MAIN}: {action_words(pair.before)})"
+            sentence = f"{action_words(pair.after)}: {pair.after.reason.message} ({MAIN}: {action_words(pair.before)})"
             mark = _MARKS.get(action_mark(pair.after), OTHERWISE)
-            yield (1, _KINDS.index(pair.after.kind), -len(pair.after.nodes)), Difference(mark, told)
+            yield (1, _KINDS.index(pair.after.kind), -len(pair.after.nodes)), Difference(mark, sentence)
     for lot in told_together([pair.before for pair in pairs if pair.after is None and pair.before is not None]):
-        told = f"no longer: {lot_words(lot, fold)}: {lot.sentence}"
-        yield (2, _rank(lot), -lot.nodes), Difference(OTHERWISE, told, number=_actions_in(lot))
+        sentence = f"no longer: {lot_words(lot, fold)}: {lot.sentence}"
+        yield (2, _rank(lot), -lot.nodes), Difference(OTHERWISE, sentence, number=_actions_in(lot))
 
 
 def _rank(lot: AlikeActions) -> int:

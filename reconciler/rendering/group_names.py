@@ -72,9 +72,9 @@ def commented_out(group: Lines, why: str) -> Lines:
 def _refused(policy: str, groups: Sequence[Lines], now_seconds: int) -> dict[int, str]:
     texts = {f"{number}.yaml": "\n".join(lines) + "\n" for number, lines in enumerate(groups)}
     files = {"policy.yaml": policy.encode()} | {name: text.encode("utf-8", "replace") for name, text in texts.items()}
-    told: dict[int, list[str]] = {}
+    reasons: dict[int, list[str]] = {}
     for problem in read_tree(files, now_seconds=now_seconds).problems:
         number = whole_number(problem.place.path.removesuffix(".yaml"))
         if problem.severity is Severity.ERROR and number is not None:
-            told.setdefault(number, []).append(problem.message)
-    return {number: "; ".join(dict.fromkeys(messages)) for number, messages in told.items()}
+            reasons.setdefault(number, []).append(problem.message)
+    return {number: "; ".join(dict.fromkeys(messages)) for number, messages in reasons.items()}

@@ -57,16 +57,16 @@ def group_whys(plan: Plan) -> dict[str, GroupWhy]:
     later = {group.name for group in plan.groups if group.name not in actions and group.settled not in (None, group.current)}
     bounds = _bounds(plan, frozenset(actions) | later)
     waiting = _waiting(plan, later)
-    found = {}
+    whys = {}
     for group in plan.groups:
         if group.held and group.wanted not in (None, group.current):
-            found[group.name] = GroupWhy(causes=(f"would go to {group.wanted}",))
+            whys[group.name] = GroupWhy(causes=(f"would go to {group.wanted}",))
         elif group.name in actions:
-            told = tuple(dict.fromkeys((*size_bounds(group), *bounds.get(group.name, ()))))
-            found[group.name] = GroupWhy(causes=tuple(_causes(actions[group.name])), bounds=told)
+            bound_words = tuple(dict.fromkeys((*size_bounds(group), *bounds.get(group.name, ()))))
+            whys[group.name] = GroupWhy(causes=tuple(_causes(actions[group.name])), bounds=bound_words)
         elif group.name in waiting and not group.held:
-            found[group.name] = GroupWhy(causes=waiting[group.name], bounds=tuple(bounds.get(group.name, ())))
-    return found
+            whys[group.name] = GroupWhy(causes=waiting[group.name], bounds=tuple(bounds.get(group.name, ())))
+    return whys
 
 
 def why_words(group: GroupLine, whys: dict[str, GroupWhy]) -> str:
@@ -94,12 +94,12 @@ def _waiting(plan: Plan, later: Collection[str]) -> dict[str, tuple[str, ...]]:
 
 def further_reasons(group: GroupLine, actions: Sequence[Action]) -> tuple[Reason, ...]:
     """The reasons of a group besides those of its actions: a mix by cost is among those of the scale-ups that it made."""
-    told = {(action.reason.code, action.reason.message) for action in actions}
+    known = {(action.reason.code, action.reason.message) for action in actions}
     bought = any(action.reason.data.get("expander") in _BY_MIX for action in actions)
     return tuple(
         reason
         for reason in group.reasons
-        if (reason.code, reason.message) not in told
+        if (reason.code, reason.message) not in known
         and not (bought and (reason.code == "LeastWasteMix" or (reason.code == "LeastCostMix" and reason.data.get("solver"))))
     )
 
@@ -256,12 +256,12 @@ def alike_held(groups: Sequence[GroupLine]) -> tuple[AlikeHeld, ...]:
     lots: dict[tuple[str, int], list[GroupLine]] = {}
     for group in groups:
         lots.setdefault((owner_words(group), len(held_words(group))), []).append(group)
-    found = []
+    together = []
     for those in lots.values():
         alike = len(those) > 1 and None not in _merged(those)
-        found += [_lot(those)] if alike else [_lot([group]) for group in those]
+        together += [_lot(those)] if alike else [_lot([group]) for group in those]
     order = {group.name: number for number, group in enumerate(groups)}
-    return tuple(sorted(found, key=lambda lot: (-len(lot.groups), order[lot.groups[0]])))
+    return tuple(sorted(together, key=lambda lot: (-len(lot.groups), order[lot.groups[0]])))
 
 
 def _merged(groups: Sequence[GroupLine]) -> tuple[str | None, ...]:

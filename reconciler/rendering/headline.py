@@ -21,11 +21,11 @@ def headline(preview: Preview) -> Sentence:
     if preview.comparison is None:
         return ("What this policy does to the node groups",)
     figures = change_figures(preview)
-    told = consequences(preview)
-    steady = _steady(figures, told)
-    cautions: list[Sentence] = [(short,) for short in _shorts([one for one in told if one.grade is Grade.CAUTION])]
+    effects = consequences(preview)
+    steady = _steady(figures, effects)
+    cautions: list[Sentence] = [(short,) for short in _shorts([one for one in effects if one.grade is Grade.CAUTION])]
     # Beside a caution or another figure no weaker effect has room.
-    others: list[Sentence] = [(short,) for short in _shorts(told)]
+    others: list[Sentence] = [(short,) for short in _shorts(effects)]
     parts = cautions[:_MOST_PARTS] or others[: _MOST_PARTS - bool(steady)]
     if steady:
         parts.append(steady)
@@ -43,8 +43,10 @@ def headline(preview: Preview) -> Sentence:
 
 
 def _nothing_moves(preview: Preview) -> bool:
-    found = preview.comparison
-    return found is not None and not found.actions and not preview.later and preview.impact_before == preview.impact_after
+    comparison = preview.comparison
+    return (
+        comparison is not None and not comparison.actions and not preview.later and preview.impact_before == preview.impact_after
+    )
 
 
 def _without_effect(preview: Preview) -> str:
@@ -59,10 +61,10 @@ def _without_effect(preview: Preview) -> str:
 _IN_STEADY_PART = (Code.NODES_IN_STEADY_STATE, Code.COST)
 
 
-def _shorts(told: Sequence[Consequence]) -> Iterator[str]:
+def _shorts(effects: Sequence[Consequence]) -> Iterator[str]:
     """The short words of each, the gravest first; looser values are counted."""
-    codes = [one.code for one in told]
-    for number, one in enumerate(told):
+    codes = [one.code for one in effects]
+    for number, one in enumerate(effects):
         same = codes.count(one.code)
         if one.code in _IN_STEADY_PART or (one.code is Code.NODES_REMOVED and Code.WRITING_STARTS in codes):
             continue
@@ -76,25 +78,25 @@ def _shorts(told: Sequence[Consequence]) -> Iterator[str]:
             yield one.short
 
 
-def _steady(figures: Sequence[ChangeFigure], told: Sequence[Consequence]) -> Sentence:
+def _steady(figures: Sequence[ChangeFigure], effects: Sequence[Consequence]) -> Sentence:
     """`18 nodes in steady state instead of 24, -$686.93 per month`; a number of nodes that is told already is not told again."""
-    nodes = [one for one in told if one.code is Code.NODES_IN_STEADY_STATE]
-    parts = [one.short for one in nodes if abs(_integer(one.data["change"])) not in _told_nodes(told)]
+    nodes = [one for one in effects if one.code is Code.NODES_IN_STEADY_STATE]
+    parts = [one.short for one in nodes if abs(_integer(one.data["change"])) not in _told_nodes(effects)]
     for figure in figures:
         if figure.code == COST and figure.changed:
             parts += [*((", ",) if parts else ()), figure.cells()[2], " per month"]
     return tuple(parts)
 
 
-def _told_nodes(told: Sequence[Consequence]) -> set[int]:
-    found: set[int] = set()
-    for one in told:
+def _told_nodes(effects: Sequence[Consequence]) -> set[int]:
+    numbers: set[int] = set()
+    for one in effects:
         if one.code is Code.WRITING_STARTS:
             added, removed = _integer(one.data["nodesAdded"]), _integer(one.data["nodesRemoved"])
-            found |= {abs(added - removed)}
+            numbers |= {abs(added - removed)}
         elif one.code is Code.NODES_REMOVED:
-            found.add(_integer(one.data["after"]) - _integer(one.data["today"]))
-    return found
+            numbers.add(_integer(one.data["after"]) - _integer(one.data["today"]))
+    return numbers
 
 
 def _integer(value: Scalar) -> int:
@@ -114,26 +116,26 @@ _MEANINGS = {Grade.CAUTION: Meaning.DANGER, Grade.WARNING: Meaning.HELD, Grade.N
 def told_consequences(preview: Preview, *, everything: bool = False) -> Iterator[Alarm]:
     """What stands above the table of figures: the lines of each grade, the gravest first. Equal ones are folded, and what is cut
     is counted with the gravest of it; neither with `everything`."""
-    told = [one for one in consequences(preview) if one.code not in _IN_TABLE]
+    effects = [one for one in consequences(preview) if one.code not in _IN_TABLE]
     for grade in Grade:
-        mine = [one for one in told if one.grade is grade]
-        if lines := [one.told for one in _with_causes(mine)] if everything else _folded(tuple(_with_causes(mine))):
+        mine = [one for one in effects if one.grade is grade]
+        if lines := [one.sentence for one in _with_causes(mine)] if everything else _folded(tuple(_with_causes(mine))):
             yield Alarm(_MEANINGS[grade], tuple(lines), grade.capitalize())
 
 
-def _with_causes(told: Sequence[Consequence]) -> Iterator[Consequence]:
+def _with_causes(effects: Sequence[Consequence]) -> Iterator[Consequence]:
     """Each with the changed values that may cause it, unless an earlier line names the same ones."""
     known: set[Sentence] = {()}
-    for one in told:
-        yield one if one.causes in known else msgspec.structs.replace(one, told=(*one.told, *one.causes))
+    for one in effects:
+        yield one if one.causes in known else msgspec.structs.replace(one, sentence=(*one.sentence, *one.causes))
         known.add(one.causes)
 
 
-def _folded(told: Sequence[Consequence]) -> list[Sentence]:
+def _folded(effects: Sequence[Consequence]) -> list[Sentence]:
     """First those of equal values together, then, where they are still many, those of one field."""
     for whole in (True, False):
         lots: dict[tuple[Scalar, ...], list[Consequence]] = {}
-        for number, one in enumerate(told):
+        for number, one in enumerate(effects):
             lots.setdefault(_alike(one, number, whole=whole), []).append(one)
         if len(lots) <= _MOST_LINES + 1:
             break
@@ -154,7 +156,7 @@ def _alike(one: Consequence, number: int, *, whole: bool) -> tuple[Scalar, ...]:
 
 def _lot(lot: Sequence[Consequence]) -> Sentence:
     if len(lot) == 1:
-        return lot[0].told
+        return lot[0].sentence
     verb = "loosens" if lot[0].code is Code.LOOSENS else "may loosen"
     path = str(lot[0].data["path"])
-    return (f"This {verb} {len(lot)} values of ", Foreign(value_family(path)), ", such as ", *lot[0].told[1:])
+    return (f"This {verb} {len(lot)} values of ", Foreign(value_family(path)), ", such as ", *lot[0].sentence[1:])

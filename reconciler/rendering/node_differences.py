@@ -40,8 +40,8 @@ def _leaving(names: set[str], group_of: Mapping[str, str], mark: str, verbs: tup
         by_group.setdefault(group_of.get(name, "no group"), []).append(name)
     most = sorted(by_group.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     if fold.shown(len(by_group), fold.lots) < len(by_group):
-        told = ", ".join(f"{group} {len(those)}" for group, those in most[: fold.names])
-        shown = f"{told} and {len(by_group) - fold.names} more"
+        names_by_group = ", ".join(f"{group} {len(those)}" for group, those in most[: fold.names])
+        shown = f"{names_by_group} and {len(by_group) - fold.names} more"
         yield Difference(mark, f"{count(len(names), 'node')} of {len(by_group)} groups {verbs[1]} under {MAIN}: {shown}")
         return
     for group, members in most:
@@ -68,10 +68,10 @@ def _standing(pairs: Sequence[Pair[NodeLine]], fold: Fold) -> Iterator[Differenc
     together = fold.shown(number := sum(len(groups) for groups in lots.values()), fold.lots) < number
     rows: list[tuple[tuple[bool, int], Difference]] = []
     for key, groups in lots.items():
-        told = from_to(*key)
+        difference = from_to(*key)
         parts = {_where(groups): [node for nodes in groups.values() for node in nodes]} if together else groups
         for where, nodes in parts.items():
-            sentence = f"{where}: {count(len(nodes), 'node')}, {told}: {listed(tuple(nodes), fold.names)}"
+            sentence = f"{where}: {count(len(nodes), 'node')}, {difference}: {listed(tuple(nodes), fold.names)}"
             rows.append(((key not in freed, -len(nodes)), Difference(OTHERWISE, sentence)))
     rows.sort(key=lambda row: row[0])
     yield from (line for _, line in rows)

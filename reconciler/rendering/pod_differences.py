@@ -38,14 +38,14 @@ def _evictions(before: Impact, after: Impact) -> Iterator[Difference]:
         if old == new:
             continue
         mark = MORE if len(new) > len(old) else FEWER if len(new) < len(old) else OTHERWISE
-        told = f"{name}: {len(old)} -> {len(new)}"
+        counts = f"{name}: {len(old)} -> {len(new)}"
         parts = [
             f"{word} {_labelled(pods)}"
             for word, pods in (("evicted:", left_over(new, old)), ("no longer:", left_over(old, new)))
             if pods
         ]
         meaning = Meaning.DANGER if len(new) > len(old) else Meaning.NEUTRAL
-        yield Difference(mark, "; ".join([told, *parts]), meaning)
+        yield Difference(mark, "; ".join([counts, *parts]), meaning)
 
 
 def _places(pods: Sequence[str], one: str, several: str, mark: str, meaning: Meaning, fold: Fold) -> tuple[Difference, ...]:

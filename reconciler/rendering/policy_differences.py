@@ -67,16 +67,16 @@ def _alike(change: PolicyChange, *, whole: bool) -> tuple[object, ...]:
 def _line(lot: Sequence[PolicyChange], fold: Fold) -> Difference:
     first = lot[0]
     mark = MORE if not first.path and first.before is None else FEWER if not first.path and first.after is None else OTHERWISE
-    told = msgspec.structs.replace(first, reaches=(), discovery=()).sentence()
+    sentence = msgspec.structs.replace(first, reaches=(), discovery=()).sentence()
     number = len(lot)
     if number > 1:
         names = tuple(dict.fromkeys(change.name for change in lot))
         whose = listed(names, NAMES_SHOWN)
         alike = all((one.path, one.before, one.after) == (first.path, first.before, first.after) for one in lot)
         what = f"{number} alike ({whose})" if alike else f"{number} values of {value_family(first.path)} ({whose})"
-        return Difference(mark, f"{what}, such as {told}", number=number)
+        return Difference(mark, f"{what}, such as {sentence}", number=number)
     reached = listed(first.reaches, fold.names)
-    told += f"; reaches {reached}" if reached else ""
+    sentence += f"; reaches {reached}" if reached else ""
     if first.discovery:
-        told += f"{' and' if reached else '; reaches'} what discovery {listed(first.discovery, fold.names)} finds"
-    return Difference(mark, told)
+        sentence += f"{' and' if reached else '; reaches'} what discovery {listed(first.discovery, fold.names)} finds"
+    return Difference(mark, sentence)

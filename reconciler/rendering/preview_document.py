@@ -93,19 +93,19 @@ def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
 def _problem(pair: Pair[PlanProblem]) -> tree.Difference:
     problem = pair.either
     about = f"{problem.object}: " if problem.object else ""
-    told = f"{about}{problem.message} [{problem.code}]"
+    sentence = f"{about}{problem.message} [{problem.code}]"
     if pair.after is None:
-        return tree.Difference(FEWER, f"no longer: {told}")
-    return tree.Difference(MORE if pair.before is None else OTHERWISE, told, tree.Meaning.DANGER)
+        return tree.Difference(FEWER, f"no longer: {sentence}")
+    return tree.Difference(MORE if pair.before is None else OTHERWISE, sentence, tree.Meaning.DANGER)
 
 
 def _notes(preview: Preview) -> Iterator[tree.Block]:
     """Problems of the head's files that are not errors, declared sizes where nothing is compared, and what does not differ."""
-    told = [f"{problem.place}: {problem.message} [{problem.code}]" for problem in preview.warnings]
-    told += [sentence for _, sentence in size_sentences(preview.sizes)] if preview.comparison is None else []
-    if told:
-        lines = tuple(tree.Difference("!", line, tree.Meaning.HELD) for line in told)
-        yield tree.Section(WARNINGS, len(told), lines, "warning", drop=1)
+    sentences = [f"{problem.place}: {problem.message} [{problem.code}]" for problem in preview.warnings]
+    sentences += [sentence for _, sentence in size_sentences(preview.sizes)] if preview.comparison is None else []
+    if sentences:
+        lines = tuple(tree.Difference("!", line, tree.Meaning.HELD) for line in sentences)
+        yield tree.Section(WARNINGS, len(sentences), lines, "warning", drop=1)
     if preview.untouched:
         yield tree.Names(f"{count(len(preview.untouched), 'group')} untouched", preview.untouched)
 
@@ -124,10 +124,10 @@ def _sources(preview: Preview) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def side_words(side: PreviewSide) -> str:
     """`change at 3f2a01c9be77, merged into main`."""
-    told = side.source
+    words = side.source
     if side.revision is not None and side.revision != side.source:
-        told += f" at {side.revision[:12]}"
-    return told + (f", merged into {MAIN}" if side.merged else "")
+        words += f" at {side.revision[:12]}"
+    return words + (f", merged into {MAIN}" if side.merged else "")
 
 
 def _snapshot_warnings(preview: Preview) -> Iterator[Sentence]:

@@ -213,20 +213,20 @@ def _consequence(one: Consequence) -> ConsequenceEntry:
 
 
 def _decision(preview: Preview) -> DecisionDifference | None:
-    found = preview.comparison
-    if found is None:
+    comparison = preview.comparison
+    if comparison is None:
         return None
     return DecisionDifference(
-        empty=found.empty and preview.impact_before == preview.impact_after,
-        summary_before=found.summary_before,
-        summary_after=found.summary_after,
-        cost=CostPair(found.cost_before, found.cost_after),
+        empty=comparison.empty and preview.impact_before == preview.impact_after,
+        summary_before=comparison.summary_before,
+        summary_after=comparison.summary_after,
+        cost=CostPair(comparison.cost_before, comparison.cost_after),
         impact=ImpactPair(preview.impact_before, preview.impact_after),
-        groups=tuple(GroupPair(pair.before, pair.after) for pair in found.groups),
-        actions=tuple(ActionPair(pair.before, pair.after) for pair in found.actions),
-        pods=tuple(PodPair(pair.before, pair.after) for pair in found.pods),
-        nodes=tuple(NodePair(pair.before, pair.after) for pair in found.nodes),
-        problems=tuple(ProblemPair(pair.before, pair.after) for pair in found.problems),
+        groups=tuple(GroupPair(pair.before, pair.after) for pair in comparison.groups),
+        actions=tuple(ActionPair(pair.before, pair.after) for pair in comparison.actions),
+        pods=tuple(PodPair(pair.before, pair.after) for pair in comparison.pods),
+        nodes=tuple(NodePair(pair.before, pair.after) for pair in comparison.nodes),
+        problems=tuple(ProblemPair(pair.before, pair.after) for pair in comparison.problems),
     )
 
 

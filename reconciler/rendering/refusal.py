@@ -11,11 +11,11 @@ _CONFLICT = "MergeConflict"
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """`what` is the heading, `number` how many, `told` and `after` sentences; `conflicting`: it is about merging."""
+    """`what` is the heading, `number` how many, `explanation` and `after` sentences; `conflicting`: it is about merging."""
 
     what: str
     number: str
-    told: str
+    explanation: str
     after: str
     conflicting: bool
 
@@ -32,14 +32,14 @@ def refusal(problems: Sequence[Problem]) -> Refusal:
         return Refusal(
             what="This change cannot be merged",
             number=count(errors, "conflict"),
-            told="Nothing was decided: what it would do is known when the conflicts are resolved.",
+            explanation="Nothing was decided: what it would do is known when the conflicts are resolved.",
             after=f"A reconciler that follows {MAIN} keeps its policy.",
             conflicting=True,
         )
     return Refusal(
         what="This policy cannot be used",
         number=count(errors, "error"),
-        told="Nothing was decided, and a reconciler that follows this branch keeps the last good policy.",
+        explanation="Nothing was decided, and a reconciler that follows this branch keeps the last good policy.",
         after="A reconciler that follows this branch keeps the last good policy.",
         conflicting=False,
     )

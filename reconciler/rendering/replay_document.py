@@ -183,18 +183,16 @@ def _money(sides: tuple[ReplayFigures, ...], name: str, read: Callable[[ReplayFi
 FORMAT_VERSION = "1.0"
 
 
-class SimulationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`simulate -o json`: one trace, and one entry in `sides` a policy, that of `--policy` first."""
-
-    format_version: str = FORMAT_VERSION
-    trace: str
-    cluster: str
-    start: str
-    end: str
-    seconds: int
-    peak_demand_pods: int
-    currency: str
-    sides: tuple[ReplayFigures, ...]
+SimulationDocument = msgspec.defstruct(
+    "SimulationDocument",
+    [("format_version", str, FORMAT_VERSION), *((field.name, field.type) for field in msgspec.structs.fields(Replay))],
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    module=__name__,
+    namespace={"__doc__": "`simulate -o json`: one trace, and one entry in `sides` per policy, that of `--policy` first."},
+)
+"""A replay behind the version of its form, which a subclass would put last."""
 
 
 def replay_json(replay: Replay) -> str:

@@ -18,7 +18,7 @@ def size_sentences(sizes: Iterable[SizeChange]) -> Iterator[tuple[str, str]]:
 def _moved(size: SizeChange) -> str:
     before, after = (_NOWHERE if value is None else value for value in (size.before, size.after))
     change = f"{size.path} {before} -> {after}" if before != after else ""
-    said = size.problem.message if size.problem is not None else ""
+    message = size.problem.message if size.problem is not None else ""
     if not change:
-        return said or f"{size.what}: {size.path} {after}"
-    return f"{size.what}: {change}{'; ' if said else ''}{said}"
+        return message or f"{size.what}: {size.path} {after}"
+    return f"{size.what}: {change}{'; ' if message else ''}{message}"

@@ -31,13 +31,13 @@ def one_sentence(sentences: Sequence[str], names: Sequence[str] = ()) -> str | N
     if len({len(parts) for parts in words}) != 1:
         return None
     own = [_Own(name) for name in names] or [_Own("")] * len(words)
-    told = []
+    sentence_words = []
     for column in zip(*words, strict=True):
         word = _one_word(column, own)
         if word is None:
             return None
-        told.append(word)
-    return " ".join(told)
+        sentence_words.append(word)
+    return " ".join(sentence_words)
 
 
 class _Own:
@@ -105,8 +105,8 @@ def next_step(line: GroupLine) -> str:
 
 def next_block(line: GroupLine) -> tuple[str, ...]:
     """YAML to copy for that step; empty where there is none."""
-    found = next((reason.data.get("block") for reason in line.reasons if line.held and reason.code == FromTopology.code), None)
-    return tuple(plain(str(one)) for one in found) if isinstance(found, (list, tuple)) else ()
+    block = next((reason.data.get("block") for reason in line.reasons if line.held and reason.code == FromTopology.code), None)
+    return tuple(plain(str(one)) for one in block) if isinstance(block, (list, tuple)) else ()
 
 
 MAIN, THIS_PR = "main", "this PR"
@@ -297,17 +297,17 @@ def blocker_counts(blockers: Sequence[AlikeBlockers]) -> str:
 def held_words(group: GroupLine) -> list[str]:
     """Why a group is held and what it would do: evidence, then reasons that say more than the evidence."""
     evidence = group.owner.evidence
-    found = [f"evidence: {sentence}" for sentence in evidence]
+    sentences = [f"evidence: {sentence}" for sentence in evidence]
     for reason in group.reasons:
         repeats = reason.code == _HELD_CODE and evidence and all(sentence in reason.message for sentence in evidence)
         if not repeats:
-            found.append(reason.message)
+            sentences.append(reason.message)
     step = next_step(group) if declared_by(group.owner) else ""
     if step and all(step != reason.message for reason in group.reasons):
-        found.append(step)
+        sentences.append(step)
     if group.wanted is None or group.wanted == group.current:
-        return [*found, f"it would stay at {group.current}"]
-    return [*found, f"it would go {group.current} -> {group.wanted}"]
+        return [*sentences, f"it would stay at {group.current}"]
+    return [*sentences, f"it would go {group.current} -> {group.wanted}"]
 
 
 def cost_rows(cost: Cost) -> tuple[tuple[str, str, str, str], ...]:
@@ -328,8 +328,8 @@ def header_words(plan: Plan) -> tuple[tuple[str, str], ...]:
     mode = f"{plan.mode} (nothing is written)" if plan.mode == "Observe" else plan.mode
     revision = plan.policy_revision or ""
     commit = revision[:12] if _COMMIT.fullmatch(revision) else revision
-    found = (("cluster", plan.cluster), ("policy", plan.policy), ("revision", commit), ("mode", mode))
-    return (*(pair for pair in found if pair[1]), ("now", plan.now))
+    facts = (("cluster", plan.cluster), ("policy", plan.policy), ("revision", commit), ("mode", mode))
+    return (*(pair for pair in facts if pair[1]), ("now", plan.now))
 
 
 # Why a pod has no place, with what many groups have in common told once.
@@ -344,11 +344,11 @@ def folded_reasons(reasons: Sequence[Reason], fold: Fold) -> Iterator[str]:
     lots: dict[tuple[str, str], list[str]] = {}
     for reason in reasons:
         lots.setdefault((reason.code, _shape(reason.message)), []).append(reason.message)
-    told = [sentence for messages in lots.values() for sentence in _together(messages)]
-    shown = fold.shown(len(told), fold.reasons)
-    yield from told[:shown]
-    if shown < len(told):
-        yield f"and {count(len(told) - shown, 'reason')} more: `reconciler explain pod NAME`"
+    sentences = [sentence for messages in lots.values() for sentence in _together(messages)]
+    shown = fold.shown(len(sentences), fold.reasons)
+    yield from sentences[:shown]
+    if shown < len(sentences):
+        yield f"and {count(len(sentences) - shown, 'reason')} more: `reconciler explain pod NAME`"
 
 
 def _shape(message: str) -> str:
@@ -359,8 +359,8 @@ def _shape(message: str) -> str:
 def _together(messages: Sequence[str]) -> Sequence[str]:
     if len(messages) == 1 or not all(": " in message for message in messages):
         return messages
-    told = one_sentence([_behind(message) for message in messages])
-    return messages if told is None else (f"each of {count(len(messages), 'group')}: {told}",)
+    sentence = one_sentence([_behind(message) for message in messages])
+    return messages if sentence is None else (f"each of {count(len(messages), 'group')}: {sentence}",)
 
 
 def _behind(message: str) -> str:

@@ -137,14 +137,14 @@ class YamlReader(Generic[T]):
     def _alias(self, event: yaml.AliasEvent, name: str) -> bool:
         (line, column), (end_line, end_column) = place_of(event.start_mark), place_of(event.end_mark)
         width = end_column - column if end_line == line else 1
-        found = self._anchors.get(name)
-        if found is None:
+        anchor = self._anchors.get(name)
+        if anchor is None:
             if any(opened.anchor == name for opened in self._opened):
                 message = f"the alias *{name} is inside the value that it repeats"
                 return self._end("AliasLoop", event, message, "write the value out", width=width)
             message = f"unknown anchor &{name}: it must come before this alias"
             return self._end("UnknownAlias", event, message, "write the value out", width=width)
-        value, values, levels = found
+        value, values, levels = anchor
         self._values += values
         if len(self._opened) + levels > self._bounds.levels:
             message = f"the alias *{name} nests more than {self._bounds.levels} levels"

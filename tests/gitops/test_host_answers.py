@@ -53,6 +53,21 @@ def test_a_github_that_was_asked_again_in_vain(error: requests.RequestException,
     assert github_host._unreachable(error).code is code
 
 
+@pytest.mark.parametrize(("error", "why"), [
+    (requests.exceptions.ConnectTimeout(), "no answer in time"),
+    (requests.exceptions.ReadTimeout(), "no answer in time"),
+    (requests.exceptions.SSLError(), "its certificate cannot be verified"),
+    (requests.exceptions.ProxyError(), "the proxy does not connect"),
+    (requests.exceptions.RetryError("too many 502 error responses"), "it failed on each retry"),
+    (requests.ConnectionError(), "no connection"),
+    (requests.exceptions.ChunkedEncodingError(), "the request cannot be sent or its answer read"),
+])  # fmt: skip
+def test_a_host_that_does_not_answer(error: requests.RequestException, why: str) -> None:
+    """People read why, not the name of an exception."""
+    assert str(github_host._unreachable(error)) == f"GitHub does not answer ({why})"
+    assert str(gitlab_host._unreachable(error)) == f"GitLab does not answer ({why})"
+
+
 @pytest.mark.parametrize(("status", "words", "code", "sentence"), [
     (401, "words", "Forbidden", "the token may not do this (words)"),
     (403, "words", "Forbidden", "the token may not do this (words)"),

@@ -332,7 +332,7 @@ def test_archives_of_snapshots_that_are_none(
     tmp_path: Path, members: tuple[tuple[tarfile.TarInfo, bytes], ...], told: str
 ) -> None:
     """Told by the entry."""
-    with pytest.raises(publish.ArchiveError, match=told):
+    with pytest.raises(publish.SnapshotArchiveError, match=told):
         read_archive(packed(tmp_path, *members))
 
 
@@ -349,7 +349,7 @@ def test_what_a_document_in_an_archive_unpacks_to(
     if taken:
         assert read_archive(path) == {"a.json": content}
     else:
-        with pytest.raises(publish.ArchiveError, match=r"'a\.json\.gz' is cut off, or larger than 0 MiB"):
+        with pytest.raises(publish.SnapshotArchiveError, match=r"'a\.json\.gz' is cut off, or larger than 0 MiB"):
             read_archive(path)
 
 
@@ -361,7 +361,7 @@ def test_documents_in_an_archive_share_its_bound(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(publish, "MOST_BYTES", whole)
     assert [len(content) for content in read_archive(path).values()] == [100, 3 << 20]
     monkeypatch.setattr(publish, "MOST_BYTES", whole - 1)
-    with pytest.raises(publish.ArchiveError, match=r"'b\.json\.gz' is cut off, or larger than 3 MiB"):
+    with pytest.raises(publish.SnapshotArchiveError, match=r"'b\.json\.gz' is cut off, or larger than 3 MiB"):
         read_archive(path)
 
 
@@ -371,16 +371,16 @@ def test_so_many_files_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(publish, "MOST_FILES", 3)
     three = [member(f"{number}.json", b"12345") for number in range(3)]
     assert len(read_archive(packed(tmp_path, *three))) == 3
-    with pytest.raises(publish.ArchiveError, match="more than 3 files"):
+    with pytest.raises(publish.SnapshotArchiveError, match="more than 3 files"):
         read_archive(packed(tmp_path, *three, member("x.json", b"")))
     assert publish.MOST_ENTRIES == 200_000
     monkeypatch.setattr(publish, "MOST_ENTRIES", 4)
     logs = [member(f"{number}.txt", b"") for number in range(2)]
     assert len(read_archive(packed(tmp_path, *three, logs[0]))) == 3
-    with pytest.raises(publish.ArchiveError, match="is this a snapshot"):
+    with pytest.raises(publish.SnapshotArchiveError, match="is this a snapshot"):
         read_archive(packed(tmp_path, *three, *logs))
     monkeypatch.setattr(publish, "most_unpacked", lambda size, most: 15)
     assert len(read_archive(packed(tmp_path, *three))) == 3
     monkeypatch.setattr(publish, "most_unpacked", lambda size, most: 14)
-    with pytest.raises(publish.ArchiveError, match="or 0 MiB: is this a snapshot"):
+    with pytest.raises(publish.SnapshotArchiveError, match="or 0 MiB: is this a snapshot"):
         read_archive(packed(tmp_path, *three))

@@ -183,11 +183,11 @@ def _no_cluster(root: Path, names: list[str], skipped: Mapping[str, int], captur
 
 def _archived(path: Path) -> Mapping[str, bytes]:
     """What `snapshot --publish` wrote as one file."""
-    from reconciler.gitops.snapshots.publish import ArchiveError, read_archive
+    from reconciler.gitops.snapshots.publish import SnapshotArchiveError, read_archive
 
     try:
         return read_archive(path)
-    except ArchiveError as error:
+    except SnapshotArchiveError as error:
         raise InputError(f"{path}: {error}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None

@@ -258,15 +258,15 @@ def _toleration_set(tolerations: Iterable[wire.Toleration]) -> tuple[Toleration,
 
 
 def _host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
-    found: set[HostPort] = set()
+    ports: set[HostPort] = set()
     sidecars = [item for item in spec.init_containers or () if item.restart_policy == "Always"]
     for container in (*spec.containers, *sidecars):
         for port in _ports.read(container.ports) or ():
             # On the host's network a container port is the host port: the API server writes it so.
             number = port.host_port or (port.container_port if spec.host_network else 0)
             if number:
-                found.add(HostPort(number, port.protocol or "TCP", port.host_ip or "0.0.0.0"))  # noqa: S104 - the API's wildcard
-    return tuple(sorted(found))
+                ports.add(HostPort(number, port.protocol or "TCP", port.host_ip or "0.0.0.0"))  # noqa: S104 - the API's wildcard
+    return tuple(sorted(ports))
 
 
 def _hard_spread(constraints: Iterable[wire.SpreadConstraint], labels: _Labels) -> tuple[SpreadConstraint, ...]:
@@ -286,13 +286,13 @@ def _hard_spread(constraints: Iterable[wire.SpreadConstraint], labels: _Labels) 
 
 
 def _pod_terms(wire_terms: wire.PodAffinity | None, labels: _Labels, namespace: str) -> tuple[AffinityTerm, ...]:
-    found: set[AffinityTerm] = set()
+    terms: set[AffinityTerm] = set()
     for term in (wire_terms.required if wire_terms else None) or ():
         added = (*_own_values(term.match_label_keys, "In", labels), *_own_values(term.mismatch_label_keys, "NotIn", labels))
         namespaces = tuple(sorted(set(term.namespaces or ())))
         if not namespaces and term.namespace_selector is None:
             namespaces = (namespace,)
-        found.add(
+        terms.add(
             AffinityTerm(
                 topology_key=term.topology_key,
                 selector=label_selector(term.label_selector, added),
@@ -300,7 +300,7 @@ def _pod_terms(wire_terms: wire.PodAffinity | None, labels: _Labels, namespace: 
                 namespace_selector=label_selector(term.namespace_selector),
             )
         )
-    return tuple(sorted(found, key=msgspec.json.encode))
+    return tuple(sorted(terms, key=msgspec.json.encode))
 
 
 def _own_values(keys: list[str] | None, operator: str, labels: _Labels) -> tuple[Requirement, ...]:
@@ -358,8 +358,8 @@ def controlling_owner(references: list[meta.OwnerReference] | None) -> Owner | N
 
 
 def _read_by_decisions(marks: pod.PodAnnotations) -> tuple[tuple[str, str], ...]:
-    found = (
+    annotations = (
         ("cluster-autoscaler.kubernetes.io/enable-ds-eviction", marks.enable_ds_eviction),
         ("cluster-autoscaler.kubernetes.io/pod-scale-up-delay", marks.pod_scale_up_delay),
     )
-    return tuple((key, value) for key, value in found if value is not None)
+    return tuple((key, value) for key, value in annotations if value is not None)

@@ -172,9 +172,9 @@ class PodTable:
     def pending(self) -> list[int]:
         """Rows without a node that are neither finished, terminating nor gated, in order."""
         columns = zip(self.node, self.deletion_seconds, self.phase, self.flags, strict=True)
-        found = [
+        rows = [
             index
             for index, (node, deleted, phase, flags) in enumerate(columns)
             if node < 0 and not deleted and phase not in FINISHED_PHASES and not flags & _GATED
         ]
-        return [index for index in found if index not in self.unknown_node] if self.unknown_node else found
+        return [index for index in rows if index not in self.unknown_node] if self.unknown_node else rows

@@ -24,7 +24,7 @@ def daemon_pods(names: Sequence[Key], pods: PodsRead) -> tuple[tuple[PodShape, .
     seen = _seen(pods)
     shapes = list(pods.shapes)
     numbers: dict[PodShape, int] = {}
-    found = []
+    daemons = []
     for (namespace, name), template in zip(names, pods.template_shapes, strict=True):
         observed = seen.get((namespace, name), {})
         made = [template]
@@ -35,8 +35,8 @@ def daemon_pods(names: Sequence[Key], pods: PodsRead) -> tuple[tuple[PodShape, .
                 shapes.append(shape)
             made.append(number)
         first, *others = dict.fromkeys(made[1:] or made)
-        found.append(DaemonPods(namespace=namespace, name=name, shape=first, others=tuple(others)))
-    return tuple(shapes), tuple(found)
+        daemons.append(DaemonPods(namespace=namespace, name=name, shape=first, others=tuple(others)))
+    return tuple(shapes), tuple(daemons)
 
 
 def _seen(pods: PodsRead) -> dict[Key, dict[Resources, tuple[int, str]]]:

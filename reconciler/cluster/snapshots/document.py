@@ -167,8 +167,10 @@ def parts(file: str, body: bytes) -> Iterator[tuple[str, bytes]]:
         if start == len(text):
             raise SnapshotError(file, "", "only messages of kubectl and no objects: the capture failed")
         if _is_yaml(file, text, start):
-            found = texts.json_parts(text[start:] if text[:1] not in _SPACE else text)
-            yield from ((f"document {number}" if len(found) > 1 else "", part) for number, part in enumerate(found, 1))
+            parts_of_text = texts.json_parts(text[start:] if text[:1] not in _SPACE else text)
+            yield from (
+                (f"document {number}" if len(parts_of_text) > 1 else "", part) for number, part in enumerate(parts_of_text, 1)
+            )
         elif text[start : start + 1] in _JSON and (start or _holds_several(text)):
             for number, (_, part) in enumerate(texts.json_values(text), 1):
                 yield f"document {number}", part
@@ -264,10 +266,10 @@ def _cloud_list(file: str, part: str, body: bytes) -> Document | None:
         parts = msgspec.json.decode(body, type=dict[str, Raw])
     except DECODING_ERRORS as error:
         raise SnapshotError(file, part, _told(error, body)) from None
-    found = next(((parts[envelope.list_key], kind) for envelope, kind in envelopes() if envelope.list_key in parts), None)
-    if found is None:
+    match = next(((parts[envelope.list_key], kind) for envelope, kind in envelopes() if envelope.list_key in parts), None)
+    if match is None:
         return None
-    text, kind = bytes(found[0]), found[1]
+    text, kind = bytes(match[0]), match[1]
     try:
         items = msgspec.json.decode(text, type=list[Raw]) if text.lstrip()[:1] == b"[" else [Raw(text)]
     except DECODING_ERRORS as error:
@@ -312,11 +314,11 @@ def _object_envelope(file: str, part: str, body: bytes, error: msgspec.Validatio
     try:
         head = _type.decode(body)
     except msgspec.ValidationError as second:
-        told = _told(second, body)
+        message = _told(second, body)
         if body.lstrip()[:1] != b"{":
-            told = "neither a Kubernetes object nor a list; a snapshot is the output of `kubectl get … -o json` or -o yaml"
-            raise ForeignError(file, part, told) from None
-        raise SnapshotError(file, part, told) from None
+            message = "neither a Kubernetes object nor a list; a snapshot is the output of `kubectl get … -o json` or -o yaml"
+            raise ForeignError(file, part, message) from None
+        raise SnapshotError(file, part, message) from None
     except DECODING_ERRORS as second:
         raise SnapshotError(file, part, _told(second, body)) from None
     if not head.kind or head.kind.endswith("List"):

@@ -436,17 +436,17 @@ def _of_daemon_sets(intake: Intake) -> tuple[int | ShapeDraft, ...]:
     for item in intake.limit_ranges.values():
         ranges.setdefault(item.metadata.namespace, []).append(item)
     classes = {item.metadata.name: item for item in intake.runtime_classes.values()}
-    found: list[int | ShapeDraft] = []
+    shapes: list[int | ShapeDraft] = []
     for (namespace, name), number in sorted(intake.daemon_drafts.items()):
         template = templates.get((namespace, name))
         if template is None:
-            found.append(number)
+            shapes.append(number)
             continue
         try:
-            found.append(daemon_draft(namespace, name, admitted(template, ranges.get(namespace, ()), classes)))
+            shapes.append(daemon_draft(namespace, name, admitted(template, ranges.get(namespace, ()), classes)))
         except (UnreadableError, *DECODING_ERRORS):
-            found.append(number)  # the defaults cannot be read, the template can
-    return tuple(found)
+            shapes.append(number)  # the defaults cannot be read, the template can
+    return tuple(shapes)
 
 
 def _targets(

@@ -311,13 +311,13 @@ _GONE = object()
 def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: str = "") -> list[Listing]:
     """The same lists with what decisions read. Kinds that decisions do not read are left out. The result gives the same plan as
     the original, except for the names of pods and their objects and the words of holds."""
-    found = list(listings)
-    words = pseudonyms.add((*_forms(found), *_words())).name(_names(found))
-    cleaner = _Cleaner(words, found, capi_group)
+    redacted_listings = list(listings)
+    words = pseudonyms.add((*_forms(redacted_listings), *_words())).name(_names(redacted_listings))
+    cleaner = _Cleaner(words, redacted_listings, capi_group)
     shown_by = {kind.envelope.list_key: kind.shown for one in readings() for kind in one.kinds if kind.envelope is not None}
     intake = Intake(capi_group)
     result = []
-    for listing in found:
+    for listing in redacted_listings:
         head = Document(file=listing.file, api_version=listing.api_version, kind=listing.kind, items=[], is_list=True)
         read = intake.wire_type(head)
         if read is None:
@@ -336,25 +336,25 @@ def _words() -> Iterator[str]:
 
 def _forms(listings: Iterable[Listing]) -> set[str]:
     """Kinds, versions and groups of what is called by name, and words by which a cloud's answers refer to each other."""
-    found: set[str] = set()
+    forms: set[str] = set()
     of_platforms = [kind for reading in readings() for kind in reading.kinds]
     told = {kind.envelope.list_key: kind.words_of for kind in of_platforms if kind.envelope is not None}
     for listing in listings:
         if listing.list_key in told:
-            found |= {word for item in listing.items for word in told[listing.list_key](item)}
+            forms |= {word for item in listing.items for word in told[listing.list_key](item)}
         if _called_by_name(listing):
-            found |= {listing.kind, listing.api_version, meta.api_group(listing.api_version)}
-    return found
+            forms |= {listing.kind, listing.api_version, meta.api_group(listing.api_version)}
+    return forms
 
 
 def _names(listings: Iterable[Listing]) -> set[str]:
     """Namespaces, and names of what plans and policies call by name."""
-    found: set[str] = set()
+    names: set[str] = set()
     for listing in listings:
         if _called_by_name(listing):
-            found |= {name_of(item)[1] for item in listing.items}
-        found |= {name_of(item)[0] for item in listing.items}
-    return found
+            names |= {name_of(item)[1] for item in listing.items}
+        names |= {name_of(item)[0] for item in listing.items}
+    return names
 
 
 def _called_by_name(listing: Listing) -> bool:
@@ -377,20 +377,20 @@ class _Cleaner:
         """One object of a list."""
         made: Object = self._struct(read, item)
         head: Object = item.get("metadata") or {}
-        found: Object = made.get("metadata", {})
+        metadata: Object = made.get("metadata", {})
         namespace, name = name_of(item)
         if kind == "Pod":
-            found["name"] = self._pods[namespace, name]
+            metadata["name"] = self._pods[namespace, name]
         elif kind == "PersistentVolumeClaim" and (namespace, name) in self._claims:
-            found["name"] = self._claims[namespace, name]
+            metadata["name"] = self._claims[namespace, name]
         elif kind == "PersistentVolume":
             self._renamed((item.get("spec") or {}).get("claimRef"), made["spec"].get("claimRef"))
         elif read is workload.Deployment:
             _running(made, item)
         if "annotations" in head:
             given = {str(key): str(text) for key, text in (head["annotations"] or {}).items()}
-            found["annotations"] = read_annotations(given, self._words, self._capi_group)
-        for reference, shown in zip(head.get("ownerReferences") or (), found.get("ownerReferences") or (), strict=True):
+            metadata["annotations"] = read_annotations(given, self._words, self._capi_group)
+        for reference, shown in zip(head.get("ownerReferences") or (), metadata.get("ownerReferences") or (), strict=True):
             if shown.get("kind") == "Pod":
                 shown["name"] = self._pods.get((namespace, str(reference.get("name"))), shown["name"])
         return made
@@ -413,15 +413,15 @@ class _Cleaner:
 
     def _claim_names(self, claims: Iterable[Object]) -> dict[tuple[str, str], str]:
         """The same for claims that were made for one pod: their names are the pod's and the volume's."""
-        found = {}
+        names = {}
         for item in claims:
             namespace, name = name_of(item)
             references = item["metadata"].get("ownerReferences") or ()
             owner = next((str(ref.get("name", "")) for ref in references if ref.get("kind") == "Pod"), "")
             if (namespace, owner) in self._pods and name.startswith(f"{owner}-"):
                 volume = self._words.word(name.removeprefix(f"{owner}-"))
-                found[namespace, name] = f"{self._pods[namespace, owner]}-{volume}"
-        return found
+                names[namespace, name] = f"{self._pods[namespace, owner]}-{volume}"
+        return names
 
     def _clean(self, kind: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - JSON of any form
         """`value` as `kind` under `key`; `_GONE`: it does not stay."""
@@ -495,9 +495,9 @@ class _Cleaner:
 
 def _running(made: Object, item: Object) -> None:
     """Of what a Deployment runs it stays whether that is a Cluster Autoscaler."""
-    found = msgspec.convert(item, workload.Deployment).containers
+    containers = msgspec.convert(item, workload.Deployment).containers
     made.get("spec", {}).pop("template", None)
-    if any(runs_autoscaler(one.image, one.command or (), one.args or ()) for one in found):
+    if any(runs_autoscaler(one.image, one.command or (), one.args or ()) for one in containers):
         made["spec"]["template"] = {"spec": {"containers": [{"image": autoscaler.NAME}]}}
 
 

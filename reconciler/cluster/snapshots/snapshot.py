@@ -35,8 +35,8 @@ class Digested(Mapping[str, bytes]):
         for name in self._files:
             if name not in self._digests:
                 self[name]
-        told = "".join(f"{self._digests[name]}  {name!r}\n" for name in sorted(self._files))
-        return f"sha256:{hashlib.sha256(told.encode('utf-8', 'surrogateescape')).hexdigest()}"
+        listing = "".join(f"{self._digests[name]}  {name!r}\n" for name in sorted(self._files))
+        return f"sha256:{hashlib.sha256(listing.encode('utf-8', 'surrogateescape')).hexdigest()}"
 
 
 __all__ = ["SnapshotError", "read_snapshot"]

@@ -88,8 +88,8 @@ def place(text: bytes, position: int) -> str:
 
 
 def _after(pattern: re.Pattern[bytes], text: bytes, position: int) -> int:
-    found = pattern.match(text, position)
-    return found.end() if found is not None else position
+    match = pattern.match(text, position)
+    return match.end() if match is not None else position
 
 
 # YAML as the JSON texts that it stands for, one a document. What holds for every YAML text is in `values.yaml_events`.

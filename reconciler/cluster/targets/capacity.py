@@ -110,8 +110,8 @@ def taint_list(text: str, key: str) -> tuple[list[Taint], tuple[str, ...]]:
 
 def merged_taints(lower: Iterable[Taint], upper: Iterable[Taint]) -> tuple[Taint, ...]:
     """Taints of both; one of `upper` replaces that of `lower` with the same key and effect. Sorted."""
-    found = {(taint.key, taint.effect): taint for taint in (*lower, *upper)}
-    return tuple(sorted(found.values()))
+    taints = {(taint.key, taint.effect): taint for taint in (*lower, *upper)}
+    return tuple(sorted(taints.values()))
 
 
 def _attach_limits(text: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:

@@ -157,13 +157,13 @@ def tracking(
     except with `whole`, as in `evidence`."""
     marks = {**annotations, **labels}
     argo = annotations.get(_ARGO_ID, "").partition(":")[0] or labels.get(_ARGO_INSTANCE)
-    found = {f"argocd:{argo}"} if argo else set()
-    found.update(f"{tool}:{marks[key]}" for key, tool in _TOOLS.items() if marks.get(key))
-    found.update(f"{_PLATFORMS[domain]}:{domain}" for key in marks if (domain := _platform_domain(key)))
+    trackers = {f"argocd:{argo}"} if argo else set()
+    trackers.update(f"{tool}:{marks[key]}" for key, tool in _TOOLS.items() if marks.get(key))
+    trackers.update(f"{_PLATFORMS[domain]}:{domain}" for key in marks if (domain := _platform_domain(key)))
     for item in references:
         if not item.controller and (item.kind, api_group(item.api_version)) != whole:
-            found.add(f"{item.kind}:{item.name}")
-    return tuple(sorted(found))
+            trackers.add(f"{item.kind}:{item.name}")
+    return tuple(sorted(trackers))
 
 
 def tells_who_keeps(key: str) -> bool:

@@ -9,8 +9,8 @@ _FORM = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?![\d.])")
 
 def kubernetes_version(text: str) -> KubernetesVersion | None:
     """A version as `/version` and nodes tell it; None for any other text."""
-    found = _FORM.match(text)
-    if found is None:
+    match = _FORM.match(text)
+    if match is None:
         return None
-    major, minor, patch = found.groups()
+    major, minor, patch = match.groups()
     return int(major), int(minor), int(patch or 0)

@@ -30,11 +30,11 @@ def label_selector(wire: meta.LabelSelector | None, added: Iterable[Requirement]
     """
     if wire is None:
         return None
-    found = {requirement(key, "In", (value,), _LABEL_OPERATORS) for key, value in (wire.match_labels or {}).items()}
+    requirements = {requirement(key, "In", (value,), _LABEL_OPERATORS) for key, value in (wire.match_labels or {}).items()}
     for item in wire.match_expressions or ():
-        found.add(requirement(item.key, item.operator, item.values or (), _LABEL_OPERATORS))
-    found.update(added)
-    return LabelSelector(tuple(sorted(found)))
+        requirements.add(requirement(item.key, item.operator, item.values or (), _LABEL_OPERATORS))
+    requirements.update(added)
+    return LabelSelector(tuple(sorted(requirements)))
 
 
 def node_terms(wire: pod.NodeSelector | None) -> tuple[NodeSelectorTerm, ...] | None:

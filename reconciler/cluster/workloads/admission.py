@@ -42,8 +42,8 @@ def admitted(template: PodTemplate, ranges: Iterable[wire.LimitRange], classes: 
     )
     if spec.resources is not None:
         spec = msgspec.structs.replace(spec, resources=_of_the_pod(spec, spec.resources))
-    found = classes.get(spec.runtime_class_name or "")
-    return msgspec.structs.replace(template, spec=spec if found is None else _of_runtime(spec, found))
+    runtime_class = classes.get(spec.runtime_class_name or "")
+    return msgspec.structs.replace(template, spec=spec if runtime_class is None else _of_runtime(spec, runtime_class))
 
 
 def _container(item: Container, defaults: list[tuple[Written, Written]]) -> Container:

@@ -251,7 +251,7 @@ def _awaits(item: CustomObject, reading: Reading) -> bool:
         return False
     reference = item.spec.get("policyRef") if isinstance(item.spec, dict) else None
     name = reference.get("name") if isinstance(reference, dict) else None
-    return reading.judged.missing == f"there is no NodeGroupPolicy {name}"
+    return reading.judged.missing_name == name
 
 
 def _names(policy: CustomResourcePolicy) -> dict[str, str]:

@@ -94,6 +94,7 @@ class RolloutInProgress(Because, frozen=True, kw_only=True):
     """An older revision of the target still has machines."""
 
     code = "RolloutInProgress"
+    for_the_loop_only = True
     group: str
 
     template = "{group} is rolling out a new revision"

@@ -9,6 +9,7 @@ class NotManaged(Because, frozen=True, kw_only=True):
     """The node belongs to no node group of the policy."""
 
     code = "NotManaged"
+    for_the_loop_only = True
 
     template = "it belongs to no node group of this policy"
 
@@ -17,6 +18,7 @@ class KeptByHold(Because, frozen=True, kw_only=True):
     """The group of the node may not be changed."""
 
     code = "GroupHeld"
+    for_the_loop_only = True
     why: str
 
     template = "{why}"
@@ -26,6 +28,7 @@ class ScaleDownDisabled(Because, frozen=True, kw_only=True):
     """The policy disables removals from the group."""
 
     code = "ScaleDownDisabled"
+    for_the_loop_only = True
     group: str
 
     template = "scaleDown.mode of {group} is Disabled"
@@ -53,6 +56,7 @@ class NotSelectable(Because, frozen=True, kw_only=True):
     """The target has no Machines, and the policy does not let the platform choose which node to remove."""
 
     code = "NotSelectable"
+    for_the_loop_only = True
     group: str
     target: str
 
@@ -97,6 +101,7 @@ class NotUnderutilized(Because, frozen=True, kw_only=True):
     """The utilization of the node is above its threshold. `utilizationPermille` is null if the node advertises no capacity."""
 
     code = "NotUnderutilized"
+    for_the_loop_only = True
     utilization_permille: int | None
     threshold_percent: int
 
@@ -110,6 +115,7 @@ class GroupWithinMax(Because, frozen=True, kw_only=True):
     """The node was a candidate because its group was above its maximum. Other nodes leave instead."""
 
     code = "NotUnderutilized"
+    for_the_loop_only = True
 
     template = "its group returns to its maximum through other nodes"
 

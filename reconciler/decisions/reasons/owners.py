@@ -8,6 +8,7 @@ class GroupHeld(Because, frozen=True, kw_only=True):
     """The group must not be changed: it has another owner, or a hold is in force."""
 
     code = "GroupHeld"
+    for_the_loop_only = True
     group: str
     why: str
 

@@ -5,6 +5,7 @@ hourly price that each blocker pins, and what to do about it. Each node is exami
 """
 
 from collections import defaultdict
+from functools import cache
 
 import msgspec
 
@@ -17,12 +18,10 @@ from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState
-from reconciler.plan.reason import Blocker
+from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import PolicySet
 from reconciler.values.money import price_text
 
-# What keeps the node for the loop's own reasons and not for what runs on it: whoever drains by hand need not mind.
-_LOOP_ONLY = ("NotManaged", "GroupHeld", "NotUnderutilized", "RolloutInProgress", "NotSelectable", "ScaleDownDisabled")
 ADVICE = {
     "BlockedNamespace": "drain the node by hand, or remove the namespace from drain.blockedNamespaces",
     "ControllerNotFound": "delete the pod, or restore its controller",
@@ -112,7 +111,7 @@ def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
     """What runs on the node and keeps it, and where its pods have no other place."""
     if candidate.state is NodeState.LEAVING:
         return tuple(blocker for blocker in candidate.blockers if blocker.code == "Leaving")
-    found = [blocker for blocker in candidate.blockers if blocker.code not in _LOOP_ONLY]
+    found = [blocker for blocker in candidate.blockers if blocker.code not in _loop_only()]
     state, mark = draft.state, draft.state.mark()
     state.leave(candidate.index)
     for shape in sorted(candidate.moving, key=lambda shape: (-state.pod_shape(shape).requests.cpu_milli, shape)):
@@ -173,3 +172,12 @@ def _without_requests(world: World) -> tuple[str, ...]:
         for index in range(len(pods))
         if pods.shape[index] in bare and pods.node[index] >= 0 and not pods.finished(index)
     )
+
+
+@cache
+def _loop_only() -> frozenset[str]:
+    """Codes that keep a node for the loop alone: all reasons of the code say so of themselves."""
+    codes: dict[str, bool] = {}
+    for kind in Because.__subclasses__():
+        codes[kind.code] = codes.get(kind.code, True) and kind.for_the_loop_only
+    return frozenset(code for code, only in codes.items() if only)

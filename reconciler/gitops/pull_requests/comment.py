@@ -44,6 +44,20 @@ class HostError(Exception):
         self.code = code
 
 
+def silence_words(error: Exception) -> str:
+    """Why no answer came, in a few words; the exception of the client has a name that says nothing to readers."""
+    import requests  # noqa: PLC0415 - only where a host is asked
+
+    kinds = (
+        (requests.exceptions.Timeout, "no answer in time"),
+        (requests.exceptions.SSLError, "its certificate cannot be verified"),
+        (requests.exceptions.ProxyError, "the proxy does not connect"),
+        (requests.exceptions.RetryError, "it failed on each retry"),
+        (requests.exceptions.ConnectionError, "no connection"),
+    )
+    return next((words for kind, words in kinds if isinstance(error, kind)), "the request cannot be sent or its answer read")
+
+
 class Comment(msgspec.Struct, frozen=True, kw_only=True):
     """One comment on the host; `author` is a login, `url` its page."""
 

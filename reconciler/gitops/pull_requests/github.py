@@ -14,7 +14,7 @@ from github.Issue import Issue
 from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest
 
-from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError
+from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError, silence_words
 from reconciler.gitops.pull_requests.pull_request import OpenRequest, Quota
 
 _WORKFLOW_LOGIN = "github-actions[bot]"
@@ -185,4 +185,4 @@ def _unreachable(error: requests.RequestException) -> HostError:
     # After three retries, the client raises a transport error. Only a rate limit makes it retry a 403.
     if isinstance(error, requests.exceptions.RetryError) and re.search(r"too many (403|429) ", str(error)):
         return HostError(HostCode.RATE_LIMITED, "GitHub's rate limit is used up")
-    return HostError(HostCode.UNREACHABLE, f"GitHub does not answer ({type(error).__name__})")
+    return HostError(HostCode.UNREACHABLE, f"GitHub does not answer ({silence_words(error)})")

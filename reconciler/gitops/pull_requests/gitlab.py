@@ -12,7 +12,7 @@ import gitlab
 import requests
 from gitlab.exceptions import GitlabError
 
-from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError
+from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError, silence_words
 from reconciler.gitops.pull_requests.pull_request import OpenRequest, Quota
 from reconciler.values.whole_number import whole_number
 
@@ -170,4 +170,4 @@ def _told(error: GitlabError) -> HostError:
 
 
 def _unreachable(error: requests.RequestException) -> HostError:
-    return HostError(HostCode.UNREACHABLE, f"GitLab does not answer ({type(error).__name__})")
+    return HostError(HostCode.UNREACHABLE, f"GitLab does not answer ({silence_words(error)})")

@@ -39,8 +39,8 @@ MOST_BYTES = 4 << 30
 _GZIPPED = ".gz"
 
 
-class ArchiveError(ValueError):
-    """The archive cannot be read; the sentence states why."""
+class SnapshotArchiveError(ValueError):
+    """The archive of a snapshot cannot be read; the sentence states why."""
 
 
 def is_archive(path: Path) -> bool:
@@ -68,13 +68,13 @@ def write_archive(path: Path, files: Mapping[str, bytes], captured_seconds: int)
 
 def read_archive(path: Path) -> dict[str, bytes]:
     """The documents in the archive by path without `.gz`, relative to their common folder. Documents are files with a JSON or
-    YAML suffix, and others that begin like objects. Raises `ArchiveError`, and `OSError` for the file itself."""
+    YAML suffix, and others that begin like objects. Raises `SnapshotArchiveError`, and `OSError` for the file itself."""
     with path.open("rb") as stream:
         try:
             with tarfile.open(fileobj=stream, mode="r|*") as archive:
                 found = dict(_documents(archive, most_unpacked(path.stat().st_size, MOST_BYTES)))
         except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise ArchiveError(f"damaged or cut-off archive ({error})") from None
+            raise SnapshotArchiveError(f"damaged or cut-off archive ({error})") from None
     above = top_folder(found)
     return {name.removeprefix(above): data for name, data in found.items()}
 
@@ -86,7 +86,7 @@ def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str,
         seen += 1
         read += entry.size
         if seen > MOST_ENTRIES or read > most_bytes:
-            raise ArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
+            raise SnapshotArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
         # Links and devices are entries too. Only files are read, and nothing is ever written to disk.
         parts = [part for part in entry.name.split("/") if part not in ("", ".")]
         name = "/".join(parts).removesuffix(_GZIPPED)
@@ -103,12 +103,12 @@ def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str,
             data = unpacker.decompress(data, most + 1)  # for zlib a bound of zero means none
             read += len(data)
             if len(data) > most or not unpacker.eof:
-                raise ArchiveError(f"{entry.name!r} is cut off, or larger than {most_bytes >> 20} MiB unpacked")
+                raise SnapshotArchiveError(f"{entry.name!r} is cut off, or larger than {most_bytes >> 20} MiB unpacked")
         if name in names:
-            raise ArchiveError(f"the archive has {name!r} twice")
+            raise SnapshotArchiveError(f"the archive has {name!r} twice")
         names.add(name)
         if len(names) > MOST_FILES:
-            raise ArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
+            raise SnapshotArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
         yield name, data
 
 

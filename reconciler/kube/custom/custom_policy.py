@@ -124,12 +124,13 @@ MOST_ROUNDS = 10
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """`in_force` is what decisions may use (None: nothing yet). `problems` has the errors of each document that is not used in
     its newest version, by its name. `refused` are those of them that the policy does not take. `missing` states that the policy
-    does not exist."""
+    does not exist, and `missing_name` names it."""
 
     in_force: InForce | None
     problems: dict[str, tuple[Problem, ...]] = {}
     refused: tuple[RefusedGroup, ...] = ()
     missing: str = ""
+    missing_name: str = ""
 
     @property
     def policy_problems(self) -> tuple[Problem, ...]:
@@ -187,11 +188,16 @@ class _Judging:
 
     def judged(self) -> Judged:
         """The whole judgement."""
-        missing = "" if self.title in self.known else f"there is no {self.title}"
+        found = self._judged()
+        if self.title in self.known:
+            return found
+        return msgspec.structs.replace(found, missing=f"there is no {self.title}", missing_name=self.name)
+
+    def _judged(self) -> Judged:
         policy, draft = self._policy()
         if policy is None or draft is None:
             self._read_groups(None)
-            return Judged(in_force=None, problems=self.problems, missing=missing)
+            return Judged(in_force=None, problems=self.problems)
         self._read_groups(draft.document)
         while True:
             found, caused = self._checked(policy, draft)
@@ -213,14 +219,14 @@ class _Judging:
                 self._read_groups(draft.document)
             elif of_policy and self.before is None:
                 self.problems[self.title] = of_policy
-                return Judged(in_force=None, problems=self.problems, missing=missing)
+                return Judged(in_force=None, problems=self.problems)
             elif of_policy and (changed := [title for title in self.good if self._changed(title)]):
                 # The policy was good with the previous groups, so the new or changed ones made it invalid.
                 for title in changed:
                     self._hold(title, of_policy)
             else:
                 in_force = self._in_force(policy, draft.document)
-                return Judged(in_force=in_force, problems=self.problems, refused=tuple(sorted(self.refused)), missing=missing)
+                return Judged(in_force=in_force, problems=self.problems, refused=tuple(sorted(self.refused)))
 
     def _count_round(self, held: Iterable[str]) -> None:
         """Held groups may be what others relied on, so everything is checked again. A namespace has a limited number of such

@@ -43,9 +43,9 @@ class Overlaps:
         """An instant (Unix time) at which both windows are open; None when none was found, or looked for to the end."""
         pair = _pair(one, other)
         if pair not in self._found and not self.exhausted:
-            found = self._search(*pair) if all(ever_fires(schedule) for schedule, _, _ in pair) else None
+            instant = self._search(*pair) if all(ever_fires(schedule) for schedule, _, _ in pair) else None
             if not self.exhausted:
-                self._found[pair] = found
+                self._found[pair] = instant
         return self._found.get(pair)
 
     def examined(self, one: Window, other: Window) -> bool:
@@ -63,9 +63,9 @@ class Overlaps:
             last = self._last(frequent, opening + rare[2] - 1)
             if last is None or last + frequent[2] <= opening:
                 continue
-            found = opening if self._is_open(frequent, opening) else next(self._openings(frequent, opening), None)
-            if found is not None and found >= now:
-                return found
+            instant = opening if self._is_open(frequent, opening) else next(self._openings(frequent, opening), None)
+            if instant is not None and instant >= now:
+                return instant
         return None
 
     def _frequency(self, recurrence: _Recurrence) -> tuple[int, int]:
@@ -90,9 +90,9 @@ class Overlaps:
             yield opening
 
     def _last(self, recurrence: _Recurrence, at: int) -> int | None:
-        found = last_opening(recurrence[0], recurrence[1], at, self._pass)
-        self._spend(at - found if found is not None else 0)
-        return found
+        opening = last_opening(recurrence[0], recurrence[1], at, self._pass)
+        self._spend(at - opening if opening is not None else 0)
+        return opening
 
     def _is_open(self, recurrence: _Recurrence, at: int) -> bool:
         last = self._last(recurrence, at)

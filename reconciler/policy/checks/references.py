@@ -90,8 +90,8 @@ def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]],
     _tier(group, "spec.tier", document.tier, policy, findings)
     if document.mode is Mode.ENFORCE and policy.document.mode is Mode.OBSERVE and policy.sound("spec.mode"):
         place = policy.place("spec.mode")
-        said = "says Observe" if policy.written("spec.mode") else "has the default, Observe"
-        message = f"mode Enforce is looser than the policy, which {said}"
+        origin = "says Observe" if policy.written("spec.mode") else "has the default, Observe"
+        message = f"mode Enforce is looser than the policy, which {origin}"
         hint = "a group may only be stricter: set the policy to Enforce and other groups to Observe"
         group.report(findings, "LooserMode", "spec.mode", message, hint, related=((place, "the policy"),))
 
@@ -101,10 +101,10 @@ def _allowed(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy], findings: 
     document, target = group.document, group.document.target
     if not (group.sound("metadata.namespace") and group.sound("spec.target") and policy.sound("spec.groupNamespaces")):
         return
-    found = group_refusal(policy.document.group_namespaces, "", document.namespace, target.namespace, target.name)
-    if found is not None:
+    refusal = group_refusal(policy.document.group_namespaces, "", document.namespace, target.namespace, target.name)
+    if refusal is not None:
         related = ((policy.place("spec.groupNamespaces"), "what the policy allows"),)
-        group.report(findings, found.code, found.path, found.message, found.hint, related=related)
+        group.report(findings, refusal.code, refusal.path, refusal.message, refusal.hint, related=related)
 
 
 def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:

@@ -25,12 +25,12 @@ def _labels(level: Level, findings: Findings) -> None:
     template = level.fields.template
     labels = dict(template.labels)
     for label in ARCHITECTURE_LABELS:
-        said = labels.get(label)
-        if template.architecture is None or said is None or said == template.architecture:
+        value = labels.get(label)
+        if template.architecture is None or value is None or value == template.architecture:
             continue
         path = level.path("template.architecture")
-        related = ((level.place(f"template.labels.{label}"), f"the label is {said}"),)
-        message = f"architecture {template.architecture} contradicts the label {label}: {said}"
+        related = ((level.place(f"template.labels.{label}"), f"the label is {value}"),)
+        message = f"architecture {template.architecture} contradicts the label {label}: {value}"
         level.draft.report(
             findings, "ArchitectureMismatch", path, message, "change one of them, or remove the label", related=related
         )

@@ -106,8 +106,8 @@ def pair_of(node: Node | None, key: str) -> tuple[Node, Node] | None:
     """Key and value of an entry; None where it is not there, or null."""
     if not isinstance(node, MappingNode):
         return None
-    found = (pair for pair in node.pairs if isinstance(pair[0], Scalar) and pair[0].text == key)
-    return next((pair for pair in found if not is_null(pair[1])), None)
+    pairs = (pair for pair in node.pairs if isinstance(pair[0], Scalar) and pair[0].text == key)
+    return next((pair for pair in pairs if not is_null(pair[1])), None)
 
 
 def integer(value: Node) -> int | None:
@@ -201,7 +201,7 @@ def dropped_sizes(base: Mapping[str, bytes], head: Mapping[str, bytes], group: s
 
 
 def _sizes(files: Mapping[str, bytes], group: str) -> dict[_Key, _Sized]:
-    found: dict[_Key, _Sized] = {}
+    sizes: dict[_Key, _Sized] = {}
     platforms = manifests_by_group(group)
     for path in sorted(files):
         if not any(name.encode() in files[path] for name in platforms):
@@ -212,8 +212,8 @@ def _sizes(files: Mapping[str, bytes], group: str) -> dict[_Key, _Sized]:
             continue
         for document in compose_documents(*decoded, findings):
             for item in manifest_objects(document, decoded[0], platforms):
-                found.update(_of(item))
-    return found
+                sizes.update(_of(item))
+    return sizes
 
 
 def _of(item: ManifestObject) -> Iterator[tuple[_Key, _Sized]]:

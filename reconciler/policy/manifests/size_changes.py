@@ -70,22 +70,22 @@ def size_changes(
     before, after = _declared(old_files, group), _declared(new_files, group)
     then, now = _problems(old_files, base[1], group), _problems(new_files, head[1], group)
     kept = frozenset(old_files.values())
-    found = []
+    changes = []
     for key, size in after.sizes.items():
         old, problem = before.sizes.get(key), now.get(size.place)
-        told = old is not None and old.place in then and new_files[size.place.path] in kept
-        if (problem is not None and not told) or (old is not None and old.value != size.value):
+        same_object = old is not None and old.place in then and new_files[size.place.path] in kept
+        if (problem is not None and not same_object) or (old is not None and old.value != size.value):
             value = None if old is None else old.value
-            found.append(_change(size.what, key[1], size.place, value, size.value, problem))
+            changes.append(_change(size.what, key[1], size.place, value, size.value, problem))
     for key, old in before.sizes.items():
         if key not in after.sizes and key[0] in after.named:
             what, place = after.named[key[0]]
-            found.append(_change(what, key[1], place, old.value, None, None if "annotations" in key[1] else now.get(place)))
+            changes.append(_change(what, key[1], place, old.value, None, None if "annotations" in key[1] else now.get(place)))
     for holder, (what, place) in after.named.items():
         path = _replicas(holder)
         if place in now and (holder, path) not in before.sizes and new_files[place.path] not in kept:
-            found.append(_change(what, path, place, None, None, now[place]))
-    return tuple(sorted(found, key=lambda one: (one.place, one.path)))
+            changes.append(_change(what, path, place, None, None, now[place]))
+    return tuple(sorted(changes, key=lambda one: (one.place, one.path)))
 
 
 def _change(
@@ -102,8 +102,8 @@ def _concerned(files: Mapping[str, bytes], group: str) -> dict[str, bytes]:
 
 
 def _problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str) -> dict[Place, Problem]:
-    found = manifest_problems(files, sets, group) if files else ()
-    return {problem.place: problem for problem in found if problem.code != _UNREADABLE}
+    problems = manifest_problems(files, sets, group) if files else ()
+    return {problem.place: problem for problem in problems if problem.code != _UNREADABLE}
 
 
 def _declared(files: Mapping[str, bytes], group: str) -> _Declared:

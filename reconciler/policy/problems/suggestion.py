@@ -18,8 +18,8 @@ _ELSEWHERE = {
 def near(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
     """The candidate most similar to `word`, ignoring case; empty if none is similar."""
     by_lower = {candidate.lower(): candidate for candidate in sorted(candidates, reverse=True)}
-    found = difflib.get_close_matches(word.lower()[:100], sorted(by_lower), n=1, cutoff=cutoff)
-    return by_lower[found[0]] if found else ""
+    matches = difflib.get_close_matches(word.lower()[:100], sorted(by_lower), n=1, cutoff=cutoff)
+    return by_lower[matches[0]] if matches else ""
 
 
 def choose(word: str, candidates: Iterable[str], limit: int = 12) -> str:
@@ -90,11 +90,11 @@ def _example_value(field: Field) -> str:
 @cache
 def _places_of_keys(kind: str) -> dict[str, tuple[str, ...]]:
     """Key in lower case -> the paths in documents of `kind` that have it; those in `defaults` repeat the NodeGroup's."""
-    found: dict[str, dict[str, None]] = {}
+    places: dict[str, dict[str, None]] = {}
     for field in _fields(kind):
         if field.yaml_key and field.kind != "Opaque":
-            found.setdefault(field.yaml_key.lower(), {})[field.path] = None
-    return {key: tuple(paths) for key, paths in found.items()}
+            places.setdefault(field.yaml_key.lower(), {})[field.path] = None
+    return {key: tuple(paths) for key, paths in places.items()}
 
 
 @cache
@@ -112,8 +112,8 @@ def _foreign_names(kind: str) -> dict[str, str]:
 
 
 def _fields(kind: str) -> Iterator[Field]:
-    found = document_kind(kind)
-    return (field for field in walk(found.root) if ".defaults" not in field.path) if found else iter(())
+    document = document_kind(kind)
+    return (field for field in walk(document.root) if ".defaults" not in field.path) if document else iter(())
 
 
 def _letters(text: str) -> str:

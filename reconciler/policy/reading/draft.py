@@ -92,9 +92,9 @@ def _part_names_ours(part: str) -> bool:
     versions: dict[str | None, None] = {}
     kinds: dict[str | None, None] = {}
     for match in _LINE.finditer(part):
-        found = versions if match[1] == "apiVersion" else kinds
-        if len(found) < _MOST_WORDS:
-            found[_word(match[2])] = None
+        values = versions if match[1] == "apiVersion" else kinds
+        if len(values) < _MOST_WORDS:
+            values[_word(match[2])] = None
     return any(nearly_ours(version, kind) for version, kind in product(versions or {None: None}, kinds or {None: None}))
 
 
@@ -169,13 +169,13 @@ def classify(node: Node, source: Source, findings: Findings) -> Identity:
             findings.add("UnknownApiVersion", source, spot_of(version), message, f"write {API_VERSION}")
             return _MISTAKE
         return Identity(other=f"{version.text}/{kind.text}")
-    found = document_kind(kind.text)
-    if found is None:
+    document = document_kind(kind.text)
+    if document is None:
         message = f"unknown kind {shown(kind.text)} in {API_VERSION}"
         hint = choose(kind.text, [known.kind for known in document_kinds()])
         findings.add("UnknownKind", source, spot_of(kind), message, hint)
         return _MISTAKE
-    return Identity(kind=found, ours=True)
+    return Identity(kind=document, ours=True)
 
 
 def _no_mapping(node: Node, source: Source, findings: Findings) -> Identity:
@@ -193,10 +193,10 @@ def _no_mapping(node: Node, source: Source, findings: Findings) -> Identity:
 
 def _encrypted(node: Mapping, version: Node | None, kind: Node | None) -> bool:
     """As SOPS leaves a file: values in ENC[…], and its own entry with a mac over them. What it left readable counts."""
-    said = _text(version) is not None and _text(kind) is not None
+    written = _text(version) is not None and _text(kind) is not None
     hidden = any((_text(value) or "").startswith(_CIPHER) for value in (version, kind))
     mac = entry(node, "sops")
-    return hidden or (not said and isinstance(mac, Mapping) and entry(mac, "mac") is not None)
+    return hidden or (not written and isinstance(mac, Mapping) and entry(mac, "mac") is not None)
 
 
 def _text(value: Node | None) -> str | None:

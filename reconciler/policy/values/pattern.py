@@ -60,10 +60,10 @@ def check_pattern(text: str) -> None:
     try:
         _compiled(text)
     except re2.error as error:
-        said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
-        found = _NOT_LINEAR.search(text)
+        reason = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
+        match = _NOT_LINEAR.search(text)
         raise PatternError(
-            "CostlyRegex", f"the pattern cannot be matched in bounded time: {said}", found.start() if found else 0,
+            "CostlyRegex", f"the pattern cannot be matched in bounded time: {reason}", match.start() if match else 0,
             "no look-around, back references or long repeats; write the text out, or several patterns",
         ) from error  # fmt: skip
 

@@ -82,14 +82,14 @@ def _limits(case: Case, group: EffectiveGroup) -> tuple[LimitState, ...]:
     if group.template is None:
         return ()
     limits = case.policy.policy.limits
-    found = []
+    states = []
     for (index, resource), (left, one) in sorted(case.limits().left(group, group.template).items()):
         if index == PLATFORM_ROOM:
-            found.append(LimitState(limit=resource, resource="further machines", used=0, max=left, one_more=one))
+            states.append(LimitState(limit=resource, resource="further machines", used=0, max=left, one_more=one))
             continue
         most = dict(limits[index].max)[resource]
-        found.append(LimitState(limit=limits[index].name, resource=resource, used=most - left, max=most, one_more=one))
-    return tuple(found)
+        states.append(LimitState(limit=limits[index].name, resource=resource, used=most - left, max=most, one_more=one))
+    return tuple(states)
 
 
 def _rejected(case: Case, name: str) -> tuple[RejectedFor, ...]:
@@ -125,9 +125,9 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
         lines += paragraph(f"held; it would go {line.current} -> {line.wanted}", width, 0)
     for action in found.actions:
         lines += paragraph(f"this plan: {action_words(action)}: {action.reason.message} [{action.reason.code}]", width, 0)
-    told = [action.reason for action in found.actions]
+    reasons = [action.reason for action in found.actions]
     for reason in line.reasons:
-        if reason in told or (by_owner and reason.code == GroupHeld.code):
+        if reason in reasons or (by_owner and reason.code == GroupHeld.code):
             continue
         lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
     lines += [f"    {one}" for one in next_block(line)]
@@ -190,9 +190,9 @@ def _values(found: GroupExplanation, width: int) -> list[str]:
             lines += paragraph(f"{entry.path}: {entry.value} ({added})", width, 2)
             continue
         capacity = entry.path == "template.capacity"
-        told = f"{entry.path} ({first.source})" if capacity else f"{entry.path}: {entry.value} ({first.source})"
+        text = f"{entry.path} ({first.source})" if capacity else f"{entry.path}: {entry.value} ({first.source})"
         over = [other.source if capacity else f"{other.value} ({other.source})" for other in others]
-        lines += paragraph(told + (f", instead of {', '.join(over)}" if over else ""), width, 2)
+        lines += paragraph(text + (f", instead of {', '.join(over)}" if over else ""), width, 2)
     return lines
 
 
@@ -203,8 +203,8 @@ def _nodes(case: Case, name: str, width: int) -> list[str]:
     for lot in alike_nodes(candidates):
         names = listed(tuple(node.node for node in lot.nodes), _NAMES_SHOWN)
         used = utilization_words(lot.nodes)
-        told = f"{count(len(lot.nodes), 'node')} {state_words(lot.state)}" + (f", {used}" if used else "")
-        lines += paragraph(f"{told}: {names}", width, 2)
+        text = f"{count(len(lot.nodes), 'node')} {state_words(lot.state)}" + (f", {used}" if used else "")
+        lines += paragraph(f"{text}: {names}", width, 2)
         for sentence in blockers_words(lot.blockers, _NAMES_SHOWN if width else 0):
             lines += paragraph(sentence, width, 4, "- ")
     return lines

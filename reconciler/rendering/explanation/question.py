@@ -53,13 +53,13 @@ def value_names(case: Case) -> list[str]:
 def explain_value(case: Case, name: str, width: int) -> list[str]:
     """Lines about one value, named as `value_names` does: all sources in order of precedence, and which of them count."""
     group_name, _, path = name.rpartition("/")
-    found = effective_value(case.group(group_name), path)
+    effective = effective_value(case.group(group_name), path)
     field = LEVEL_FIELDS.get(path)
-    lines = paragraph(f"{path} of {group_name} is {found.value}", width, 0)
+    lines = paragraph(f"{path} of {group_name} is {effective.value}", width, 0)
     adds = field is not None and field.adds
     if field is not None and adds:
         lines += paragraph(f"of several levels, {field.rule.value}", width, 2)
-    for rank, source in enumerate(found.chain):
+    for rank, source in enumerate(effective.chain):
         wins = ", which wins" if not rank and not adds else ""
         lines += paragraph(f"{source.value} from {source.source}{wins}", width, 2, f"{rank + 1}. ")
     return lines
@@ -103,24 +103,24 @@ _FEW_BLOCKERS = 6
 
 def explain_node(case: Case, name: str, width: int) -> list[str]:
     """Lines about one node of the World."""
-    found = node_findings(case, name)
-    line = found.decision
+    findings = node_findings(case, name)
+    line = findings.decision
     where = f"group {line.group}" if line.group else "no group"
     lines = paragraph(f"node {name}: {state_words(line.state)}, {where}", width, 0)
-    lines += _utilization(found, width)
-    for action in found.actions:
+    lines += _utilization(findings, width)
+    for action in findings.actions:
         lines += paragraph(f"this plan: {action_words(action)}", width, 0)
         lines += paragraph(f"{action.reason.message} [{action.reason.code}]", width, 2, "- ")
     if line.blockers:
         keeps = "it may go, but not now" if line.removable else "it stays"
         lines += paragraph(f"{keeps}, for {count(len(line.blockers), 'reason')}:", width, 0)
         lines += _blockers(line, width)
-    elif not found.actions:
+    elif not findings.actions:
         lines += paragraph("nothing keeps it", width, 0)
     if line.unneeded_since:
         lines += paragraph(f"unneeded since {line.unneeded_since}", width, 0)
     if line.removable_at:
-        lines += paragraph(f"may go at {line.removable_at}{_timer(found)}", width, 0)
+        lines += paragraph(f"may go at {line.removable_at}{_timer(findings)}", width, 0)
     return lines
 
 
@@ -153,15 +153,15 @@ def _utilization(found: NodeExplanation, width: int) -> list[str]:
         for used in found.used
     ]
     permille = found.decision.utilization_permille
-    told = "unknown" if permille is None else permille_text(permille)
+    share = "unknown" if permille is None else permille_text(permille)
     gpu = any(used.resource in GPU_RESOURCES for used in found.used)
     rule = "only the GPU counts" if gpu else "the larger counts"
     lines = paragraph(
-        f"utilization: {told}, requests of {count(found.pods, 'pod')} over allocatable, {rule}: {', '.join(parts)}", width, 0
+        f"utilization: {share}, requests of {count(found.pods, 'pod')} over allocatable, {rule}: {', '.join(parts)}", width, 0
     )
     if found.ignored_pods:
-        told = f"left out, with the room that they take: {', '.join(found.ignored_pods)}"
-        lines += paragraph(f"{told} (scaleDown.daemonSetUtilization, scaleDown.mirrorPodUtilization)", width, 2, "- ")
+        left_out = f"left out, with the room that they take: {', '.join(found.ignored_pods)}"
+        lines += paragraph(f"{left_out} (scaleDown.daemonSetUtilization, scaleDown.mirrorPodUtilization)", width, 2, "- ")
     if found.threshold_percent is None:
         return lines
     return lines + paragraph(f"threshold: {found.threshold_percent}%, removable at or below it", width, 0)
@@ -278,8 +278,8 @@ def _kinds(case: Case, indices: Sequence[int]) -> _Kinds:
             running.append(index)
         else:
             line = lines.get(pod.key)
-            said = b"" if line is None else msgspec.json.encode(msgspec.structs.replace(line, pod=""))
-            waiting.setdefault((pods.shape[index], pods.traits[index], said), []).append(index)
+            encoded = b"" if line is None else msgspec.json.encode(msgspec.structs.replace(line, pod=""))
+            waiting.setdefault((pods.shape[index], pods.traits[index], encoded), []).append(index)
     return _Kinds(tuple(map(tuple, waiting.values())), tuple(running), finished)
 
 
@@ -300,8 +300,8 @@ def explain_pods(case: Case, subject: str, indices: Sequence[int], width: int) -
     shown = _KINDS_SHOWN if width else len(lots)
     lines: list[str] = []
     for lot in lots[:shown]:
-        told = _explain_kind(case, lot[0], width) if len(lot) == 1 else _explain_shape(case, lot, width)
-        lines += [*([""] if lines else []), *told]
+        answer = _explain_kind(case, lot[0], width) if len(lot) == 1 else _explain_shape(case, lot, width)
+        lines += [*([""] if lines else []), *answer]
     if left := lots[shown:]:
         number = sum(len(kind) for lot in left for kind in lot)
         more = f"{count(number, 'pod')} of {count(len(left), 'more kind')} wait: --wide tells all, a longer name fewer"
@@ -418,21 +418,21 @@ def _placing(case: Case, shape: int, width: int) -> list[str]:
 def _on_new_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> list[str]:
     """A line a group; of many groups those that say the same are told together, those that would run it first."""
     groups = case.asked_groups()
-    told = [_on_new_node(case, state, group, shape) for group in groups]
+    answers = [_on_new_node(case, state, group, shape) for group in groups]
     lines = ["A new node of each group:"]
     if not width or len(groups) <= _FEW_GROUPS:
-        for entry in told:
+        for entry in answers:
             lines += paragraph(f"{entry.group}: {entry.said} ({_size(case, entry.group)})", width, 2, "- ")
         return lines
     lots: dict[tuple[str, ...], list[_NewNode]] = {}
-    for entry in told:
+    for entry in answers:
         lots.setdefault(entry.kind, []).append(entry)
     for those in sorted(lots.values(), key=lambda those: (those[0].said != _RUNS, -len(those))):
         names = tuple(entry.group for entry in those)
-        said = one_sentence([entry.said for entry in those], names) or f"for example {those[0].said}"
+        sentence = one_sentence([entry.said for entry in those], names) or f"for example {those[0].said}"
         who = names[0] if len(names) == 1 else f"{count(len(names), 'group')} ({listed(names, NAMES_SHOWN)})"
         size = f" ({_size(case, names[0])})" if len(names) == 1 else ""
-        lines += paragraph(f"{who}: {said}{size}", width, 2, "- ")
+        lines += paragraph(f"{who}: {sentence}{size}", width, 2, "- ")
     return lines
 
 
@@ -536,10 +536,10 @@ def _pods(case: Case, subject: str) -> list[int]:
     if not subject:
         raise _several("pod", subject, list(keys))
     named = [(key if "/" in subject else key.partition("/")[2], index) for key, index in keys.items()]
-    found = [index for name, index in named if name == subject]
-    found = found or [index for name, index in named if name.startswith(subject)]
-    if found:
-        return found
+    indices = [index for name, index in named if name == subject]
+    indices = indices or [index for name, index in named if name.startswith(subject)]
+    if indices:
+        return indices
     chosen = _chosen("pod", subject, [name for name, _ in named])
     return [next(index for name, index in named if name == chosen)]
 

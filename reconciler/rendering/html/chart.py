@@ -93,9 +93,9 @@ def shaded(axis: Axis, values: Sequence[int]) -> Html:
 
 def marks(axis: Axis, values: Sequence[int]) -> Html:
     """A small triangle below every step whose value is above 0."""
-    found = [(axis.x(step) + axis.x(step + 1)) // 2 for step, value in enumerate(values) if value]
-    drawn = "".join(f"M{min(max(x, _LEFT + 5), _RIGHT - 5)} {_MARKS - 6}l5 10h-10z" for x in found)
-    return path("evicts", drawn) if found else joined(())
+    positions = [(axis.x(step) + axis.x(step + 1)) // 2 for step, value in enumerate(values) if value]
+    drawn = "".join(f"M{min(max(x, _LEFT + 5), _RIGHT - 5)} {_MARKS - 6}l5 10h-10z" for x in positions)
+    return path("evicts", drawn) if positions else joined(())
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,7 +165,7 @@ def _straight(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _points(points: Sequence[tuple[int, int]]) -> str:
     """The way from point to point, behind an `M`; level and upright parts take one number."""
-    told = [f"{points[0][0]} {points[0][1]}"]
+    steps = [f"{points[0][0]} {points[0][1]}"]
     for (x, y), (next_x, next_y) in itertools.pairwise(points):
-        told.append(f"H{next_x}" if y == next_y else f"V{next_y}" if x == next_x else f"L{next_x} {next_y}")
-    return "".join(told)
+        steps.append(f"H{next_x}" if y == next_y else f"V{next_y}" if x == next_x else f"L{next_x} {next_y}")
+    return "".join(steps)

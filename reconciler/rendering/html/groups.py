@@ -58,8 +58,8 @@ def group_section(plan: Plan) -> Section:
     tables = [table("Table of node groups", first)] if first else []
     if rest:
         change = sum(_moves(group, others) for group in rest)
-        told = f"{counted(len(rest), 'more group')}, of which {change:,} change or are held"
-        tables.append(fold(told, table("Table of further node groups", rest)))
+        summary = f"{counted(len(rest), 'more group')}, of which {change:,} change or are held"
+        tables.append(fold(summary, table("Table of further node groups", rest)))
     left = len(plan.groups) - len(shown)
     note = tag("p", f"{counted(left, 'group')} left out that do not change; -o json has all.", class_="soft") if left else NOTHING
     body = joined((*tables, note)) if shown else tag("p", f"There are none: {NO_GROUPS}.")
@@ -115,8 +115,8 @@ def _target(group: GroupLine) -> Html:
 def _size(before: int, after: int | None, heading: str) -> Html:
     if after is None:
         return tag("td", "unknown", class_="r soft", data_as=heading)
-    told: Content = after if after == before else tag("b", after, class_="moves")
-    return tag("td", told, class_="r", data_as=heading)
+    size: Content = after if after == before else tag("b", after, class_="moves")
+    return tag("td", size, class_="r", data_as=heading)
 
 
 def _meter(group: GroupLine) -> Html:
@@ -144,10 +144,10 @@ def _why(group: GroupLine, actions: Sequence[Action], why: GroupWhy | None) -> H
     if why is not None and not group.held:
         sentences += why.bounds if actions else ["; ".join((*why.causes, *why.bounds))]
     sentences += held_words(group) if group.held else [reason.message for reason in further_reasons(group, actions)]
-    told = list(dict.fromkeys(sentences))
-    left = len(told) - _MOST_REASONS
+    words = list(dict.fromkeys(sentences))
+    left = len(words) - _MOST_REASONS
     if left > 1:
-        told = [*told[:_MOST_REASONS], f"and {counted(left, 'reason')} more"]
+        words = [*words[:_MOST_REASONS], f"and {counted(left, 'reason')} more"]
     block = next_block(group)
     shown = tag("pre", text_lines(block)) if block else NOTHING
-    return joined((tag("ul", joined(tag("li", sentence) for sentence in told)), shown)) if told else shown
+    return joined((tag("ul", joined(tag("li", sentence) for sentence in words)), shown)) if words else shown

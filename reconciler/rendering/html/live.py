@@ -95,9 +95,9 @@ def _fate(those: Sequence[Decision]) -> Html:
     first = those[0]
     words = tuple(dict.fromkeys(entry.words for entry in those if entry.words))
     since = f" at {instant_text(first.fate_seconds)}" if first.fate_seconds != first.at_seconds else ""
-    told = f": {words[0]}" if words else ""
+    words_after = f": {words[0]}" if words else ""
     more = f" (and {len(words) - 1} more)" if len(words) > 1 else ""
-    return joined((tag("b", _FATES[first.fate]), f"{since}{told}{more}"))
+    return joined((tag("b", _FATES[first.fate]), f"{since}{words_after}{more}"))
 
 
 TITLE = "Node groups, live"

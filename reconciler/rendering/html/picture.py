@@ -31,7 +31,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
 def blocks(weights: Sequence[int], width: int, height: int) -> tuple[Block, ...]:
     """One block an item, in the given order, which is largest first. What is left without a pixel is left out."""
-    found: list[Block] = []
+    drawn: list[Block] = []
     x, y, wide, high = 0, 0, width * UNIT, height * UNIT
     left = [(index, weight) for index, weight in enumerate(weights) if weight > 0]
     rest = sum(weight for _, weight in left)
@@ -48,16 +48,16 @@ def blocks(weights: Sequence[int], width: int, height: int) -> tuple[Block, ...]
             start, along = along, along + weight
             first, last = side * start // taken, side * along // taken
             if wide >= high:
-                _add(found, index, x, y + first, depth, last - first)
+                _add(drawn, index, x, y + first, depth, last - first)
             else:
-                _add(found, index, x + first, y, last - first, depth)
+                _add(drawn, index, x + first, y, last - first, depth)
         if wide >= high:
             x, wide = x + depth, wide - depth
         else:
             y, high = y + depth, high - depth
         rest -= taken
         left = left[row:]
-    return tuple(found)
+    return tuple(drawn)
 
 
 def _worst(row: Sequence[tuple[int, int]], side: int, area: int, rest: int) -> int:

@@ -100,17 +100,17 @@ def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | No
     known = slots([group.name for group in plan.groups])
     leaving = leaving_nodes(plan)
     lines = listed_nodes(plan, leaving)
-    found = [
+    sections = [
         group_section(plan),
         picture_section(pictures, leaving, anchors(lines), known, policies),
         pod_section(plan, known),
         node_section(plan, lines, pictures.now, leaving, known),
     ]
     if cost := _cost(plan.cost):
-        found.append(Section("cost", "Cost", cost))
+        sections.append(Section("cost", "Cost", cost))
     if problems := problem_section(plan):
-        found.append(problems)
-    return found
+        sections.append(problems)
+    return sections
 
 
 def leaving_nodes(plan: Plan) -> frozenset[str]:
@@ -184,11 +184,11 @@ def _cost(cost: Cost) -> Html | None:
 
 def problem_section(plan: Plan) -> Section | None:
     """What could not be read, was not examined or contradicts; None without any."""
-    told = [f"{kind} was not captured, so it is not taken into account" for kind in plan.not_captured]
-    told += [f"{f'{entry.object}: ' if entry.object else ''}{entry.message} [{entry.code}]" for entry in plan.problems]
-    if not told:
+    sentences = [f"{kind} was not captured, so it is not taken into account" for kind in plan.not_captured]
+    sentences += [f"{f'{entry.object}: ' if entry.object else ''}{entry.message} [{entry.code}]" for entry in plan.problems]
+    if not sentences:
         return None
-    left = len(told) - _PLAN_MOST_LINES
-    items = [tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in told[:_PLAN_MOST_LINES]]
+    left = len(sentences) - _PLAN_MOST_LINES
+    items = [tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in sentences[:_PLAN_MOST_LINES]]
     note = tag("p", f"{counted(left, 'problem')} left out; -o json has all.", class_="soft") if left > 0 else None
-    return Section("problems", "Problems", joined((tag("ul", joined(items), class_="list sheet"), note)), f"{len(told):,}")
+    return Section("problems", "Problems", joined((tag("ul", joined(items), class_="list sheet"), note)), f"{len(sentences):,}")

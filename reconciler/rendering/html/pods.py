@@ -41,14 +41,14 @@ def _sentences(told: Sequence[str]) -> Html:
 def _lot(lot: AlikePods, groups: Mapping[str, str], *, opened: bool) -> Html:
     stays = lot.outcome in STAY_PENDING
     sign = HELD if stays else GROWS
-    told = outcome_words(lot.outcome) + (f" ({lot.group})" if lot.group else "")
+    outcome = outcome_words(lot.outcome) + (f" ({lot.group})" if lot.group else "")
     number = counted(len(lot.pods), "pod") if len(lot.pods) > 1 else None
     head = tag(
         "summary",
         mark(sign),
         tag("b", lot.label),
         tag("span", number, class_="soft") if number else None,
-        tag("span", told, class_="end"),
+        tag("span", outcome, class_="end"),
     )
     inner = []
     if lot.reasons:
@@ -60,7 +60,7 @@ def _lot(lot: AlikePods, groups: Mapping[str, str], *, opened: bool) -> Html:
     if len(lot.pods) > 1:
         inner.append(tag("div", listed(lot.pods, _MOST_NAMES), class_="names"))
     if not inner:
-        inner.append(tag("p", told))
+        inner.append(tag("p", outcome))
     return tag(
         "details", head, tag("div", joined(inner)), class_=CLASSES[sign], open=opened and stays and len(lot.reasons) > 0,
         data_key=lot.label,

@@ -30,28 +30,35 @@ _MOST_PROBLEMS = 200
 def preview_html(preview: Preview) -> str:
     """One self-contained file, bounded like that of a plan, whose sections stand between what differs and the policy."""
     plan, pictures = preview.plan, preview.pictures or Pictures(now=Picture())
-    told = preview_document(preview, Fold())
+    preview_tree = preview_document(preview, Fold())
     compared = preview.comparison is not None
     sources = [
-        (name, ", ".join(parts)) for block in told.blocks if isinstance(block, tree.Sources) for name, parts in block.lines
+        (name, ", ".join(parts))
+        for block in preview_tree.blocks
+        if isinstance(block, tree.Sources)
+        for name, parts in block.lines
     ]
     head = Head(
-        title=told.title,
-        lead=plain_sentence(told.lead) if compared else plan.summary,
-        facts=(*told.facts, *sources),
+        title=preview_tree.title,
+        lead=plain_sentence(preview_tree.lead) if compared else plan.summary,
+        facts=(*preview_tree.facts, *sources),
         figures=_figures(preview),
         caption=STEADY_STATES if compared else "",
-        warning=_warning(told, cautions(plan)),
+        warning=_warning(preview_tree, cautions(plan)),
     )
-    sections = [*_differences(told, compared=compared), *_problem_sections(told), *_own(told, WARNINGS, "warnings")]
+    sections = [
+        *_differences(preview_tree, compared=compared),
+        *_problem_sections(preview_tree),
+        *_own(preview_tree, WARNINGS, "warnings"),
+    ]
     if preview.replay is not None:
         sections.append(replay_section(with_side_names(preview.replay, (MAIN, THIS_PR))))
     if (actions := action_section(plan)) is not None:
         title = f"What {THIS_PR} does" if compared else actions.heading
         sections.append(Section(actions.anchor, title, actions.body, actions.note))
     sections += plan_sections(plan, pictures, (f"{MAIN}'s policy", f"{THIS_PR}'s policy") if compared else None)
-    sections += _own(told, POLICY, "policy", "value")
-    return document(head, sections, [group.name for group in plan.groups], foot(told.digest, plan.settled_loops))
+    sections += _own(preview_tree, POLICY, "policy", "value")
+    return document(head, sections, [group.name for group in plan.groups], foot(preview_tree.digest, plan.settled_loops))
 
 
 def _warning(told: tree.Document, of_plan: str | None) -> Html | None:
@@ -85,13 +92,13 @@ def _figures(preview: Preview) -> Sequence[tuple[str, Content, Content]]:
     """Main and this PR, with the difference; without a comparison those of the plan."""
     if preview.comparison is None:
         return plan_figures(preview.plan)
-    found: list[tuple[str, Content, Content]] = []
+    tiles: list[tuple[str, Content, Content]] = []
     for figure in change_figures(preview):
         today, after, more = figure.cells()
         worse = figure.code in (PODS, EVICTIONS) and isinstance(figure.change, int) and figure.change > 0
-        told = change(today, after, worse=worse)
-        found.append((figure.name.capitalize(), told, more if figure.changed else "no difference"))
-    return found
+        value = change(today, after, worse=worse)
+        tiles.append((figure.name.capitalize(), value, more if figure.changed else "no difference"))
+    return tiles
 
 
 def _differences(told: tree.Document, *, compared: bool) -> Iterator[Section]:

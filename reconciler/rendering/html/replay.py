@@ -73,14 +73,14 @@ def _resource(replay: Replay, sides: Sequence[tuple[str, ReplayFigures]], side: 
     demand, capacity = (shown.amount(max(values)) for values in (shown.demand, shown.capacity))
     pending, evicted = max(series.pending_pods), sum(series.evictions)
     steps = sum(pods > 0 for pods in series.pending_pods)
-    told = [f"demand up to {demand}", f"capacity up to {capacity}"]
-    key = [key_entry("p", told[0]), key_entry("line", told[1])]
+    facts = [f"demand up to {demand}", f"capacity up to {capacity}"]
+    key = [key_entry("p", facts[0]), key_entry("line", facts[1])]
     if pending:
-        told.append(f"up to {counted(pending, 'pod')} pending, in {steps} of {len(series.pending_pods)} steps")
+        facts.append(f"up to {counted(pending, 'pod')} pending, in {steps} of {len(series.pending_pods)} steps")
         key.append(key_entry("waits", f"shaded, bars below: pods pending, up to {pending:,}"))
     else:
-        told.append("no pod pending")
-    told.append(f"{counted(evicted, 'pod')} evicted")
+        facts.append("no pod pending")
+    facts.append(f"{counted(evicted, 'pod')} evicted")
     if evicted:
         key.append(key_entry("evicts", f"{counted(evicted, 'pod')} evicted"))
     drawn = [
@@ -91,7 +91,7 @@ def _resource(replay: Replay, sides: Sequence[tuple[str, ReplayFigures]], side: 
     ]
     words = Told(
         title=f"{shown.title}: demand and capacity{title}",
-        words=", ".join(told),
+        words=", ".join(facts),
         top=shown.amount(most),
         ends=_ends(replay),
         strip=True,
@@ -118,25 +118,25 @@ def _nodes(replay: Replay, title: str, side: ReplayFigures) -> Html:
         numbers.append(numbered(axis, index + 1, values, below))
         key.append(key_entry(kind, f"{name}, up to {max(values):,}", index + 1))
         below = tuple(under + value for under, value in zip(below, values, strict=True))
-    told = [f"up to {counted(max(series.nodes), 'node')}", f"{series.nodes[-1]:,} at the end"]
-    told += [f"{name} up to {max(values):,}" for name, values in parts]
-    shown = [tag("span", f"{told[0]}, {told[1]}"), *key]
-    words = Told(title=f"Nodes by group{title}", words=", ".join(told), top=counted(most, "node"), ends=_ends(replay))
+    facts = [f"up to {counted(max(series.nodes), 'node')}", f"{series.nodes[-1]:,} at the end"]
+    facts += [f"{name} up to {max(values):,}" for name, values in parts]
+    shown = [tag("span", f"{facts[0]}, {facts[1]}"), *key]
+    words = Told(title=f"Nodes by group{title}", words=", ".join(facts), top=counted(most, "node"), ends=_ends(replay))
     return figure(words, [*areas, *numbers], shown)
 
 
 def _cost(replay: Replay, names: Sequence[str]) -> Html | None:
     """What has been paid up to each instant under all policies; None where no price is known."""
-    found = [
+    curves = [
         (name, side, tuple(int(Decimal(amount) * 100) for amount in side.series.cost))
         for name, side in zip(names, replay.sides, strict=True)
         if side.series.cost is not None
     ]
-    if not found:
+    if not curves:
         return None
-    most = max(values[-1] for _, _, values in found)
+    most = max(values[-1] for _, _, values in curves)
     drawn, key, told = [], [], []
-    for (name, side, values), kind, sample in zip(found, ("line-a", "line-b"), ("line", "dashed"), strict=False):
+    for (name, side, values), kind, sample in zip(curves, ("line-a", "line-b"), ("line", "dashed"), strict=False):
         drawn.append(climb(_axis(replay, side, most), values, kind))
         words = f"{shortened(name, _NAME)}: {money_text(Decimal(values[-1]) / 100, replay.currency)} in the end"
         key.append(key_entry(sample, words))

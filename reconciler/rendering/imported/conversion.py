@@ -49,10 +49,10 @@ def number(text: str) -> float:
 def parts(text: str, form: str) -> Sequence[str]:
     """The parts of a text in the form `form` (`MIN:MAX:NAME`); the last one takes the rest. Raises `AmountError`."""
     count = form.count(":") + 1
-    found = text.split(":", count - 1)
-    if len(found) != count:
+    texts = text.split(":", count - 1)
+    if len(texts) != count:
         raise AmountError(f"{_shown(text)} does not have the form {form}")
-    return found
+    return texts
 
 
 def _shown(text: str) -> str:
@@ -176,8 +176,8 @@ class Conversion:
                 raise _NoEquivalentError(f"it is written in another form: see {field.path}")
 
     def _there(self, path: str) -> list[Value]:
-        found = self._at(path)
-        return list(found) if isinstance(found, list) else []
+        values = self._at(path)
+        return list(values) if isinstance(values, list) else []
 
     def _at(self, path: str) -> Value | None:
         value: Value | None = self.spec
@@ -317,10 +317,10 @@ class Conversion:
     def _gpus(self, setting: Setting) -> None:
         if setting.value.startswith("{"):
             try:
-                found = msgspec.json.decode(setting.value, type=dict[str, int | str])
+                gpus = msgspec.json.decode(setting.value, type=dict[str, int | str])
             except DECODING_ERRORS:
                 raise AmountError(f"{setting.value} is not a limit of one type of accelerator: {{type, min, max}}") from None
-            kind, (low, high) = str(found.get("type", "")), (whole_number(str(found.get(end, 0))) for end in ("min", "max"))
+            kind, (low, high) = str(gpus.get("type", "")), (whole_number(str(gpus.get(end, 0))) for end in ("min", "max"))
         else:
             kind, first, second = parts(setting.value, "TYPE:MIN:MAX")
             low, high = whole_number(first), whole_number(second)
@@ -362,15 +362,15 @@ def _why_not(setting: Setting, fields: Mapping[str, Field]) -> str:
 
 def _equivalents() -> dict[str, Field]:
     """Flag or path -> its field."""
-    found: dict[str, Field] = {}
+    fields: dict[str, Field] = {}
     root = next(kind.root for kind in document_kinds() if kind.kind == "NodeGroupPolicy")
     for field in walk(root):
         if "[]" in field.path or field.path.startswith("spec.defaults.windows"):
             continue
         for name in (field.cluster_autoscaler, *field.elsewhere.values()):
             if name and " " not in name:
-                found.setdefault(name, field)
-    return found
+                fields.setdefault(name, field)
+    return fields
 
 
 def _switch(text: str) -> bool:

@@ -208,11 +208,11 @@ def _unwrapped(words: list[str], known: Mapping[str, str]) -> Iterator[str]:
     """A shell's command is split as a shell does."""
     for before, word in zip(["", *words], words, strict=False):
         if _SHELL.fullmatch(before) and _FLAG_INSIDE.search(word):
-            said = _VARIABLE_OF_SHELL.sub(lambda found: _filled(found, known), word)
+            filled = _VARIABLE_OF_SHELL.sub(lambda found: _filled(found, known), word)
             try:
-                yield from shlex.split(said)
+                yield from shlex.split(filled)
             except ValueError:
-                yield from said.split()
+                yield from filled.split()
         elif not _SHELL.fullmatch(word):
             yield word
 
@@ -332,15 +332,15 @@ def found_in(file: str, body: bytes, sources: Sources) -> Found:
 
 def _of_values(file: str, values: Values, sources: Sources) -> Found:
     read = read_values(values)
-    found = Found(
+    settings = Found(
         settings=tuple(_flags(file, (f"--{name}={text}" for name, text in read.flags))),
         priorities=priorities_of(f"{file}: expanderPriorities", read.priorities) if read.priorities is not None else (),
         region=read.region,
         deployment=read.deployment,
     )
     for item in read.objects:
-        found += _of_object(file, item, sources)
-    return found
+        settings += _of_object(file, item, sources)
+    return settings
 
 
 def _of_object(file: str, item: Object, sources: Sources) -> Found:

@@ -63,8 +63,8 @@ class Sources:
 
     def data(self, kind: str, namespace: str, name: str) -> Mapping[str, str] | None:
         """Texts by key; None if no input has it. Without a namespace, an object is in the one that it is applied to."""
-        found = self._data.get((kind, name), [])
-        return next((data for place, data in found if not place or not namespace or place == namespace), None)
+        objects = self._data.get((kind, name), [])
+        return next((data for place, data in objects if not place or not namespace or place == namespace), None)
 
     def text(self, path: str) -> str | None:
         """The text of the file with that path, compared from its end; None if no input matches."""
@@ -82,8 +82,8 @@ def decoded(body: bytes) -> list[Any] | None:
 
 def values_of(text: object) -> object:
     """The one document of a text; None if it has none, or several."""
-    found = decoded(text.encode()) if isinstance(text, str) else None
-    return found[0] if found is not None and len(found) == 1 else None
+    values = decoded(text.encode()) if isinstance(text, str) else None
+    return values[0] if values is not None and len(values) == 1 else None
 
 
 def objects_in(documents: Iterable[Any]) -> Iterator[Object]:
@@ -106,16 +106,16 @@ def laid_over(below: object, above: object) -> object:
 
 def with_paths(values: object, pairs: Iterable[tuple[Any, Any]]) -> object:
     """The values with `a.b=value` put in; an escaped dot belongs to the key."""
-    found = dict(values) if isinstance(values, dict) else {}
+    objects = dict(values) if isinstance(values, dict) else {}
     for path, value in pairs:
         *above, last = (key.replace("\0", ".") for key in str(path).replace("\\.", "\0").split("."))
-        tree = found
+        tree = objects
         for key in above:
             inner = tree.get(key)
             tree[key] = dict(inner) if isinstance(inner, dict) else {}
             tree = tree[key]
         tree[last] = value
-    return found
+    return objects
 
 
 def values_from(item: Object, sources: Sources, missing: list[Missing]) -> object:

@@ -146,8 +146,8 @@ class _Printer:
             yield "\n".join(_paragraph(tuple(facts)[1:]))
         yield from filter(None, (self._block(at) for at in range(len(document.blocks)) if at not in self._dropped))
         if missing := list(self._missing()):
-            told = f"Left out, since a comment has a limited length: {', '.join(missing)}. `-o json` has everything."
-            yield "\n".join(_paragraph((told,)))
+            note = f"Left out, since a comment has a limited length: {', '.join(missing)}. `-o json` has everything."
+            yield "\n".join(_paragraph((note,)))
         yield from filter(None, ("\n".join(f"<sub>{line}</sub>" for line in _foot(document)),))
 
     def _missing(self) -> Iterator[str]:
@@ -192,20 +192,20 @@ def _told(block: tree.Block, most: int | None = None) -> Iterator[str]:
             yield "\n".join([f"> [!{title.upper()}]", *(part for line in lines for part in _paragraph(line, "> - ", ">   "))])
         case tree.Table(columns=columns, rows=rows, title=title, caption=caption, note=note):
             headings = [f"{'>' * column.right}{_part(column.heading, _HEADING)}" for column in columns]
-            told = table(headings, [[_cell(cell) for cell in row] for row in rows])
+            printed = table(headings, [[_cell(cell) for cell in row] for row in rows])
             yield from (caption,) if caption else ()
-            yield "\n".join(folded(title.capitalize(), told) if title else told)
+            yield "\n".join(folded(title.capitalize(), printed) if title else printed)
             yield from (note,) if note else ()
         case tree.Named(pairs):
-            told = [line for name, words in pairs for line in paragraph(words, _BLOCK_WIDTH, 0, f"{name}: ")]
-            yield "\n".join(fenced(told, "text"))
+            printed = [line for name, words in pairs for line in paragraph(words, _BLOCK_WIDTH, 0, f"{name}: ")]
+            yield "\n".join(fenced(printed, "text"))
         case tree.Names(title, names):
-            told = problem_lines("\n".join(shortened(plain(name), _BLOCK_WIDTH) for name in names))
-            yield "\n".join(folded(title, told))
+            printed = problem_lines("\n".join(shortened(plain(name), _BLOCK_WIDTH) for name in names))
+            yield "\n".join(folded(title, printed))
         case tree.Problems(title, problems):
             yield "\n".join(folded(title, problem_lines(render_text(problems))))
         case tree.Section():
-            inner = [told for part in block.blocks for told in _told(part)]
+            inner = [printed for part in block.blocks for printed in _told(part)]
             inner += ["\n".join(_lines(block, len(block.differences) if most is None else most))] if block.differences else []
             title = block.heading if block.number is None else f"{block.heading} ({block.number})"
             yield "\n".join([f"### {title}", "", "\n\n".join(inner)] if block.opened else folded(title, ["\n\n".join(inner)]))

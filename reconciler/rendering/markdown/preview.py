@@ -28,4 +28,4 @@ def refused_markdown(problems: tuple[Problem, ...], base: PreviewSide, head: Pre
     why = refusal(problems)
     body = problem_lines(render_text(problems))
     foot = f"<sub>{MAIN}: {code(side_words(base))} · {THIS_PR}: {code(side_words(head))}</sub>"
-    return "\n".join([f"## {why.title}", "", why.told, "", *body, "", foot]) + "\n"
+    return "\n".join([f"## {why.title}", "", why.explanation, "", *body, "", foot]) + "\n"

@@ -34,8 +34,8 @@ class _Printer:
         if document.lead:
             words = [f"{name} {value}" for name, value in document.facts]
             facts = (" · ".join(words[:-1]), words[-1])
-            told = self._told(plain_sentence(document.lead), Tone.HEADING)
-            yield [*told, *(line for fact in facts for line in paragraph(fact, self._width, 0))]
+            heading = self._told(plain_sentence(document.lead), Tone.HEADING)
+            yield [*heading, *(line for fact in facts for line in paragraph(fact, self._width, 0))]
         *first, last = map(self.lines, document.blocks)
         yield from first
         yield [*last, *((document.digest,) if document.digest else ())]

@@ -61,10 +61,10 @@ def paragraph(text: str, width: int, indent: int, bullet: str = "") -> list[str]
 def one_line(choices: Sequence[str], width: int, indent: int) -> str:
     """The first of several wordings that fits on a line of `width` characters (0: the first); else the last one, cut in its
     middle."""
-    said = [" " * indent + plain(choice) for choice in choices]
+    sentences = [" " * indent + plain(choice) for choice in choices]
     if not width:
-        return said[0]
-    return next((line for line in said if len(line) <= width), shortened(said[-1], width))
+        return sentences[0]
+    return next((line for line in sentences if len(line) <= width), shortened(sentences[-1], width))
 
 
 # Columns of text that fit a width.
@@ -91,9 +91,9 @@ def table(columns: Sequence[Column], rows: Sequence[Row], width: int, style: Sty
         _shrink(columns, cells, widths, width)
     lines = [style.paint(_line(" ", [column.heading for column in columns], columns, widths), Tone.HEADING)]
     for row, line in zip(rows, cells, strict=True):
-        told = textwrap.wrap(line[-1], widths[-1], break_on_hyphens=False) if columns[-1].wraps else [line[-1]]
-        first = _line(row.mark, (*line[:-1], *(told[:1] or [""])), columns, widths)
-        more = [" " * (4 + sum(widths[:-1]) + _GAP * (len(widths) - 1)) + inert(part) for part in told[1:]]
+        wrapped = textwrap.wrap(line[-1], widths[-1], break_on_hyphens=False) if columns[-1].wraps else [line[-1]]
+        first = _line(row.mark, (*line[:-1], *(wrapped[:1] or [""])), columns, widths)
+        more = [" " * (4 + sum(widths[:-1]) + _GAP * (len(widths) - 1)) + inert(part) for part in wrapped[1:]]
         lines += [style.paint(text, row.tone) for text in (first, *more)]
     return lines
 

@@ -22,8 +22,8 @@ class ResourceSeries(msgspec.Struct, frozen=True):
 
     def amount(self, value: int) -> str:
         """`12.5 cores`, `48Gi`."""
-        told = amount_text(self.resource, value)
-        return told if self.resource != CPU else f"{told} core" if told == "1" else f"{told} cores"
+        text = amount_text(self.resource, value)
+        return text if self.resource != CPU else f"{text} core" if text == "1" else f"{text} cores"
 
 
 def resource_series(series: ReplaySeries) -> tuple[ResourceSeries, ...]:
@@ -48,12 +48,12 @@ def bars(values: Sequence[int], most: int) -> str:
 
 def columns(values: Sequence[int], step_seconds: int, whole_seconds: int, number: int = COLUMNS) -> tuple[int, ...]:
     """The largest value in each of `number` equal parts of the time; a step that is in two parts counts in both."""
-    found = []
+    peaks = []
     for part in range(number):
         first = part * whole_seconds // number // step_seconds
         last = -(-(part + 1) * whole_seconds // number // step_seconds)
-        found.append(max(values[first : max(first + 1, last)], default=0))
-    return tuple(found)
+        peaks.append(max(values[first : max(first + 1, last)], default=0))
+    return tuple(peaks)
 
 
 def over_time_lines(replay: Replay, names: Sequence[str], width: int) -> list[str]:

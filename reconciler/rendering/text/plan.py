@@ -49,8 +49,8 @@ def action_lines(plan: Plan, style: Style, width: int, fold: Fold) -> list[str]:
     for number, lot in enumerate(lots[:shown], 1):
         mark = action_mark(lot.first)
         bullet = f"{number}. {mark} "
-        told = lot_words(lot, fold) if len(lot.groups) == 1 else _over_groups(lot)
-        lines += [style.paint(line, TONES.get(mark)) for line in paragraph(told, width, 2, bullet)]
+        words = lot_words(lot, fold) if len(lot.groups) == 1 else _over_groups(lot)
+        lines += [style.paint(line, TONES.get(mark)) for line in paragraph(words, width, 2, bullet)]
         lines += paragraph(lot.sentence, width, 2 + len(bullet))
         if len(lot.groups) > 1:
             lines += _group_lines(lot, width, fold, 4 + len(bullet))
@@ -166,13 +166,13 @@ def node_lines(plan: Plan, style: Style, width: int, fold: Fold) -> list[str]:
     lines = [style.paint(f"Nodes that stay: {len(staying)} of {len(plan.nodes)}", Tone.HEADING)]
     lots = alike_nodes(staying)
     if fold.shown(len(lots), fold.lots) < len(lots):
-        lines += [line for told in over_groups(lots) for line in paragraph(told, width, 2)]
+        lines += [line for text in over_groups(lots) for line in paragraph(text, width, 2)]
         return [*lines, "  `--wide` lists all, `reconciler explain node NAME` tells one"]
     for lot in lots:
         names = listed(tuple(node.node for node in lot.nodes), fold.names)
         facts = (count(len(lot.nodes), "node"), state_words(lot.state), utilization_words(lot.nodes), removable_words(lot.nodes))
-        told = ", ".join(fact for fact in facts if fact)
-        lines += paragraph(f"{lot.group or 'no group'}: {told}: {names}", width, 2)
+        text = ", ".join(fact for fact in facts if fact)
+        lines += paragraph(f"{lot.group or 'no group'}: {text}: {names}", width, 2)
         if lot.candidate or not width:
             for sentence in blockers_words(lot.blockers, fold.names):
                 lines += paragraph(sentence, width, 4, "- ")
@@ -275,8 +275,8 @@ class Page:
         shown = self._fold.shown(len(lots), self._fold.lots)
         for lot in lots[:shown]:
             names = listed(lot.groups, self._fold.names)
-            told = f"{names} ({lot.target})" if lot.target else f"{names} ({count(len(lot.groups), 'group')})"
-            lines += self._painted(paragraph(f"{told}: {lot.owner}", self._width, 2, "! "), Tone.HELD)
+            title = f"{names} ({lot.target})" if lot.target else f"{names} ({count(len(lot.groups), 'group')})"
+            lines += self._painted(paragraph(f"{title}: {lot.owner}", self._width, 2, "! "), Tone.HELD)
             for sentence in lot.sentences:
                 lines += paragraph(sentence, self._width, 4, "- ")
             if lot.block and len(lot.groups) > 1:
