@@ -1,0 +1,79 @@
+"""What became of policy tests: every expectation with what it is and what was found."""
+
+from enum import StrEnum
+
+import msgspec
+
+FORMAT_VERSION = "1.0"
+
+
+class Verdict(StrEnum):
+    """Skipped: there was nothing to judge it by."""
+
+    PASSED = "Passed"
+    FAILED = "Failed"
+    SKIPPED = "Skipped"
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One expectation. `code` is stable, `place` where it was written (`file:line:column`). `message` is one sentence. `about` is
+    what `explain` can be asked (`group auto`), or empty. `writes` is the text that `--update` puts at the place, or None."""
+
+    code: str
+    place: str
+    verdict: Verdict
+    expected: str
+    actual: str
+    message: str
+    about: str = ""
+    writes: str | None = None
+
+
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One test of the document `suite`, in the order in which it was written. `explained` are the lines with which `explain`
+    answers for what failed."""
+
+    suite: str
+    name: str
+    place: str
+    judged: tuple[Judged, ...]
+    explained: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Failed if an expectation failed; skipped if none could be judged."""
+        found = {one.verdict for one in self.judged}
+        if Verdict.FAILED in found:
+            return Verdict.FAILED
+        return Verdict.PASSED if Verdict.PASSED in found else Verdict.SKIPPED
+
+    @property
+    def failures(self) -> tuple[Judged, ...]:
+        """The expectations that failed."""
+        return tuple(one for one in self.judged if one.verdict is Verdict.FAILED)
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What no test touches. `groups` are named by no expectation. Without one of `rules` (`spec.limits[0] (cluster)`), every plan
+    of the tests would be the same; None if nobody asked for them."""
+
+    groups: tuple[str, ...] = ()
+    rules: tuple[str, ...] | None = None
+
+
+class PolicyTestRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """All tests of one run. `not_run` says why tests of a file could not be run, one sentence each."""
+
+    format_version: str = FORMAT_VERSION
+    results: tuple[CaseResult, ...] = ()
+    coverage: Coverage = Coverage()
+    not_run: tuple[str, ...] = ()
+
+    def count(self, verdict: Verdict) -> int:
+        """How many tests ended so."""
+        return sum(result.verdict is verdict for result in self.results)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a test failed or could not be run."""
+        return bool(self.not_run) or self.count(Verdict.FAILED) > 0
