@@ -1,5 +1,6 @@
 """What became of policy tests: every expectation with what it is and what was found."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -16,11 +17,13 @@ class Verdict(StrEnum):
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One expectation. `code` is stable, `place` where it was written (`file:line:column`). `message` is one sentence. `about` is
-    what `explain` can be asked (`group auto`), or empty. `writes` is the text that `--update` puts at the place, or None."""
+    """One expectation. `code` is stable, `place` is where it was written (`file:line:column`), `path` which value of the document
+    that is. `message` is one sentence. `about` is what `explain` can be asked (`group auto`), or empty. `writes` is the text that
+    `--update` puts in place of the value, or None."""
 
     code: str
     place: str
+    path: str
     verdict: Verdict
     expected: str
     actual: str
@@ -30,27 +33,29 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One test of the document `suite`, in the order in which it was written. `explained` are the lines with which `explain`
-    answers for what failed."""
+    """One test of the document `suite` in `file`, in the order in which it was written. `explained` are the lines with which
+    `explain` answers for what failed."""
 
     suite: str
     name: str
+    file: str
     place: str
+    verdict: Verdict
     judged: tuple[Judged, ...]
     explained: tuple[str, ...] = ()
-
-    @property
-    def verdict(self) -> Verdict:
-        """Failed if an expectation failed; skipped if none could be judged."""
-        found = {one.verdict for one in self.judged}
-        if Verdict.FAILED in found:
-            return Verdict.FAILED
-        return Verdict.PASSED if Verdict.PASSED in found else Verdict.SKIPPED
 
     @property
     def failures(self) -> tuple[Judged, ...]:
         """The expectations that failed."""
         return tuple(one for one in self.judged if one.verdict is Verdict.FAILED)
+
+
+def verdict_of(judged: Iterable[Judged]) -> Verdict:
+    """Failed if an expectation failed; skipped if none could be judged."""
+    found = {one.verdict for one in judged}
+    if Verdict.FAILED in found:
+        return Verdict.FAILED
+    return Verdict.PASSED if Verdict.PASSED in found else Verdict.SKIPPED
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -39,6 +39,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
+from reconciler.policy.documents import TEST_KIND, TEST_VERSION
 from reconciler.policy.reading.typed_text import (
     Amount,
     DocumentError,
@@ -53,8 +54,7 @@ from reconciler.policy.reading.typed_text import (
 from reconciler.policy.stated_workload import StatedWorkload
 from reconciler.values.instant import InstantError, parse_instant
 
-API_VERSION = "test.reconciler.dev/v1alpha1"
-KIND = "PolicyTest"
+API_VERSION, KIND = TEST_VERSION, TEST_KIND
 ALL_NAMESPACES = "*"
 MOST_REPLICAS, MOST_NODES, MOST_TESTS = 10_000, 1_000, 1_000
 

@@ -9,8 +9,8 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.plan.plan import GroupLine, Plan
-from reconciler.plan.policy_tests import CaseResult, Judged, Verdict
-from reconciler.policy.policy_test import ALL_NAMESPACES, Expectation, ExpectedGroup, PolicyTestText
+from reconciler.plan.policy_tests import CaseResult, Judged, Verdict, verdict_of
+from reconciler.policy.policy_test import ALL_NAMESPACES, Expectation, ExpectedConsequences, ExpectedGroup, PolicyTestText
 from reconciler.policy.reading.typed_text import NumberRange
 from reconciler.simulation.settled import Rest
 from reconciler.values.duration import duration_text
@@ -57,14 +57,33 @@ def seen_at_rest(world: World, rest: Rest, consequences: tuple[tuple[str, str], 
     )
 
 
+def seen_now(plan: Plan) -> Seen:
+    """Of a snapshot, if nothing is asked of the steady state."""
+    return Seen(plan=plan, pending=(), evicted=())
+
+
+def asks_steady_state(expect: Expectation) -> bool:
+    """Whether an expectation is about more than the plan of this instant."""
+    later = expect.pending_pods, expect.max_price_per_hour, *(group.settled for group in expect.groups)
+    return bool(expect.evictions) or any(value is not None for value in later)
+
+
+def asks_consequences(expect: Expectation) -> bool:
+    """Whether an expectation is about a change of the policy."""
+    return expect.consequences != ExpectedConsequences()
+
+
 def judge(text: PolicyTestText, index: int, seen: Seen) -> CaseResult:
     """Every expectation of the test at `index`, in the order of the format."""
     case, path = text.value.spec.tests[index], f"$.spec.tests[{index}]"
+    judged = tuple(_judged(text, f"{path}.expect", case.expect, seen))
     return CaseResult(
         suite=text.value.metadata.name,
         name=case.name,
+        file=text.source.path,
         place=str(text.place(f"{path}.name")),
-        judged=tuple(_judged(text, f"{path}.expect", case.expect, seen)),
+        verdict=verdict_of(judged),
+        judged=judged,
     )
 
 
@@ -99,8 +118,8 @@ def _result(
 ) -> Judged:  # fmt: skip
     verdict = Verdict.PASSED if holds else Verdict.FAILED
     return Judged(
-        code=code, place=str(text.place(path)), verdict=verdict, expected=expected, actual=actual, message=message, about=about,
-        writes=None if holds else writes,
+        code=code, place=str(text.place(path)), path=path, verdict=verdict, expected=expected, actual=actual, message=message,
+        about=about,        writes=None if holds else writes,
     )  # fmt: skip
 
 
@@ -208,8 +227,8 @@ def _consequence(text: PolicyTestText, path: str, code: str, seen: Seen, *, pres
     expected = f"{code} {'present' if present else 'absent'}"
     if seen.consequences is None:
         return Judged(
-            code="Consequence", place=str(text.place(path)), verdict=Verdict.SKIPPED, expected=expected, actual="not compared",
-            message=_WRITTEN_IN_TODAY,
+            code="Consequence", place=str(text.place(path)), path=path, verdict=Verdict.SKIPPED, expected=expected,
+            actual="not compared", message=_WRITTEN_IN_TODAY,
         )  # fmt: skip
     found = [sentence for known, sentence in seen.consequences if known == code]
     others = ", ".join(dict.fromkeys(known for known, _ in seen.consequences)) or "none"
