@@ -191,6 +191,20 @@ def test_equal_givens_are_decided_once(tree: Path, capsys: pytest.CaptureFixture
     assert (code, out.count("PASSED"), counted) == (0, 100, {"snapshots": 1, "decisions": 2})
 
 
+def test_several_processes_say_the_same(tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the same order, with the same answers of `explain`, and problems of tests that cannot be run."""
+    edit(tree, "desired: 7..10", "desired: 3")
+    edit(tree, "replicas: 4, cpu", "replicas: 4, gpu: 1, cpu")
+    edit(
+        tree, "    # What nobody", "    - {name: lost, given: {cluster: ../nowhere}, expect: {pendingPods: 0}}\n    # What nobody"
+    )
+    alone = run(capsys, "-o", "json")
+    monkeypatch.setattr(policy_test_run.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(policy_test_run, "_WORTH_PROCESSES", 2)
+    assert run(capsys, "-o", "json") == alone
+    assert [result["verdict"] for result in json.loads(alone[1])["results"]] == ["Failed", "Failed", "Passed"]
+
+
 SCENARIO = """\
 apiVersion: test.reconciler.dev/v1alpha1
 kind: PolicyTest

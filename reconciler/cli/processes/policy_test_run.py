@@ -1,8 +1,12 @@
 """Runs policy tests: reads what each is given once, decides once for equal givens, and has the results judged and explained."""
 
+import os
 import posixpath
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing import get_context
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -16,7 +20,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.gitops.preview import compare
 from reconciler.plan.plan import Plan
-from reconciler.plan.policy_tests import CaseResult, PolicyTestRun
+from reconciler.plan.policy_tests import CaseResult, Coverage, PolicyTestRun
 from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.policy_test import Case as Test
@@ -27,7 +31,7 @@ from reconciler.rendering.consequences import Code, consequences
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.question import UnknownSubjectError, explained_lines
 from reconciler.simulation.embedded.agenda import Happened
-from reconciler.simulation.policy_tests.coverage import Decided, coverage
+from reconciler.simulation.policy_tests.coverage import Decided, untouched_rules
 from reconciler.simulation.policy_tests.given import given_world
 from reconciler.simulation.policy_tests.judgement import (
     Seen,
@@ -43,6 +47,8 @@ from reconciler.simulation.settled import come_to_rest
 from reconciler.values.instant import parse_instant
 
 T = TypeVar("T")
+_MOST_PROCESSES, _WORTH_PROCESSES = 4, 20
+"""A process costs about as much as ten decisions on a small cluster."""
 
 
 class GivenFiles(Protocol):
@@ -87,6 +93,36 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     memory: Memory
     options: str = ""
+    of_snapshot: bool = True
+
+
+class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """A test that runs. Tests with one `key` need one run."""
+
+    text: PolicyTestText
+    index: int
+    key: bytes
+
+
+class _Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a test: its result, or why it cannot be run; and the groups of the policy."""
+
+    result: CaseResult | None = None
+    problems: tuple[Problem, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+_PROCESS: "list[PolicyTestRunner]" = []
+"""In a process of a pool: its runner."""
+
+
+def _begin(runner: "PolicyTestRunner") -> None:
+    _PROCESS[:] = [runner]
+
+
+def _answers(key: bytes) -> list[_Answer]:
+    """In a process of a pool, which has the documents from the one that began it: only keys and results are handed over."""
+    return _PROCESS[0].answers(key)
 
 
 class PolicyTestRunner:
@@ -98,35 +134,88 @@ class PolicyTestRunner:
         self._worlds: dict[str, World] = {}
         self._policies: dict[tuple[str, str], PolicySet] = {}
         self._found: dict[bytes, _Found] = {}
+        self._groups: set[str] = set()
+        self._shared: dict[bytes, list[_Chosen]] = {}
         self._turns = 0
         self._problems: list[Problem] = []
 
     def run(self, texts: Sequence[PolicyTestText]) -> Iterator[CaseResult]:
-        """Test by test. Tests that cannot be run are left out; `done` has their problems."""
+        """Test by test. Tests that cannot be run are left out; `done` has their problems.
+
+        Many different givens are decided in several processes, with the same results in the same order.
+        """
+        chosen = [
+            _Chosen(text=text, index=index, key=_key(text, test))
+            for text in texts
+            for index, test in enumerate(text.value.spec.tests)
+            if self._asked.wanted(f"{text.value.metadata.name}::{test.name}")
+        ]
+        processes = min(os.cpu_count() or 1, _MOST_PROCESSES)
+        shared = processes > 1 and not self._asked.examine_rules and self._asked.most_turns is None
+        if not shared or len({one.key for one in chosen}) < _WORTH_PROCESSES:
+            for one in chosen:
+                yield from self._taken(self._answer(one))
+            return
         for text in texts:
-            suite = text.value.metadata.name
-            for index, test in enumerate(text.value.spec.tests):
-                if self._asked.wanted(f"{suite}::{test.name}"):
-                    try:
-                        yield self._result(text, index, test)
-                    except DocumentError as error:
-                        self._problems += error.problems
+            self._preload(text)
+        self._shared.clear()
+        for one in chosen:
+            self._shared.setdefault(one.key, []).append(one)
+        with ProcessPoolExecutor(processes, get_context("fork"), _begin, (self,)) as pool:
+            answers = {
+                (id(one.text), one.index): (future, position)
+                for key, many in self._shared.items()
+                for future in [pool.submit(_answers, key)]
+                for position, one in enumerate(many)
+            }
+            for one in chosen:
+                future, position = answers[id(one.text), one.index]
+                yield from self._taken(future.result()[position])
 
     def done(self, texts: Sequence[PolicyTestText], results: Sequence[CaseResult]) -> Done:
         """Everything about a run that has come to its end. Coverage is that of the first policy."""
         problems = tuple(dict.fromkeys(self._problems))
-        named = [group.name for text in texts for test in text.value.spec.tests for group in test.expect.groups]
+        named = {group.name for text in texts for test in text.value.spec.tests for group in test.expect.groups}
         decided = [
             Decided(world=one.world, policy=one.policy, now_seconds=one.now_seconds, plan=one.plan)
             for one in self._found.values()
-            if not one.seen.nodes_of
+            if one.of_snapshot
         ]
-        decided = [one for one in decided if one.policy is decided[0].policy]
-        left = coverage(decided, named, DEFAULT_WORK_BUDGET, examine_rules=self._asked.examine_rules)
+        left = Coverage(groups=tuple(sorted(self._groups - named)))
+        if self._asked.examine_rules and decided:
+            same = [one for one in decided if one.policy is decided[0].policy]
+            left = msgspec.structs.replace(left, rules=untouched_rules(same, DEFAULT_WORK_BUDGET))
         not_run = tuple(f"{problem.place}: {problem.message}" for problem in problems)
         return Done(run=PolicyTestRun(results=tuple(results), coverage=left, not_run=not_run), problems=problems)
 
-    def _result(self, text: PolicyTestText, index: int, test: Test) -> CaseResult:
+    def answers(self, key: bytes) -> list[_Answer]:
+        """What becomes of the tests that need one run, in their order."""
+        return [self._answer(one) for one in self._shared[key]]
+
+    def _taken(self, answer: "_Answer") -> Iterator[CaseResult]:
+        self._groups.update(answer.groups)
+        self._problems += answer.problems
+        if answer.result is not None:
+            yield answer.result
+
+    def _answer(self, one: "_Chosen") -> "_Answer":
+        """What becomes of one test. Never raises for what its file says."""
+        try:
+            result = self._result(one.text, one.index, one.text.value.spec.tests[one.index], one.key)
+        except DocumentError as error:
+            return _Answer(problems=error.problems)
+        return _Answer(result=result, groups=tuple(line.name for line in self._found[one.key].plan.groups))
+
+    def _preload(self, text: PolicyTestText) -> None:
+        """Read what tests name before there are several processes. What is wrong is told by the tests themselves."""
+        for index, test in enumerate(text.value.spec.tests):
+            given = test.given.on(text.value.spec.given)
+            with suppress(DocumentError):
+                if given.cluster:
+                    world = self._world(text, _of(text, index, "cluster"), text.source.path, given.cluster)
+                    self._policy(text, world.captured_seconds)
+
+    def _result(self, text: PolicyTestText, index: int, test: Test, key: bytes) -> CaseResult:
         known = [code.value for code in Code]
         for kind in ("present", "absent"):
             for position, code in enumerate(getattr(test.expect.consequences, kind)):
@@ -134,7 +223,6 @@ class PolicyTestRunner:
                     path = f"$.spec.tests[{index}].expect.consequences.{kind}[{position}]"
                     raise text.error(path, f"unknown consequence {code!r}", f"known: {', '.join(known)}")
         given = test.given.on(text.value.spec.given)
-        key = _key(text, given, test)
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = self._made(text, index, given, test)
@@ -238,8 +326,9 @@ class PolicyTestRunner:
             yield from (f"  {line}".rstrip() for line in lines)
 
 
-def _key(text: PolicyTestText, given: Given, test: Test) -> bytes:
+def _key(text: PolicyTestText, test: Test) -> bytes:
     """Equal for tests that need the same run."""
+    given = test.given.on(text.value.spec.given)
     depth = asks_steady_state(test.expect), asks_consequences(test.expect)
     told = text.source.path, text.value.spec.policy, text.value.spec.policy_name, depth, given
     return msgspec.json.encode(told, enc_hook=lambda value: value.milli)
@@ -290,4 +379,4 @@ def _seen_at_end(run: SimulatedRun) -> _Found:
         unpriced=summary.unpriced,
         unmet=run.unmet(),
     )
-    return _Found(seen=seen, world=world, policy=policy, now_seconds=now, plan=plan, memory=memory)
+    return _Found(seen=seen, world=world, policy=policy, now_seconds=now, plan=plan, memory=memory, of_snapshot=False)

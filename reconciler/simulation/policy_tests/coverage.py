@@ -1,6 +1,6 @@
-"""What no policy test touches: groups that no expectation names, and rules without which every plan would be the same."""
+"""Which rules of a policy no test touches: those without which every plan of the tests would be the same."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -9,7 +9,6 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
-from reconciler.plan.policy_tests import Coverage
 from reconciler.policy.documents import PolicySet, Tier
 
 _IDENTITY = ("name", "namespace", "labels", "policy_ref", "target", "nodes", "tier", "place", "places", "currency", "tiers")
@@ -32,21 +31,17 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     without: PolicySet
 
 
-def coverage(decided: Sequence[Decided], named: Iterable[str], work_budget: int, *, examine_rules: bool) -> Coverage:
-    """Of plans under one policy; `named` are the groups that expectations name.
+def untouched_rules(decided: Sequence[Decided], work_budget: int) -> tuple[str, ...]:
+    """Names of rules without which every plan would be the same. All plans are of one policy.
 
-    With `examine_rules`, each rule is taken away, and the decisions are made again until one differs: as many as rules times
-    plans at most. A rule that shows in the steady state alone counts as untouched.
+    Each rule is taken away, and the decisions are made again until one differs: as many as rules times plans at most. A rule that
+    shows in the steady state alone counts as untouched.
     """
-    groups = tuple(sorted({line.name for one in decided for line in one.plan.groups} - set(named)))
-    if not examine_rules or not decided:
-        return Coverage(groups=groups)
-    untouched = tuple(
+    return tuple(
         rule.name
         for rule in rules(decided[0].policy)
         if all(decide(one.world, rule.without, Memory(), one.now_seconds, work_budget)[0] == one.plan for one in decided)
     )
-    return Coverage(groups=groups, rules=untouched)
 
 
 def rules(policy: PolicySet) -> Iterator[Rule]:
