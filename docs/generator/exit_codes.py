@@ -13,7 +13,7 @@ _MEANING = {
     EXIT_ERROR: "An error or wrong usage; the verdicts below as well. Requested data may still be on stdout.",
     EXIT_CHANGES: "Only with `--detailed-exitcode`: done, and there are changes.",
     EXIT_CONFLICT: "Only `preview`: the change cannot be merged, so nothing was decided.",
-    EXIT_TESTS_FAILED: "Only `test`: a policy test failed.",
+    EXIT_TESTS_FAILED: "Only `test` and `preview`: a policy test failed.",
     EXIT_INTERRUPTED: "Ctrl-C.",
 }
 _SENTENCE = re.compile(r"[^.]*\bexit code\b.*?(?:\.|$)(?=\s|$)", re.I | re.S)

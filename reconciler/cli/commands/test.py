@@ -63,8 +63,8 @@ def command(
     \b
     Examples:
       reconciler test
-      reconciler test policies/tests/prod.yaml -k evict
-      reconciler test --today ../main/policies
+      reconciler test policies/tests/prod.yaml -k spot
+      reconciler test --today rendered/main
       reconciler test --coverage
       reconciler test -o junit > tests.xml
     """

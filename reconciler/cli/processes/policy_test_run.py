@@ -46,6 +46,8 @@ from reconciler.simulation.scenarios.scenario_play import start_world
 from reconciler.simulation.settled import come_to_rest
 from reconciler.values.instant import parse_instant
 
+MOST_RUNS, MOST_TURNS = 200, 2_000
+"""Of a review: different givens, and iterations of all scenarios, which take a minute or two on a small cluster."""
 T = TypeVar("T")
 _MOST_PROCESSES, _WORTH_PROCESSES = 4, 20
 """A process costs about as much as ten decisions on a small cluster."""
@@ -66,14 +68,14 @@ class GivenFiles(Protocol):
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """One run. `policy` is used instead of what documents name, `today` where a test names none. `wanted` tells by `suite::name`
-    which tests run. `most_turns` bounds all scenarios together (None: no bound)."""
+    which tests run. `review`: somebody else wrote the tests. Givens and scenarios are bounded then, and `today` counts always."""
 
     policy: PolicySet | None = None
     today: PolicySet | None = None
     wanted: Callable[[str], bool] = lambda _: True
     examine_rules: bool = False
     explain_width: int = 0
-    most_turns: int | None = None
+    review: bool = False
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,8 +138,9 @@ class PolicyTestRunner:
         self._found: dict[bytes, _Found] = {}
         self._groups: set[str] = set()
         self._shared: dict[bytes, list[_Chosen]] = {}
-        self._turns = 0
+        self._turns = self._runs = 0
         self._problems: list[Problem] = []
+        self._not_run: list[str] = []
 
     def run(self, texts: Sequence[PolicyTestText]) -> Iterator[CaseResult]:
         """Test by test. Tests that cannot be run are left out; `done` has their problems.
@@ -151,7 +154,7 @@ class PolicyTestRunner:
             if self._asked.wanted(f"{text.value.metadata.name}::{test.name}")
         ]
         processes = min(os.cpu_count() or 1, _MOST_PROCESSES)
-        shared = processes > 1 and not self._asked.examine_rules and self._asked.most_turns is None
+        shared = processes > 1 and not self._asked.examine_rules and not self._asked.review
         if not shared or len({one.key for one in chosen}) < _WORTH_PROCESSES:
             for one in chosen:
                 yield from self._taken(self._answer(one))
@@ -185,8 +188,7 @@ class PolicyTestRunner:
         if self._asked.examine_rules and decided:
             same = [one for one in decided if one.policy is decided[0].policy]
             left = msgspec.structs.replace(left, rules=untouched_rules(same, DEFAULT_WORK_BUDGET))
-        not_run = tuple(f"{problem.place}: {problem.message}" for problem in problems)
-        return Done(run=PolicyTestRun(results=tuple(results), coverage=left, not_run=not_run), problems=problems)
+        return Done(run=PolicyTestRun(results=tuple(results), coverage=left, not_run=tuple(self._not_run)), problems=problems)
 
     def answers(self, key: bytes) -> list[_Answer]:
         """What becomes of the tests that need one run, in their order."""
@@ -195,6 +197,7 @@ class PolicyTestRunner:
     def _taken(self, answer: "_Answer") -> Iterator[CaseResult]:
         self._groups.update(answer.groups)
         self._problems += answer.problems
+        self._not_run += [f"{problem.place}: {problem.message}" for problem in answer.problems[:1]]
         if answer.result is not None:
             yield answer.result
 
@@ -230,6 +233,10 @@ class PolicyTestRunner:
         return msgspec.structs.replace(result, explained=tuple(self._explained(found, result)))
 
     def _made(self, text: PolicyTestText, index: int, given: Given, test: Test) -> _Found:
+        self._runs += 1
+        if self._asked.review and self._runs > MOST_RUNS:
+            message = f"a preview decides for {MOST_RUNS} different givens at most"
+            raise text.error(f"$.spec.tests[{index}]", message, "run it with `reconciler test`")
         if given.scenario:
             return self._played(text, index, given)
         world = self._world(text, _of(text, index, "cluster"), text.source.path, given.cluster)
@@ -263,7 +270,7 @@ class PolicyTestRunner:
         self, text: PolicyTestText, index: int, given: Given, world: World, policy: PolicySet, now_seconds: int
     ) -> tuple[tuple[str, str], ...] | None:
         today = self._asked.today
-        if given.today:
+        if given.today and not self._asked.review:
             today = self._read(text, _of(text, index, "today"), text.source.path, given.today, "", now_seconds)
         if today is None:
             return None
@@ -283,14 +290,15 @@ class PolicyTestRunner:
             for event in spec.events
             if event.policy is not None
         }
-        most = self._asked.most_turns
-        if most is not None and spec.until.seconds // spec.interval.seconds > 100 * most:
+        bounded = self._asked.review
+        if bounded and spec.until.seconds // spec.interval.seconds > 100 * MOST_TURNS:
             raise text.error(at, "the scenario is too long for a preview", "run it with `reconciler test`")
         run = SimulatedRun(scenario, world, policy, switched)
         for _ in run.turns():
             self._turns += 1
-            if most is not None and self._turns > most:
-                raise text.error(at, f"scenarios may take {most} iterations in a preview", "run it with `reconciler test`")
+            if bounded and self._turns > MOST_TURNS:
+                message = f"scenarios may take {MOST_TURNS} iterations in a preview"
+                raise text.error(at, message, "run it with `reconciler test`")
         return _seen_at_end(run)
 
     def _policy(self, text: PolicyTestText, now_seconds: int) -> PolicySet:
