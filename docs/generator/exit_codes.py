@@ -6,13 +6,14 @@ import click
 
 from docs.generator.commands import commands
 from docs.generator.table import code, table
-from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK
+from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, EXIT_TESTS_FAILED
 
 _MEANING = {
     EXIT_OK: "Done. Also if the reader of a pipe went away.",
     EXIT_ERROR: "An error or wrong usage; the verdicts below as well. Requested data may still be on stdout.",
     EXIT_CHANGES: "Only with `--detailed-exitcode`: done, and there are changes.",
     EXIT_CONFLICT: "Only `preview`: the change cannot be merged, so nothing was decided.",
+    EXIT_TESTS_FAILED: "Only `test` and `preview`: a policy test failed.",
     EXIT_INTERRUPTED: "Ctrl-C.",
 }
 _SENTENCE = re.compile(r"[^.]*\bexit code\b.*?(?:\.|$)(?=\s|$)", re.I | re.S)

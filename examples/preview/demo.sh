@@ -27,7 +27,8 @@ edit() {
 }
 
 git init --quiet --initial-branch=main "$repository"
-cp -R policies "$repository/policies"
+mkdir "$repository/policies"
+cp policies/*.yaml "$repository/policies"
 edit on-demand.yaml 's/size: {min: 2, max: 10}/size: {min: 2, max: 6}/'
 commit 09:00 "Node groups of prod"
 edit on-demand.yaml 's/size: {min: 2, max: 6}/size: {min: 2, max: 10}/'

@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Write a first policy in mode Observe from what exists."),
     "import": ("import_", "Convert another autoscaler's settings to a policy."),
     "validate": ("validate", "Check policy files; every problem with file:line:column."),
+    "test": ("test", "Run tests of the policy: what is given, what to expect."),
     "plan": ("plan", "Show what would be done for a policy and a cluster, and why."),
     "preview": ("preview", "Show what a change of the policy does to a cluster."),
     "previewer": ("previewer", "Preview open pull requests, and keep a comment on each."),
@@ -34,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }
 COMMAND_GROUPS = {
-    "Try": ("example", "init", "validate", "plan", "explain", "fit", "simulate"),
+    "Try": ("example", "init", "validate", "test", "plan", "explain", "fit", "simulate"),
     "Review": ("preview", "previewer", "drain-report", "schema"),
     "Operate": ("run", "status", "hold", "apply", "doctor", "snapshot", "bounds", "completion"),
     "Migrate": ("import", "handover"),

@@ -48,7 +48,7 @@ class SimulatedRun:
         until_seconds: int | None = None,
     ) -> None:
         """`policies` are those that events switch to, by their path as written; `until_seconds` shortens or lengthens
-        the run. Raises `ScenarioError`."""
+        the run. Raises `DocumentError`."""
         spec = text.scenario.spec
         self.start_seconds = world.captured_seconds
         self.end_seconds = self.start_seconds + (until_seconds or spec.until.seconds)

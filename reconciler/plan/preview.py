@@ -7,6 +7,7 @@ import msgspec
 from reconciler.plan.comparison import Impact, PlanComparison
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
+from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
@@ -53,7 +54,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     are the problems in this PR's files that are not errors. `pictures` are present if somebody wants to see them. The digest does
     not cover them. `later` are effects within the next day, in order, if windows or holds differ. `sizes` are declared sizes and
     bounds in changed manifests. The plans do not know them. `replay` is the result of past demand under both, if requested.
-    `snapshot` is None for a live cluster.
+    `snapshot` is None for a live cluster. `tests` are the policy tests of the head, None if it has none.
     """
 
     base: PreviewSide
@@ -73,6 +74,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     pictures: Pictures | None = None
     replay: Replay | None = None
     snapshot: SnapshotSeen | None = None
+    tests: PolicyTestRun | None = None
 
     @property
     def changed(self) -> bool:
@@ -99,6 +101,9 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
             # Where a side was read from may name a commit.
             sides = tuple(msgspec.structs.replace(side, source="") for side in self.replay.sides)
             covered = (*covered, msgspec.structs.replace(self.replay, sides=sides))
+        if self.tests is not None:
+            verdicts = [(one.file, one.suite, one.name, one.verdict) for one in self.tests.results]
+            covered = (*covered, verdicts, self.tests.not_run)
         if self.snapshot is not None and self.snapshot.changed:
             covered = (*covered, "the head changes the snapshot")
         return "sha256:" + hashlib.sha256(msgspec.json.encode(covered, order="sorted")).hexdigest()

@@ -25,6 +25,8 @@ NOT_WRITTEN: Any = None
 
 API_GROUP = "reconciler.dev"
 API_VERSION = "reconciler.dev/v1alpha1"
+TEST_VERSION, TEST_KIND = f"test.{API_GROUP}/v1alpha1", "PolicyTest"
+"""What tests of a policy call themselves. They may stand in its tree and are skipped there."""
 
 
 class Mode(StrEnum):

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from reconciler.plan.comparison import Pair, PlanComparison
 from reconciler.plan.plan import PlanProblem
+from reconciler.plan.policy_tests import PolicyTestRun, Verdict
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.rendering import document as tree
 from reconciler.rendering.change_figures import change_figures, joined_nodes
-from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Foreign, Sentence, foreign_sentence, gravest_first
+from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Foreign, Sentence, foreign_sentence, gravest_first, names_listed
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_differences import action_differences, group_differences
 from reconciler.rendering.headline import headline, told_consequences
@@ -42,6 +43,7 @@ def preview_document(preview: Preview, fold: Fold) -> tree.Document:
 
 def _alone(preview: Preview) -> Iterator[tree.Block]:
     """The head is told alone where there is nothing to compare it with."""
+    yield from _tests(preview.tests, everything=False)
     yield tree.Sources(tuple(_sources(preview)))
     why = foreign_sentence(preview.no_base)
     yield tree.Paragraph(("Nothing to compare with: ", *why, " This is the plan of ", Foreign(preview.head.source), " alone."))
@@ -51,6 +53,7 @@ def _alone(preview: Preview) -> Iterator[tree.Block]:
 
 
 def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Block]:
+    yield from _tests(preview.tests, everything=not fold.names)
     yield from told_consequences(preview, everything=not fold.names)
     yield _figures(preview)
     sections = [section for section in _sections(preview, compared, fold) if section.differences or section.blocks]
@@ -62,6 +65,40 @@ def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
     yield from _notes(preview)
     yield from last or (tree.Paragraph(("The policy does not differ.",)),)
     yield tree.Sources(tuple(_sources(preview)))
+
+
+_FAILURES_SHOWN = 3
+
+
+def _tests(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree.Block]:
+    """`7 of 8 policy tests pass`, with those that do not and why."""
+    if run is None:
+        return
+    total = len(run.results) + len(run.not_run)
+    passed = run.count(Verdict.PASSED)
+    skipped = run.count(Verdict.SKIPPED)
+    told = f"{passed} of {count(total, 'policy test')} {'passes' if passed == 1 else 'pass'}"
+    told += f", {skipped} {'was' if skipped == 1 else 'were'} skipped." if skipped else "."
+    lines: list[Sentence] = [
+        _ended("Failed: ", f"{result.name} ({result.failures[0].place}): {result.failures[0].message}")
+        for result in run.results
+        if result.verdict is Verdict.FAILED
+    ]
+    lines += [_ended("Not run: ", why) for why in dict.fromkeys(run.not_run)]
+    shown = lines if everything or len(lines) <= _FAILURES_SHOWN + 1 else lines[:_FAILURES_SHOWN]
+    more: list[Sentence] = [(f"{len(lines) - len(shown)} more do not pass.",)] if len(shown) < len(lines) else []
+    if run.changed:
+        edited = f"This change removes or edits {count(len(run.changed), 'test')} of today: "
+        more.append((edited, *names_listed(run.changed, _FAILURES_SHOWN), "."))
+    if not shown and not more:
+        yield tree.Paragraph((told,))
+        return
+    sentence = (told, *(part for line in (*shown, *more) for part in (" ", *line)))
+    yield tree.Alarm(tree.Meaning.DANGER if lines else tree.Meaning.HELD, (sentence,))
+
+
+def _ended(head: str, words: str) -> Sentence:
+    return (head, *foreign_sentence(words.rstrip(".")), ".")
 
 
 def _figures(preview: Preview) -> tree.Table:

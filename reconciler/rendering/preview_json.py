@@ -6,6 +6,7 @@ import msgspec
 
 from reconciler.plan.comparison import Impact
 from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
+from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.reason import Scalar
 from reconciler.plan.replay import Replay
@@ -143,7 +144,8 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     otherwise. `replay` is null unless asked for, `snapshot` where the cluster is a live one. Keys are in the order of reading:
     `headline` is the change in one line, `consequences` what it causes, the most severe first. Then `figures` is the steady state
     under main (`today`) and under this PR (`after`), `decision` everything that differs, `changes` the policy itself. `loosened`
-    are values that let more happen than before. `digest` covers what is told, not commits and instants; empty without a decision.
+    are values that let more happen than before. `tests` are the policy tests of the head, null if it has none. `digest` covers
+    what is told, not commits and instants; empty without a decision.
     """
 
     format_version: str = FORMAT_VERSION
@@ -169,6 +171,7 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     untouched_groups: tuple[str, ...] = ()
     loosened: tuple[Loosened, ...] = ()
     changes: tuple[ChangeEntry, ...] = ()
+    tests: PolicyTestRun | None = None
 
 
 def preview_json(preview: Preview) -> str:
@@ -198,6 +201,7 @@ def preview_json(preview: Preview) -> str:
             decision=_decision(preview),
             plan=plan if preview.comparison is None else None,
             replay=preview.replay,
+            tests=preview.tests,
         )
     )
 

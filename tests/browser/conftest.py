@@ -164,7 +164,7 @@ def preview_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     head = tmp_path_factory.mktemp("head") / "policies"
     demand = head.parent / "night.csv"
     demand.write_text("# pod: cpu=1 memory=2Gi\ntime,pods\n2026-11-21T00:00:00Z,2\n2026-11-21T00:10:00Z,2\n")
-    shutil.copytree(POLICIES, head)
+    shutil.copytree(POLICIES, head, ignore=shutil.ignore_patterns("tests"))
     for file, before, after in (
         ("on-demand.yaml", "size: {min: 2, max: 10}", "size: {min: 2, max: 7}"),
         ("prod.yaml", "adoptFrom: [kubectl]", "adoptFrom: []"),

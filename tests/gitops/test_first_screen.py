@@ -88,7 +88,7 @@ def test_examples(name: str, *, turned: bool, tmp_path: Path) -> None:
     sides = []
     for at, (found, instead) in enumerate((("", ""), (old, new))):
         target = tmp_path / str(at)
-        shutil.copytree(ROOT / policies, target)
+        shutil.copytree(ROOT / policies, target, ignore=shutil.ignore_patterns("tests"))
         changed = 0
         for file in target.glob("*.yaml") if found else ():
             text = file.read_text(encoding="utf-8")

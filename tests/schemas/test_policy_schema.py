@@ -126,11 +126,11 @@ def test_patterns_are_read_alike_everywhere(policy_validator: Draft202012Validat
 
 
 def test_modeline_paths_of_this_repository_lead_to_the_schema():
-    """`# yaml-language-server: $schema=` in policies/ points at the committed file."""
+    """`# yaml-language-server: $schema=` in policies/ points at the committed files."""
     found = [
         (path.parent / line.split("$schema=")[1].strip()).resolve()
         for path in sorted((ROOT / "policies").rglob("*.yaml"))
         for line in path.read_text(encoding="utf-8").splitlines()
         if line.startswith("# yaml-language-server:")
     ]
-    assert set(found) == {ROOT / "schemas" / "policy.schema.json"}
+    assert set(found) == {ROOT / "schemas" / name for name in ("policy.schema.json", "policy-test.schema.json")}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from reconciler.simulation.scenarios.scenario import ScenarioError, read_scenario
+from reconciler.policy.reading.typed_text import DocumentError
+from reconciler.simulation.scenarios.scenario import read_scenario
 
 GOOD = """\
 apiVersion: simulation.reconciler.dev/v1alpha1
@@ -26,7 +27,7 @@ spec:
 def _error(old: str, new: str) -> tuple[str, str, str]:
     """(place, message, hint) of the one problem after replacing a piece of the good text."""
     assert old in GOOD
-    with pytest.raises(ScenarioError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read_scenario("scenarios/small.yaml", GOOD.replace(old, new).encode())
     (problem,) = caught.value.problems
     return str(problem.place), problem.message, problem.hint
@@ -114,13 +115,13 @@ def test_workload_is_named_with_its_namespace():
 
 def test_file_without_scenario():
     """The message says what the file must begin with."""
-    with pytest.raises(ScenarioError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read_scenario("x.yaml", b"kind: List\n")
     assert "kind: Scenario" in caught.value.problems[0].hint
 
 
 def test_broken_yaml_is_told_with_its_place():
     """The YAML reader's own finding is passed on."""
-    with pytest.raises(ScenarioError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read_scenario("x.yaml", b"a: [1,\n")
     assert caught.value.problems[0].place.path == "x.yaml"

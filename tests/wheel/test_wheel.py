@@ -32,6 +32,7 @@ def examples(name: str) -> list[str]:
     return [line for line in mine if not ASKS_OTHERS.search(line) and not _PROGRAMS.search(line)]
 
 
+WITHOUT_TESTS = shutil.ignore_patterns("tests")
 OFFLINE = [(name, line) for name in COMMANDS for line in examples(name) if name not in _NEED_A_CLUSTER]
 
 
@@ -47,10 +48,10 @@ def filled(installed: Installed) -> Installed:
     later = folder / "captures" / "two" / "snapshot.yaml"
     later.write_text(re.sub(r"(capturedAt: .*T\d\d):\d\d:", r"\1:59:", later.read_text()))
     shutil.copytree(folder / "snapshot", folder / "snapshot.json.gz")
-    shutil.copytree(folder / "policies", folder / "changed")
-    shutil.copytree(folder / "policies", folder / "clusters" / "prod")
+    shutil.copytree(folder / "policies", folder / "changed", ignore=WITHOUT_TESTS)
+    shutil.copytree(folder / "policies", folder / "clusters" / "prod", ignore=WITHOUT_TESTS)
     for side in ("main", "change"):
-        shutil.copytree(folder / "policies", folder / "rendered" / side)
+        shutil.copytree(folder / "policies", folder / "rendered" / side, ignore=WITHOUT_TESTS)
     shutil.copy(folder / "examples" / "traces" / "pool-28.csv", folder / "curve.csv")
     (folder / "home" / ".config" / "fish" / "completions").mkdir(parents=True)
     (folder / "ca.yaml").write_text("--scale-down-unneeded-time=5m\n--expander=priority\n")
@@ -64,7 +65,7 @@ def filled(installed: Installed) -> Installed:
     shutil.copy(fixtures / "eksctl.yaml", folder / "cluster.eksctl.yaml")
     git = "git -c user.name=a -c user.email=a@example.org -c commit.gpgsign=false -c init.defaultBranch=main"
     done = installed.shell(
-        f"git init -q -b main . && git add policies clusters snapshot && {git} commit -qm policy && git tag v1.4 && git tag v1.5"
+        f"git init -q -b main . && git add policies clusters snapshot examples/quickstart && {git} commit -qm policy && git tag v1.4 && git tag v1.5"
         f" && git update-ref refs/remotes/origin/main HEAD && git update-ref refs/remotes/origin/snapshots HEAD"
         f" && {git} commit -q --allow-empty -m 'change'"
     )

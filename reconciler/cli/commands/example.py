@@ -12,7 +12,7 @@ from reconciler.cli.outputs.telling import tell
 @click.argument("directory", metavar="[DIR]", type=NAMED_PATH, default=Path())
 @click.option("--force", is_flag=True, help="Overwrite files of the same names there.")
 def command(directory: Path, *, force: bool) -> None:
-    """Write an example to DIR [default: this directory]: a policy, a cluster as it was captured, scenarios and a trace.
+    """Write an example to DIR [default: this directory]: a policy with tests, a captured cluster, scenarios and a trace.
 
     What the documentation shows runs on them: the policy is in policies/, the rest below examples/. Nothing else is needed, no
     cluster and no checkout.

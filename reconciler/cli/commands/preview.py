@@ -95,6 +95,8 @@ def command(
     repository as they were committed: nothing is checked out, fetched or executed. With --comment, a snapshot in the checkout is
     refused, since the change under review may have written it. Use --cluster-in-base to read the base's.
 
+    The policy tests next to the policy run as the change has them, with its snapshots. If one fails, the exit code is 4.
+
     A replay decides again whenever something has changed: about 300 times per day of demand under each policy. On a free
     processor, one day takes about 10 s with a dozen nodes and a minute with 1,500. --until replays less of the trace.
 
@@ -122,11 +124,11 @@ def command(
 
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, ClusterAsked, outside_checkout, read_cluster, read_sides
-    from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK
+    from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
     from reconciler.cli.outputs.told_neighbours import tell_neighbours
-    from reconciler.cli.processes.preview_made import chosen, made_preview
+    from reconciler.cli.processes.preview_made import chosen, made_preview, tested
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
     base, head = _asked(base_ref, head_ref, base_dir, head_dir, path, base_tip=base_tip)
@@ -168,6 +170,8 @@ def command(
         policy = chosen(before, after, name)
         preview = made_preview(world, now_seconds, before, after, policy, name, budget, pictured=output == "html")
         preview = msgspec.structs.replace(preview, snapshot=_aged(seen) if comment else seen)
+    with measured.stage("test"), progress("running policy tests"):
+        preview = tested(preview, before, after, policy)
     if replay_path is not None:
         with measured.stage("replay"):
             preview = _with_replay(preview, _demand(replay_path, until, world), before, after, policy, budget)
@@ -184,6 +188,8 @@ def command(
     if stats:
         counts = {"nodes": len(world.nodes), "pods": len(world.pods), "groups": len(preview.plan.groups)}
         click.echo(measured.line(**counts, policyChanges=len(preview.changes)), err=True)
+    if preview.tests is not None and preview.tests.failed:
+        return EXIT_TESTS_FAILED
     return EXIT_CHANGES if detailed_exitcode and preview.changed else EXIT_OK
 
 

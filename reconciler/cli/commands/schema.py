@@ -17,6 +17,8 @@ _FILES = {
     "doctor": "doctor.schema.json",
     "status": "status.schema.json",
     "hold": "hold.schema.json",
+    "policy-test": "policy-test.schema.json",
+    "test": "test.schema.json",
 }
 
 
@@ -24,10 +26,11 @@ _FILES = {
 @click.argument("what", type=click.Choice([*_FILES, "crds", "reference"]), default="policy", metavar="[WHAT]")
 def command(what: str) -> None:
     """Print a schema: policy (the default), plan, preview, apply, explain, simulate, run, fit, drain-report,
-    validate, doctor, status, hold, crds or reference.
+    validate, doctor, status, hold, policy-test, test, crds or reference.
 
-    policy is the JSON Schema of policy documents for editors; crds are the custom resource definitions; reference is the table
-    of all keys, as markdown. The others are those of what the command of that name prints with `-o json` (run: with --simulate).
+    policy and policy-test are the JSON Schemas of policies and of policy tests, for editors. crds are the custom resource
+    definitions. reference is the table of all keys, as markdown. The others are those of what the command of that name prints
+    with `-o json` (run: with --simulate).
 
     \b
     Examples:

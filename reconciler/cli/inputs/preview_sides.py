@@ -14,6 +14,7 @@ from reconciler.cli.inputs.connections import ConnectionChoice
 from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.plan_inputs import one_cluster
 from reconciler.cli.inputs.policy_files import FoundFiles, read_policy_tree
+from reconciler.cli.inputs.preview_tests import ChangeTests, read_change_tests, with_committed_files
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
 from reconciler.cluster.values.unreadable import SeveralError
@@ -156,7 +157,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
     files by those paths, including manifests of other kinds; `tree` is what was read of them. `elsewhere` are files of the same
     revision that differ between both and are not below the policies' place. `conflicting`: the problems are why it cannot be
-    merged. `content` is the id of what a commit has there.
+    merged. `content` is the id of what a commit has there. `tests` are those of the policies, of the change only.
     """
 
     side: PreviewSide
@@ -169,6 +170,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     tree: PolicyTree | None = None
     conflicting: bool = False
     content: str = ""
+    tests: ChangeTests = ChangeTests()
 
     @property
     def errors(self) -> int:
@@ -196,6 +198,8 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
         first = _side(source, base, earlier, path, now_seconds, None)
         if earlier is None or later is None or base_tip:
             second = _side(source, head, later, path, now_seconds, first)
+            if later is not None:
+                second = _with_tests(second, source, later)
             if earlier is None or later is None:
                 return first, second
             return _with_the_rest(first, second, source.differing_files(earlier, later, path))
@@ -204,9 +208,15 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
             second = merged_side(result.problems(), found, head.ref or "", now_seconds, first, made=result.made)
             if not second.conflicting:
                 second = _rendered_commit(result.repository, result.tree, found, second, now_seconds, first)
+                second = _with_tests(second, result.repository, result.tree)
             return _with_the_rest(first, second, result.repository.differing_files(earlier, result.tree, path))
     except (RepositoryError, GitError) as error:
         raise InputError(str(error)) from None
+
+
+def _with_tests(side: Side, repository: "Repository", commit: str) -> Side:
+    """A side of a commit or a tree with its policy tests, and with what they name there."""
+    return msgspec.structs.replace(side, tests=with_committed_files(read_change_tests(side.given), repository, commit))
 
 
 def _side(repository: "Repository", asked: Asked, commit: str | None, path: str, now_seconds: int, before: Side | None) -> Side:
@@ -286,8 +296,13 @@ def _from_directory(directory: Path, now_seconds: int, before: Side | None = Non
         return _checked(PreviewSide(source=plain(str(directory))), str(directory), *names, now_seconds, before)
 
     place = whole.relative_to(top).as_posix()
+    here = Path.cwd().resolve()
+    root = here if whole.is_relative_to(here) else top
+    below = whole.relative_to(root)
+    tests = read_change_tests({(below / name).as_posix(): body for name, body in found.files.items()}, root)
     tree = partial(_tree_below, top)
-    return _as_rendered(side(found.files), found.files, (directory.as_posix(), "" if place == "." else place), tree, side)
+    places = (directory.as_posix(), "" if place == "." else place)
+    return msgspec.structs.replace(_as_rendered(side(found.files), found.files, places, tree, side), tests=tests)
 
 
 def _tree_below(top: Path) -> Mapping[str, bytes]:

@@ -9,7 +9,7 @@ import click
 
 from reconciler import __version__
 
-EXIT_OK, EXIT_ERROR, EXIT_CHANGES, EXIT_CONFLICT = 0, 1, 2, 3
+EXIT_OK, EXIT_ERROR, EXIT_CHANGES, EXIT_CONFLICT, EXIT_TESTS_FAILED = 0, 1, 2, 3, 4
 EXIT_INTERRUPTED = 130
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 REPORT_TO = "the project's issue tracker"

@@ -68,7 +68,10 @@ def told_preview(preview: "Preview", before: "Side", after: "Side") -> Told:
         summary=preview.plan.summary,
         changed=preview.changed,
         base=_base(before),
-        untouched=_untouched(before, after) and not preview.sizes and not (preview.snapshot and preview.snapshot.changed),
+        untouched=_untouched(before, after)
+        and not preview.sizes
+        and not (preview.snapshot and preview.snapshot.changed)
+        and not (preview.tests and preview.tests.failed),
         problems=(*preview.warnings, *(size.problem for size in preview.sizes if size.problem is not None)),
         markdown=lambda limit: preview_markdown(preview, limit=limit),
     )

@@ -76,6 +76,25 @@ def made_preview(
     return msgspec.structs.replace(made, sizes=sizes)
 
 
+def tested(preview: "Preview", before: "Side", after: "Side", policy: "PolicySet") -> "Preview":
+    """With the policy tests of the head, run on the head's policy. Consequences are compared with the base's policy."""
+    import msgspec
+
+    from reconciler.cli.inputs.preview_tests import read_change_tests
+    from reconciler.cli.processes.policy_test_run import Asked, PolicyTestRunner
+    from reconciler.plan.policy_tests import PolicyTestRun
+
+    known = read_change_tests(before.given)
+    if not (after.tests.texts or after.tests.problems or known.texts):
+        return preview
+    texts = after.tests.about(policy, after.given)
+    runner = PolicyTestRunner(after.tests.files(), Asked(policy=policy, today=earlier_set(before, after, policy), review=True))
+    run = runner.done(texts, list(runner.run(texts))).run
+    wrong = tuple(f"{problem.place}: {problem.message}" for problem in after.tests.problems)
+    run = msgspec.structs.replace(run, not_run=(*wrong, *run.not_run), changed=known.changed_by(after.tests))
+    return preview if run == PolicyTestRun(coverage=run.coverage) else msgspec.structs.replace(preview, tests=run)
+
+
 def earlier_set(before: "Side", after: "Side", policy: "PolicySet") -> "PolicySet | None":
     """The base's policy that the head's one is compared with."""
     # One policy under another name is the same one renamed; of several, only the name tells.

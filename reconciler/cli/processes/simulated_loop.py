@@ -32,7 +32,7 @@ def run_simulated(
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.run_lines import summary_lines, turn_lines
     from reconciler.control.simulated_run import run_document, run_turn
-    from reconciler.simulation.scenarios.scenario import ScenarioError
+    from reconciler.policy.reading.typed_text import DocumentError
 
     if choice.git_url is not None and policy_path is not None:
         raise InputError("--git and --policy are two sources: give one")
@@ -40,7 +40,7 @@ def run_simulated(
         try:
             text, folder = _read_scenario(scenario, cluster_path, Path(unpacked))
             run = _prepare(text, folder, policy_path, choice, cluster_path, until)
-        except ScenarioError as error:
+        except DocumentError as error:
             raise _shown(error) from None
     if output == "text" and text.scenario.spec.description:
         click.echo(plain_lines(f"{text.scenario.spec.description}\n"))
@@ -150,10 +150,10 @@ def _world(text: "ScenarioText", folder: Path, cluster_path: Path | None) -> "Wo
 
 def _shown(error: Exception) -> click.ClickException:
     from reconciler.cli.outputs.failure import InputError
+    from reconciler.policy.reading.typed_text import DocumentError
     from reconciler.rendering.problems.text import render_text
-    from reconciler.simulation.scenarios.scenario import ScenarioError
 
-    if isinstance(error, ScenarioError):
+    if isinstance(error, DocumentError):
         click.echo(render_text(error.problems, color=False), err=True, nl=False)
     return InputError("the scenario cannot be run")
 

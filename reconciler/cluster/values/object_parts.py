@@ -1,21 +1,14 @@
 """Parts of objects that the first decoding left as bytes, decoded when a distinct value of them is first met."""
 
-import re
 from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.values.unreadable import UnreadableError
+from reconciler.values.decoder_words import in_plain_words
 
 _T = TypeVar("_T")
-_EXPECTED = re.compile(r"^Expected `([a-z |]+)`")
-_GOT = re.compile(r", got `([a-z |]+)`")
-_TYPES = {
-    "str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "a list",
-    "object": "a mapping", "null": "empty",
-}  # fmt: skip
-"""The decoder's names of types in the words of who writes JSON and YAML."""
 _ABSENT = (b"", b"null")
 DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises for a text that is damaged or is something else; `finding` puts each into words."""
@@ -51,16 +44,6 @@ def finding(error: Exception) -> str:
     text = (text[:1].lower() + text[1:] if text[1:2].islower() else text).replace("`", "")
     path = path.rstrip("`").removeprefix("$").removeprefix(".")
     return f"{path}: {text}" if path else text
-
-
-def in_plain_words(text: str) -> str:
-    """What the decoder says of a value, in the words of who writes JSON and YAML."""
-    text = _EXPECTED.sub(lambda found: f"must be {_types(found[1])}", text, count=1)
-    return _GOT.sub(lambda found: f", not {_types(found[1])}", text, count=1)
-
-
-def _types(names: str) -> str:
-    return " or ".join(_TYPES.get(name.strip(), name.strip()) for name in names.split("|"))
 
 
 # Objects of one kind by namespace and name, each once.

@@ -102,7 +102,7 @@ LIMITS = Field(
                     "What the sum must not exceed. `nodes` is the number of nodes. `pricePerHour` and `pricePerMonth` (730 "
                     "hours) sum the prices of groups in `currency`. Each group that they select needs a price."
                 ),
-                examples=("nodes: 500", "cpu: 4000", "memory: 16Ti", 'pricePerHour: "12.50"'),
+                examples=("nodes: 500", "cpu: 4000", "memory: 16Ti"),
                 resources=(*_LIMITED, *_SPENT),
                 cluster_autoscaler="--max-nodes-total, --cores-total, --memory-total, --gpu-total",
                 attribute="max",

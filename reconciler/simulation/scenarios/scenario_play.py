@@ -14,6 +14,7 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
 from reconciler.policy.documents import PolicySet
+from reconciler.policy.stated_workload import StatedWorkload
 from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour, Shortage
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, TOPOLOGY_MANAGER
@@ -23,7 +24,6 @@ from reconciler.simulation.scenarios.scenario import (
     Start,
     StartBudget,
     StartGroup,
-    StartWorkload,
     TimedEvent,
     WriteEvent,
 )
@@ -68,8 +68,12 @@ def start_world(start: Start) -> World:
     shapes: dict[PodShape, int] = {}
     traits: dict[PodTraits, int] = {}
     rows = [
-        _pod(
-            workload, number, shapes.setdefault(_shape(workload), len(shapes)), traits.setdefault(_traits(workload), len(traits))
+        pod_row(
+            workload,
+            str(number),
+            shapes.setdefault(_shape(workload), len(shapes)),
+            traits.setdefault(_traits(workload), len(traits)),
+            START_SECONDS,
         )
         for workload in workloads
         for number in range(1, workload.replicas + 1)
@@ -86,13 +90,13 @@ def start_world(start: Start) -> World:
         targets=tuple(_target(group, template) for group, template in zip(groups, templates, strict=True)),
         machines=tuple(sorted(machines)),
         budgets=tuple(sorted((disruption_budget(budget) for budget in start.budgets), key=lambda b: (b.namespace, b.name))),
-        controllers=tuple(sorted(_controller(workload) for workload in workloads)),
+        controllers=tuple(sorted(controller_of(workload) for workload in workloads)),
         namespaces=tuple((name, ()) for name in sorted({workload.name.split("/")[0] for workload in workloads})),
         captured=tuple(sorted((*_CAPTURED, *_needed()))),
     )
 
 
-def pod_of(workload: StartWorkload) -> tuple[PodShape, PodTraits]:
+def pod_of(workload: StatedWorkload) -> tuple[PodShape, PodTraits]:
     """What the pods of an inline workload are like."""
     return _shape(workload), _traits(workload)
 
@@ -193,7 +197,7 @@ def _target(group: StartGroup, template: NodeShape) -> TargetFacts:
     )
 
 
-def _shape(workload: StartWorkload) -> PodShape:
+def _shape(workload: StatedWorkload) -> PodShape:
     namespace, _, name = workload.name.partition("/")
     requests = Resources(
         cpu_milli=workload.cpu.milli,
@@ -211,12 +215,13 @@ def _shape(workload: StartWorkload) -> PodShape:
     )
 
 
-def _traits(workload: StartWorkload) -> PodTraits:
+def _traits(workload: StatedWorkload) -> PodTraits:
     namespace, _, name = workload.name.partition("/")
     return PodTraits(namespace=namespace, controller=Owner(_API_GROUPS.get(workload.kind, "apps"), workload.kind, name))
 
 
-def _controller(workload: StartWorkload) -> Controller:
+def controller_of(workload: StatedWorkload) -> Controller:
+    """The controller of stated pods."""
     namespace, _, name = workload.name.partition("/")
     return Controller(
         api_group=_API_GROUPS.get(workload.kind, "apps"),
@@ -227,15 +232,16 @@ def _controller(workload: StartWorkload) -> Controller:
     )
 
 
-def _pod(workload: StartWorkload, number: int, shape: int, traits: int) -> Pod:
+def pod_row(workload: StatedWorkload, suffix: str, shape: int, traits: int, created_seconds: int) -> Pod:
+    """A pending pod of stated ones; `shape` and `traits` are positions in the World."""
     namespace, _, name = workload.name.partition("/")
     return Pod(
         namespace=namespace,
-        name=f"{name}-{number}",
-        uid=f"uid-{namespace}-{name}-{number}",
+        name=f"{name}-{suffix}",
+        uid=f"uid-{namespace}-{name}-{suffix}",
         shape=shape,
         traits=traits,
-        created_seconds=START_SECONDS,
+        created_seconds=created_seconds,
     )
 
 
@@ -262,7 +268,7 @@ def behaviours(text: ScenarioText, start_seconds: int) -> tuple[dict[str, Machin
 class ScenarioPlay:
     """The events of a scenario on the agenda of a cluster. `on_policy` is called when the policy changes.
 
-    Raises `ScenarioError` with the place of an event that names an unknown target, node or controller.
+    Raises `DocumentError` with the place of an event that names an unknown target, node or controller.
     """
 
     def __init__(

@@ -1,0 +1,156 @@
+"""`reconciler test`: unit tests for a policy."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.inputs.named_path import NAMED_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reconciler.cli.inputs.policy_test_files import FilesBelow
+    from reconciler.cli.processes.policy_test_run import Asked, Done
+    from reconciler.plan.policy_tests import CaseResult
+    from reconciler.policy.policy_test import PolicyTestText
+    from reconciler.policy.problems.findings import Problem
+
+_FORMATS = ("text", "tap", "junit", "json")
+
+
+@click.command("test")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=NAMED_PATH)
+@click.option("-k", "pattern", metavar="TEXT", help="Run only tests with this text in `document::name`; any case.")
+@click.option("--policy", "policy_path", metavar="PATH", type=NAMED_PATH, help="Test this policy, whatever the tests name.")
+@click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where --policy or --today hold several.")
+@click.option(
+    "--today", "today_path", metavar="PATH", type=NAMED_PATH, help="Policy that consequences are compared with, such as main's."
+)
+@click.option(
+    "--root",
+    metavar="DIR",
+    type=NAMED_PATH,
+    default=Path(),
+    help="Directory that no file of a test may leave [default: this].",
+)
+@click.option("--update", is_flag=True, help="Write the actual results into the files, in place of the expectations that fail.")
+@click.option("--coverage", "examine_rules", is_flag=True, help="Also say which rules of the policy no test touches; slower.")
+@click.option("-o", "--output", type=click.Choice(_FORMATS), default="text", show_default=True, help="Format.")
+def command(
+    paths: tuple[Path, ...],
+    pattern: str | None,
+    policy_path: Path | None,
+    name: str | None,
+    today_path: Path | None,
+    root: Path,
+    output: str,
+    *,
+    update: bool,
+    examine_rules: bool,
+) -> int:
+    """Run the policy tests in files and directories (default: policies/): what is given, and what to expect of the policy.
+
+    Exit code 0: all tests passed, or were skipped; 4: a test failed; 1: a file is wrong, or there is no test. A test is a
+    `kind: PolicyTest` document next to the policy. It is given a snapshot, with pods or nodes on top, or a scenario. It expects
+    sizes, held groups, pending pods, evictions, costs or consequences. `reconciler schema policy-test` has every key.
+
+    A failed test shows what was found, and what `explain` says about it. --update changes only the values of failed expectations:
+    read the difference before you keep it.
+
+    \b
+    Examples:
+      reconciler test
+      reconciler test policies/tests/prod.yaml -k spot
+      reconciler test --today rendered/main
+      reconciler test --coverage
+      reconciler test -o junit > tests.xml
+    """
+    from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, read_policy
+    from reconciler.cli.inputs.policy_test_files import FilesBelow, read_test_files
+    from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED, InputError
+    from reconciler.cli.outputs.terminal import text_width
+    from reconciler.cli.processes.policy_test_run import Asked
+
+    began = time.perf_counter()
+    if not paths and not DEFAULT_POLICIES.exists():
+        raise InputError("there is no policies/ here; name a file or directory: reconciler test PATH")
+    chosen = paths or (DEFAULT_POLICIES,)
+    texts, problems = read_test_files(chosen, root)
+    if problems:
+        _tell(problems)
+        raise InputError("the tests cannot be run")
+    where = ", ".join(map(str, chosen))
+    if not texts:
+        raise InputError(f"no policy test in {where}: write a document with kind: PolicyTest (`reconciler example` writes some)")
+    now = int(time.time())
+    asked = Asked(
+        policy=None if policy_path is None else read_policy(policy_path, name, now),
+        today=None if today_path is None else read_policy(today_path, name, now),
+        wanted=lambda full: pattern is None or pattern.lower() in full.lower(),
+        examine_rules=examine_rules,
+        explain_width=text_width(sys.stdout) - 8,
+    )
+    results, done = _run(texts, FilesBelow(root), asked, output)
+    if not results and not done.problems:
+        raise InputError(f"no test in {where} has {pattern!r} in its name")
+    _finish(done, output, time.perf_counter() - began)
+    if done.problems:
+        _tell(done.problems)
+        return EXIT_ERROR
+    if update:
+        return EXIT_OK if _update(texts, results, root) else EXIT_TESTS_FAILED
+    return EXIT_TESTS_FAILED if done.run.failed else EXIT_OK
+
+
+def _run(texts: "Sequence[PolicyTestText]", files: "FilesBelow", asked: "Asked", output: str) -> "tuple[list[CaseResult], Done]":
+    """Everything, with a line per test as soon as it is known."""
+    from reconciler.cli.outputs.terminal import text_width, wants_colour
+    from reconciler.cli.processes.policy_test_run import PolicyTestRunner
+    from reconciler.rendering.policy_tests import test_line
+    from reconciler.rendering.text.layout import Style
+
+    runner, style, width = PolicyTestRunner(files, asked), Style(colour=wants_colour(sys.stdout)), text_width(sys.stdout)
+    total = sum(asked.wanted(f"{text.value.metadata.name}::{test.name}") for text in texts for test in text.value.spec.tests)
+    results = []
+    for result in runner.run(texts):
+        results.append(result)
+        if output == "text":
+            click.echo(test_line(result, len(results), total, width, style))
+    return results, runner.done(texts, results)
+
+
+def _finish(done: "Done", output: str, seconds: float) -> None:
+    from reconciler.cli.outputs.terminal import text_width, wants_colour
+    from reconciler.rendering.policy_tests import closing_lines, junit, policy_tests_json, tap
+    from reconciler.rendering.text.layout import Style
+
+    if output == "text":
+        style = Style(colour=wants_colour(sys.stdout))
+        for line in closing_lines(done.run, seconds, text_width(sys.stdout), style):
+            click.echo(line)
+        return
+    text = tap(done.run) if output == "tap" else junit(done.run, seconds) if output == "junit" else policy_tests_json(done.run)
+    click.echo(text.encode("utf-8", "replace"), nl=False)
+
+
+def _tell(problems: "Sequence[Problem]") -> None:
+    from reconciler.cli.outputs.terminal import wants_colour
+    from reconciler.rendering.problems.text import render_text
+
+    click.echo(render_text(tuple(problems), color=wants_colour(sys.stderr)), err=True, nl=False)
+
+
+def _update(texts: "Sequence[PolicyTestText]", results: "Sequence[CaseResult]", root: Path) -> bool:
+    """Write actual values into the files; whether every failed expectation could be updated."""
+    from reconciler.cli.inputs.policy_test_files import update_files
+    from reconciler.cli.outputs.telling import tell
+
+    changed, left = update_files(texts, results, root)
+    for place, before, after in changed:
+        tell(f"{place}: {before} -> {after}")
+    for place in left:
+        tell(f"note: {place} was not updated: edit it by hand")
+    return not left

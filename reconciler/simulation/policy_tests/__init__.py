@@ -1,0 +1,1 @@
+"""Policy tests: what is given becomes a cluster, and what was found is held against what is expected."""
