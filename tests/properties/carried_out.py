@@ -7,6 +7,7 @@ no plan can know.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
@@ -163,15 +164,18 @@ class _Story:
                 if pod.workload.volume and not pod.volume_zone:
                     pod.volume_zone = node.zone
         for group, node in {id(node): (group, node) for group, node in bound.values()}.values():
-            for fault in faults(self.facts, group, node):
+            for fault in faults(self.facts, group, node, bound):
                 self._broken(fault)
 
     def _broken(self, what: str) -> None:
         self.told_of.broken.append(f"seed {self.told_of.seed}: {what}")
 
 
-def faults(facts: Facts, group: Group, node: Node) -> list[str]:
-    """What kube-scheduler's rules have against the pods that are on a node, by arithmetic on the facts alone."""
+def faults(facts: Facts, group: Group, node: Node, bound: Container[str]) -> list[str]:
+    """What kube-scheduler's rules have against the pods that are on a node, by arithmetic on the facts alone.
+
+    A spread holds for pods when they are `bound`, by name: none of those that run moves for a domain that opens later.
+    """
     found, free = [], facts.free(group, node)
     if free.cpu < 0 or free.memory < 0:
         found.append(f"{node.name} lacks {-free.cpu}m cpu, {-free.memory}Mi")
@@ -195,7 +199,7 @@ def faults(facts: Facts, group: Group, node: Node) -> list[str]:
             found.append(f"{pod.name} has a volume in {pod.volume_zone}, {node.name} is in {node.zone}")
         if work.alone and sum(other.workload is work for other in node.pods) > 1:
             found.append(f"{pod.name} is not alone on {node.name}")
-        if work.spread and (skew := _skew(facts, pod, node)) > 1:
+        if work.spread and pod.name in bound and (skew := _skew(facts, pod, node)) > 1:
             found.append(f"{pod.name}: a skew of {skew} at {node.name}")
     return found
 

@@ -170,7 +170,8 @@ def _node(facts: Facts, group: Group, node: Node) -> Iterator[Json]:
         driver |= {"allocatable": {"count": group.limit}} if group.limit is not None else {}
         yield _object("storage.k8s.io/v1", "CSINode", node.name, spec={"drivers": [driver]})
     for daemon in facts.daemons:
-        if daemon.runs_on(group) and (not starting or daemon.tolerates_all):
+        # The DaemonSet controller asks about taints alone, whatever else the node still lacks, and a pod that runs stays.
+        if daemon.runs_on(group) and (daemon.tolerates_all or not starting or (node.ready and not group.startup)):
             yield _daemon_pod(daemon, node, facts.overheads)
     for pod in node.pods:
         yield from _pod(facts, pod, node)
