@@ -1,7 +1,7 @@
 """The working state of one decision: a scheduling state to try things in, and what each group has been given so far."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import compress, groupby, islice, permutations
 from math import perm
@@ -9,6 +9,7 @@ from math import perm
 import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.daemons import daemon_shapes
 from reconciler.decisions.groups.group import EffectiveGroup
@@ -31,8 +32,17 @@ from reconciler.scheduling.packing import label_keys
 from reconciler.scheduling.state import SchedulingState
 from reconciler.values.instant import instant_text
 
-Moved = tuple[tuple[int, NodeShape], ...]
-"""Nodes to come, with what they are where the platform puts them in other zones than those that they are taken to be in."""
+_BY_ZONE = ("NodeAffinity", "VolumeBinding", "VolumeZone")
+"""What these have against a pod on an empty node hangs on its labels alone."""
+
+
+class OpenZones(msgspec.Struct, frozen=True, eq=False):
+    """Nodes to come of one group that are taken to be in one zone each, and may be in others. `ways` are the other ways: the
+    shapes of the nodes in each. Pods of the shapes `fixed` run in one of these zones only, on whichever node is there."""
+
+    nodes: tuple[int, ...]
+    ways: tuple[tuple[NodeShape, ...], ...]
+    fixed: frozenset[int] = frozenset()
 
 
 class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,6 +142,8 @@ class Draft:
         self.state = SchedulingState(world, pods=self._counted_pods())
         self._daemon_shapes = daemon_shapes(world, members.group_of)
         self._prepare_nodes()
+        self._open_to = self._open_zones()
+        self.zone_minded -= self._indifferent()
         self.begun = self.state.stack_size
 
     def _counted_pods(self) -> Iterable[int] | None:
@@ -144,15 +156,48 @@ class Draft:
 
     def _zone_minded(self) -> frozenset[int]:
         """Shapes of pending pods to which it matters in which of its zones a new node of a group comes."""
+        waiting = {self.world.pods.shape[index] for index in self.world.pods.pending()}
+        return self._minding({shape: self.world.pod_shapes[shape] for shape in waiting})
+
+    def _minding(self, shapes: Mapping[int, PodShape]) -> frozenset[int]:
         templates = [shape for draft in self.groups for _, shape in draft.group.in_zones]
         if not templates:
             return frozenset()
-        world, said = self.world, Counter(pair for template in templates for pair in template.labels)
+        said = Counter(pair for template in templates for pair in template.labels)
         keys = {key for (key, _), many in said.items() if many < len(templates)}
-        waiting = {world.pods.shape[index] for index in world.pods.pending()}
-        if any(term.topology_key in keys for shape in world.pod_shapes for term in shape.anti_affinity):
-            return frozenset(waiting)
-        return frozenset(shape for shape in waiting if keys & label_keys((world.pod_shapes[shape],), templates))
+        if any(term.topology_key in keys for shape in self.world.pod_shapes for term in shape.anti_affinity):
+            return frozenset(shapes)
+        return frozenset(shape for shape, pod in shapes.items() if keys & label_keys((pod,), templates))
+
+    def _open_zones(self) -> Mapping[tuple[int, int], frozenset[NodeShape]]:
+        """By group and pod shape that names zones or has a volume: of what the group's nodes are in each zone, where it may run.
+        Asked before anything is placed: a claim goes with the first pod that is."""
+        naming = [
+            shape
+            for shape in self.zone_minded
+            if (pod := self.state.pod_shape(shape)).volumes or pod.node_selector or pod.required_terms is not None
+        ]
+        found = {}
+        for draft in self.groups if naming else ():
+            mark = self.state.mark()
+            nodes = [(zone, self.state.add_node(f"{draft.group.name}-try", zone)) for _, zone in draft.group.in_zones]
+            for shape in naming if nodes else ():
+                said = {zone: {one.plugin for one in self.state.verdict(shape, node)} for zone, node in nodes}
+                found[draft.position, shape] = frozenset(zone for zone, plugins in said.items() if plugins.isdisjoint(_BY_ZONE))
+            self.state.undo(mark)
+        return found
+
+    def _indifferent(self) -> frozenset[int]:
+        """Of the shapes that mind the zone those that only do for a volume, which any zone would have: a claim gets a new one
+        wherever its pod runs. Volumes that wait for a claim are each in one place."""
+        volumes = {shape for shape in self.zone_minded if self.state.pod_shape(shape).volumes}
+        if not volumes or not all(volume.claim for volume in self.world.storage.volumes):
+            return frozenset()
+        without = {shape: msgspec.structs.replace(self.state.pod_shape(shape), volumes=()) for shape in volumes}
+        minded = self._minding(without)
+        every = {draft.position: len(draft.group.in_zones) for draft in self.groups}
+        bound = {shape for (position, shape), zones in self._open_to.items() if len(zones) not in (0, every[position])}
+        return frozenset(volumes - minded - bound)
 
     def _prepare_nodes(self) -> None:
         for draft in self.groups:
@@ -334,11 +379,11 @@ class Draft:
         """Of the next new node of the group, where its zone matters."""
         return draft.order.landing(self.coming(draft)) if draft.order is not None else None
 
-    def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, tuple[Moved, ...]]:
-        """Nodes to come whose zone is open, with what they and those of which the same is open are otherwise. `trials` are
-        further ones of the group `trying`. Once each of the zones with the fewest has a node, their order makes no difference.
-        That holds while these nodes have taken the same pods, apart from pods that mind the zone."""
-        found: dict[int, tuple[Moved, ...]] = {}
+    def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, OpenZones]:
+        """Nodes to come whose zone is open. `trials` are further ones of the group `trying`. Once each of the zones with the
+        fewest has a node, their order makes no difference. That holds while these nodes have taken the same pods, apart from pods
+        that run in one of the zones only."""
+        found: dict[int, OpenZones] = {}
         for draft in self.groups:
             order = draft.order
             if order is None:
@@ -347,15 +392,24 @@ class Draft:
             lasts = [order.landing(number).last for number in range(len(nodes))]
             for last, group in groupby(range(len(nodes)), key=lasts.__getitem__):
                 numbers = list(group)
-                first, several = order.landing(numbers[0]), [nodes[number] for number in numbers]
+                first, several = order.landing(numbers[0]), tuple(nodes[number] for number in numbers)
+                zones = (first.shape, *first.others)
                 if last == NEVER:
-                    found.update((node, tuple(((node, other),) for other in first.others)) for node in several)
-                elif len(first.zones) > 1 and not (last < len(nodes) and self._loaded_alike(several)):
-                    found.update(dict.fromkeys(several, _otherwise(several, (first.shape, *first.others))))
+                    found.update((node, OpenZones((node,), tuple((zone,) for zone in first.others))) for node in several)
+                elif len(first.zones) > 1:
+                    fixed = self._fixed(draft, several, zones)
+                    if last >= len(nodes) or not self._loaded_alike(several, fixed):
+                        found.update(dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed)))
         return found
 
-    def _loaded_alike(self, nodes: Iterable[int]) -> bool:
-        loads = [{shape: many for shape, many in self.state.bound(node) if shape not in self.zone_minded} for node in nodes]
+    def _fixed(self, draft: GroupDraft, nodes: Iterable[int], zones: Sequence[NodeShape]) -> frozenset[int]:
+        """Shapes on these nodes that run in one of the zones only."""
+        there = {shape for node in nodes for shape, _ in self.state.bound(node)}
+        every = frozenset(zones)
+        return frozenset(shape for shape in there if len(self._open_to.get((draft.position, shape), every) & every) < 2)
+
+    def _loaded_alike(self, nodes: Iterable[int], fixed: frozenset[int]) -> bool:
+        loads = [{shape: many for shape, many in self.state.bound(node) if shape not in fixed} for node in nodes]
         return all(load == loads[0] for load in loads)
 
 
@@ -363,10 +417,8 @@ _MOST_WAYS = 24
 """Of more ways in which nodes may be spread over zones, those are looked at in which each node is in each zone once."""
 
 
-def _otherwise(nodes: Sequence[int], zones: Sequence[NodeShape]) -> tuple[Moved, ...]:
+def _otherwise(nodes: int, zones: Sequence[NodeShape]) -> tuple[tuple[NodeShape, ...], ...]:
     """All ways in which nodes may be in zones, no two in one, but for the way that is taken: the first in the first."""
-    if perm(len(zones), len(nodes)) <= _MOST_WAYS:
-        ways: Iterable[Sequence[NodeShape]] = islice(permutations(zones, len(nodes)), 1, None)
-    else:
-        ways = ((*zones[shift:], *zones[:shift])[: len(nodes)] for shift in range(1, len(zones)))
-    return tuple(tuple(zip(nodes, way, strict=True)) for way in ways)
+    if perm(len(zones), nodes) <= _MOST_WAYS:
+        return tuple(islice(permutations(zones, nodes), 1, None))
+    return tuple((*zones[shift:], *zones[:shift])[:nodes] for shift in range(1, len(zones)))

@@ -7,8 +7,10 @@ from collections import Counter
 import msgspec
 import pytest
 
-from reconciler.cluster.pods.pod import SpreadConstraint
+from reconciler.cluster.pods.pod import SpreadConstraint, VolumeUse
 from reconciler.cluster.target import TargetTemplate
+from reconciler.cluster.volume import PersistentVolumeClaim, StorageClass
+from reconciler.cluster.world import Storage
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.scheduling.state import SchedulingState
@@ -121,6 +123,34 @@ def test_a_node_that_others_fill_may_be_the_one_in_the_zone() -> None:
     plan = plan_of(cluster.world(), RULES)
     assert group(plan, "g").desired == 1
     assert codes(pod(plan, "shop/bound-1")) == ["NoGroupFits", "ZoneNotCertain"]
+
+
+def test_a_node_that_a_new_volume_fills_may_be_the_one_in_the_zone() -> None:
+    """The same, where the pod that fills a node has a claim: nothing says in which of the two zones its volume is made."""
+    cluster = ClusterBuilder()
+    cluster.target("g", 0, template=msgspec.structs.replace(ABC, zones=("a", "b")))
+    cluster.pods("full", 1, cpu="4", shape={"volumes": (VolumeUse(kind="PersistentVolumeClaim", claim="data"),)})
+    cluster.pods("bound", 1, cpu="3", node_selector={ZONE: "b"})
+    claim = PersistentVolumeClaim(
+        namespace="shop", name="data", storage_class="disk", access_modes=("ReadWriteOnce",), requested_bytes=1, phase="Pending"
+    )
+    disk = StorageClass(name="disk", provisioner="disk.example.com", binding_mode="WaitForFirstConsumer")
+    plan = plan_of(cluster.world(storage=Storage(claims=(claim,), classes=(disk,))), RULES)
+    assert group(plan, "g").desired == 1
+    assert codes(pod(plan, "shop/bound-1")) == ["NoGroupFits", "ZoneNotCertain"]
+
+
+@pytest.mark.parametrize(("pods", "promised"), [(3, 3), (4, 1), (6, 1)])
+def test_a_zone_may_have_the_node_with_one_pod_more_of_a_spread(pods: int, promised: int) -> None:
+    """Nodes of 4 cpu in three zones, spread pods of 1200m, and three of zone a with 900m: beside one of the spread three of them
+    have room, beside two only one has."""
+    cluster = _nodes("")
+    cluster.pods("w", pods, cpu="1200m", shape=SPREAD)
+    cluster.pods("zonal", 3, cpu="900m", node_selector={ZONE: "a"})
+    plan = plan_of(cluster.world(), RULES)
+    assert (
+        sum(line.outcome is PodOutcome.TRIGGERS_SCALE_UP for line in plan.pods if line.pod.startswith("shop/zonal")) == promised
+    )
 
 
 def test_two_open_nodes_may_both_come_elsewhere() -> None:

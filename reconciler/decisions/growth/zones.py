@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.draft import Draft, GroupDraft, Moved
+from reconciler.decisions.draft import Draft, GroupDraft, OpenZones
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, GroupRejects, ZoneNotCertain
 from reconciler.plan.reason import Because
 from reconciler.scheduling.verdict import Rejection
@@ -17,11 +17,11 @@ def place(
     shape: int,
     count: int,
     nodes: Sequence[int] | None = None,
-    elsewhere: Mapping[int, tuple[Moved, ...]] | None = None,
+    elsewhere: Mapping[int, OpenZones] | None = None,
 ) -> Sequence[tuple[int, int]]:
-    """As `SchedulingState.place`; a pod that minds the zone goes on a node whose zone is open only if every zone would do.
+    """As `SchedulingState.place`; of pods that mind the zone as many go on nodes whose zones are open as run there in any case.
 
-    `elsewhere` are such nodes with what they may be otherwise (None: those of the draft).
+    `elsewhere` are such nodes (None: those of the draft).
     """
     state = draft.state
     if shape not in draft.zone_minded:
@@ -32,36 +32,47 @@ def place(
     every = range(state.node_count) if nodes is None else nodes
     found = list(state.place(shape, count, [node for node in every if node not in elsewhere]))
     left = count - sum(many for _, many in found)
+    together: dict[OpenZones, list[int]] = {}
     for node in every:
-        if left and node in elsewhere and (many := _wherever(draft, shape, left, node, elsewhere[node])):
-            found.append((node, many))
-            left -= many
+        if node in elsewhere:
+            together.setdefault(elsewhere[node], []).append(node)
+    for opened, among in together.items():
+        if left and (many := _in_any_case(draft, shape, left, opened, among)):
+            found.extend(state.place(shape, many, among))
+            left = count - sum(bound for _, bound in found)
     return found
 
 
-def _wherever(draft: Draft, shape: int, count: int, node: int, otherwise: tuple[Moved, ...]) -> int:
-    """How many of the pods go on the node in whichever zone it comes; they are bound."""
+def _in_any_case(draft: Draft, shape: int, count: int, opened: OpenZones, among: Sequence[int]) -> int:
+    """How many of the pods run on some of the nodes, in whichever zones these come."""
     state, many = draft.state, count
-    for moved in otherwise:
+    for way in opened.ways:
         mark = state.mark()
-        many = sum(placed for _, placed in state.place(shape, many, [_moved(draft, node, moved)]))
+        moved = _moved(draft, opened, way)
+        many = sum(placed for _, placed in state.place(shape, many, [moved[node] for node in among]))
         state.undo(mark)
         if not many:
-            return 0
-    return sum(placed for _, placed in state.place(shape, many, [node]))
+            break
+    return many
 
 
-def _moved(draft: Draft, node: int, moved: Moved) -> int:
-    """Put nodes to come, with their pods, where they are otherwise; the number that the node has then."""
-    state, found = draft.state, node
-    loads = [(one, other, state.bound(one)) for one, other in moved]
-    for one, _, load in loads:
-        state.leave(one)
+def _moved(draft: Draft, opened: OpenZones, way: Sequence[NodeShape]) -> dict[int, int]:
+    """Put nodes to come where they are otherwise; the number that each has then. Pods of one zone are on its node."""
+    state = draft.state
+    zones = {node: state.shape_of(node) for node in opened.nodes}
+    loads = {node: state.bound(node) for node in opened.nodes}
+    for node, load in loads.items():
+        state.leave(node)
         for bound, times in load:
-            state.unbind(bound, one, times)
-    for one, other, load in loads:
-        added = state.add_node(f"{state.name(one)}-elsewhere", other, [bound for bound, times in load for _ in range(times)])
-        found = added if one == node else found
+            state.unbind(bound, node, times)
+    found = {}
+    for node, zone in zip(opened.nodes, way, strict=True):
+        staying = [pair for pair in loads[node] if pair[0] not in opened.fixed]
+        for other, load in loads.items():
+            if zones[other] == zone or (other == node and zones[node] not in way):
+                staying.extend(pair for pair in load if pair[0] in opened.fixed)
+        pods = [bound for bound, times in staying for _ in range(times)]
+        found[node] = state.add_node(f"{state.name(node)}-elsewhere", zone, pods)
     return found
 
 
@@ -84,9 +95,10 @@ def rejection(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) 
     state, mark = draft.state, draft.state.mark()
     node = state.add_node(_trial(group), template if landing is None else landing.shape, group.daemons)
     said = [(_zone(draft, node), state.verdict(shape, node))]
-    for moved in draft.elsewhere(group, [node]).get(node, ()) if landing is not None else ():
+    opened = draft.elsewhere(group, [node]).get(node) if landing is not None else None
+    for way in opened.ways if opened is not None else ():
         before = state.mark()
-        other = _moved(draft, node, moved)
+        other = _moved(draft, opened, way)[node]
         said.append((_zone(draft, other), state.verdict(shape, other)))
         state.undo(before)
     state.undo(mark)
