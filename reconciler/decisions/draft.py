@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress, groupby, islice, permutations
 from math import perm
 
@@ -38,11 +38,13 @@ _BY_ZONE = ("NodeAffinity", "VolumeBinding", "VolumeZone")
 
 class OpenZones(msgspec.Struct, frozen=True, eq=False):
     """Nodes to come of one group that are taken to be in one zone each, and may be in others. `ways` are the other ways: the
-    shapes of the nodes in each. Pods of the shapes `fixed` run in one of these zones only, on whichever node is there."""
+    shapes of the nodes in each. Pods of the shapes `fixed` run in one of these zones only, on whichever node is there. `loaded`:
+    other pods are on them."""
 
     nodes: tuple[int, ...]
     ways: tuple[tuple[NodeShape, ...], ...]
     fixed: frozenset[int] = frozenset()
+    loaded: bool = False
 
 
 class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,12 +217,23 @@ class Draft:
             template = draft.group.template
             if template is None:
                 continue
-            situation = draft.situation
-            self.limits.count(draft.group, template, situation.upcoming)
-            upcoming = range(situation.upcoming + len(situation.starting))
+            self.limits.count(draft.group, template, draft.situation.upcoming)
+            starting = draft.situation.starting
+            upcoming = range(draft.situation.upcoming + len(starting))
             names = [f"{draft.group.name}-upcoming-{number + 1}" for number in upcoming]
-            draft.upcoming_nodes.extend(self.open(draft, names, template, 0))
+            draft.upcoming_nodes.extend(map(partial(self._stand_in, draft, template), names, starting))
+            draft.upcoming_nodes.extend(self.open(draft, names[len(starting) :], template, len(starting)))
         self.limits.begin()
+
+    def _stand_in(self, draft: GroupDraft, template: NodeShape, name: str, index: int) -> int:
+        """A node as one that starts will be: with the labels that this one shows, and the pods that run there."""
+        labels = dict(template.labels) | dict(self.state.shape_of(index).labels)
+        shape = msgspec.structs.replace(template, labels=tuple(sorted(labels.items())))
+        staying = self.staying_shapes()
+        running = [shape for shape, many in self.state.bound(index) if shape not in staying for _ in range(many)]
+        # It is no second domain beside the other.
+        self.state.leave(index)
+        return self.state.add_node(name, shape, (*draft.daemons, *running))
 
     def _daemons(self, draft: GroupDraft) -> tuple[int, ...]:
         """Shapes of the DaemonSet pods that a new node of a group would get."""
@@ -395,11 +408,13 @@ class Draft:
                 first, several = order.landing(numbers[0]), tuple(nodes[number] for number in numbers)
                 zones = (first.shape, *first.others)
                 if last == NEVER:
-                    found.update((node, OpenZones((node,), tuple((zone,) for zone in first.others))) for node in several)
+                    ways = tuple((zone,) for zone in first.others)
+                    found.update((one, OpenZones((one,), ways, loaded=self._loaded(draft, (one,)))) for one in several)
                 elif len(first.zones) > 1:
                     fixed = self._fixed(draft, several, zones)
                     if last >= len(nodes) or not self._loaded_alike(several, fixed):
-                        found.update(dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed)))
+                        ways, loaded = _otherwise(len(several), zones), self._loaded(draft, several, fixed)
+                        found.update(dict.fromkeys(several, OpenZones(several, ways, fixed, loaded)))
         return found
 
     def _fixed(self, draft: GroupDraft, nodes: Iterable[int], zones: Sequence[NodeShape]) -> frozenset[int]:
@@ -407,6 +422,10 @@ class Draft:
         there = {shape for node in nodes for shape, _ in self.state.bound(node)}
         every = frozenset(zones)
         return frozenset(shape for shape in there if len(self._open_to.get((draft.position, shape), every) & every) < 2)
+
+    def _loaded(self, draft: GroupDraft, nodes: Iterable[int], fixed: frozenset[int] = frozenset()) -> bool:
+        own = fixed.union(draft.daemons)
+        return any(shape not in own for node in nodes for shape, _ in self.state.bound(node))
 
     def _loaded_alike(self, nodes: Iterable[int], fixed: frozenset[int]) -> bool:
         loads = [{shape: many for shape, many in self.state.bound(node) if shape not in fixed} for node in nodes]

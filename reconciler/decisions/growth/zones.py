@@ -30,8 +30,13 @@ def place(
     if not elsewhere:
         return state.place(shape, count, nodes)
     every = range(state.node_count) if nodes is None else nodes
-    found = list(state.place(shape, count, [node for node in every if node not in elsewhere]))
-    left = count - sum(many for _, many in found)
+    certain, many, pod = [node for node in every if node not in elsewhere], count, state.pod_shape(shape)
+    if pod.spread or pod.affinity or pod.anti_affinity:
+        # Pods on nodes whose zones are open count in one zone or in another.
+        for opened in dict.fromkeys(elsewhere.values()):
+            many = _in_any_case(draft, shape, many, opened, certain) if many and opened.loaded else many
+    found = list(state.place(shape, many, certain)) if many else []
+    left = count - sum(bound for _, bound in found)
     together: dict[OpenZones, list[int]] = {}
     for node in every:
         if node in elsewhere:
@@ -49,7 +54,7 @@ def _in_any_case(draft: Draft, shape: int, count: int, opened: OpenZones, among:
     for way in opened.ways:
         mark = state.mark()
         moved = _moved(draft, opened, way)
-        many = sum(placed for _, placed in state.place(shape, many, [moved[node] for node in among]))
+        many = sum(placed for _, placed in state.place(shape, many, [moved.get(node, node) for node in among]))
         state.undo(mark)
         if not many:
             break
