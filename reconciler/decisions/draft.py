@@ -11,7 +11,7 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.daemons import daemon_shapes
+from reconciler.decisions.groups.daemons import daemon_shapes, static_pods
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.limits import LimitLedger
@@ -143,6 +143,7 @@ class Draft:
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
         self._daemon_shapes = daemon_shapes(world, members.group_of)
+        self._static_pods = static_pods(world, members.group_of)
         self._prepare_nodes()
         self._open_to = self._open_zones()
         self.zone_minded -= self._indifferent()
@@ -236,18 +237,19 @@ class Draft:
         return self.state.add_node(name, shape, (*draft.daemons, *running))
 
     def _daemons(self, draft: GroupDraft) -> tuple[int, ...]:
-        """Shapes of the DaemonSet pods that a new node of a group would get."""
+        """Shapes of the static and the DaemonSet pods that a new node of a group would get."""
         template, world = draft.group.template, self.world
+        static = tuple(pod.shape for pod in self._static_pods.get(draft.position, ()))
         if template is None or not world.daemon_pods:
-            return ()
+            return static
         mark = self.state.mark()
-        node = self.state.add_node("template", template)
+        node = self.state.add_node("template", template, static)
         shapes = (
             self._daemon_shapes.get((daemon.namespace, daemon.name, draft.position), daemon.shape) for daemon in world.daemon_pods
         )
         found = tuple(shape for shape in shapes if self.state.place(shape, 1, [node]))
         self.state.undo(mark)
-        return found
+        return (*static, *found)
 
     def share_among(self, namespaces: Iterable[str]) -> None:
         """From here on each of these namespaces has its share of the work that is left."""

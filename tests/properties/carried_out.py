@@ -242,7 +242,7 @@ def faults(facts: Facts, group: Group, node: Node, bound: Container[str]) -> lis
     found, free = [], facts.free(group, node)
     if free.cpu < 0 or free.memory < 0:
         found.append(f"{node.name} lacks {-free.cpu}m cpu, {-free.memory}Mi")
-    own = sum(daemon.runs_on(group) for daemon in facts.daemons)
+    own = sum(daemon.runs_on(group) for daemon in facts.daemons) + (group.static is not None)
     if len(node.pods) + own > group.most_pods:
         found.append(f"{node.name} has too many pods")
     if sum(pod.workload.gpus for pod in node.pods) > group.gpus:
