@@ -1,7 +1,7 @@
 """The working state of one decision: a scheduling state to try things in, and what each group has been given so far."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import compress, groupby, islice, permutations
 from math import perm
@@ -36,6 +36,10 @@ _BY_ZONE = ("NodeAffinity", "VolumeBinding", "VolumeZone")
 """What these have against a pod on an empty node hangs on its labels alone."""
 
 
+Load = tuple[tuple[int, int], ...]
+"""(pod shape, count) on a node, by shape."""
+
+
 class OpenZones(msgspec.Struct, frozen=True, eq=False):
     """Nodes to come of one group that are taken to be in one zone each, and may be in others. `ways` are the other ways: the
     shapes of the nodes in each. Pods of the shapes `fixed` run in one of these zones only, on whichever node is there. `loaded`:
@@ -45,6 +49,10 @@ class OpenZones(msgspec.Struct, frozen=True, eq=False):
     ways: tuple[tuple[NodeShape, ...], ...]
     fixed: frozenset[int] = frozenset()
     loaded: bool = False
+
+
+NOT_OPEN = OpenZones((), ())
+"""Of a node whose zone is certain."""
 
 
 class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
@@ -409,29 +417,32 @@ class Draft:
                 numbers = list(group)
                 first, several = order.landing(numbers[0]), tuple(nodes[number] for number in numbers)
                 zones = (first.shape, *first.others)
+                loads = [self.state.bound(node) for node in several]
                 if last == NEVER:
-                    ways = tuple((zone,) for zone in first.others)
-                    found.update((one, OpenZones((one,), ways, loaded=self._loaded(draft, (one,)))) for one in several)
-                elif len(first.zones) > 1:
-                    fixed = self._fixed(draft, several, zones)
-                    if last >= len(nodes) or not self._loaded_alike(several, fixed):
-                        ways, loaded = _otherwise(len(several), zones), self._loaded(draft, several, fixed)
-                        found.update(dict.fromkeys(several, OpenZones(several, ways, fixed, loaded)))
+                    alone = tuple((zone,) for zone in first.others)
+                    for one, load in zip(several, loads, strict=True):
+                        found[one] = OpenZones((one,), alone, loaded=_carries(load, draft.daemons))
+                elif len(first.zones) > 1 and not (last < len(nodes) and _alike(loads)):
+                    fixed = self._fixed(draft, loads, zones)
+                    if last >= len(nodes) or not _alike(loads, fixed):
+                        loaded = any(_carries(load, fixed.union(draft.daemons)) for load in loads)
+                        found.update(dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed, loaded)))
         return found
 
-    def _fixed(self, draft: GroupDraft, nodes: Iterable[int], zones: Sequence[NodeShape]) -> frozenset[int]:
-        """Shapes on these nodes that run in one of the zones only."""
-        there = {shape for node in nodes for shape, _ in self.state.bound(node)}
+    def _fixed(self, draft: GroupDraft, loads: Iterable[Load], zones: Sequence[NodeShape]) -> frozenset[int]:
+        """Shapes of these loads that run in one of the zones only."""
         every = frozenset(zones)
+        there = {shape for load in loads for shape, _ in load}
         return frozenset(shape for shape in there if len(self._open_to.get((draft.position, shape), every) & every) < 2)
 
-    def _loaded(self, draft: GroupDraft, nodes: Iterable[int], fixed: frozenset[int] = frozenset()) -> bool:
-        own = fixed.union(draft.daemons)
-        return any(shape not in own for node in nodes for shape, _ in self.state.bound(node))
 
-    def _loaded_alike(self, nodes: Iterable[int], fixed: frozenset[int]) -> bool:
-        loads = [{shape: many for shape, many in self.state.bound(node) if shape not in fixed} for node in nodes]
-        return all(load == loads[0] for load in loads)
+def _alike(loads: Sequence[Load], without: frozenset[int] = frozenset()) -> bool:
+    rest = [[pair for pair in load if pair[0] not in without] for load in loads] if without else loads
+    return all(load == rest[0] for load in rest)
+
+
+def _carries(load: Load, own: Container[int]) -> bool:
+    return any(shape not in own for shape, _ in load)
 
 
 _MOST_WAYS = 24

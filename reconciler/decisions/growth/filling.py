@@ -62,11 +62,12 @@ def outrun(draft: Draft) -> Outrun:
     For kube-scheduler all nodes to come are there at once. So in a domain that got pods of a shape the last of them has to fit
     still, or all of them have to fit in another way. On nodes that are there pods are bound before any comes.
     """
-    state = draft.state
+    state, new = draft.state, frozenset(node for group in draft.groups for node in group.new_nodes)
+    if not new:
+        return Outrun()
     nodes, shapes, _ = state.bound_since(draft.begun)
     first: dict[int, int] = {}
     began: dict[int, int] = {}
-    new = frozenset(node for group in draft.groups for node in group.new_nodes)
     for turn, (node, shape) in enumerate(zip(nodes, shapes, strict=True)):
         if node in new:
             began.setdefault(node, turn)

@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.draft import Draft, GroupDraft, OpenZones
+from reconciler.decisions.draft import NOT_OPEN, Draft, GroupDraft, OpenZones
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, GroupRejects, ZoneNotCertain
 from reconciler.plan.reason import Because
 from reconciler.scheduling.verdict import Rejection
@@ -100,8 +100,8 @@ def rejection(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) 
     state, mark = draft.state, draft.state.mark()
     node = state.add_node(_trial(group), template if landing is None else landing.shape, group.daemons)
     said = [(_zone(draft, node), state.verdict(shape, node))]
-    opened = draft.elsewhere(group, [node]).get(node) if landing is not None else None
-    for way in opened.ways if opened is not None else ():
+    opened = draft.elsewhere(group, [node]).get(node, NOT_OPEN) if landing is not None else NOT_OPEN
+    for way in opened.ways:
         before = state.mark()
         other = _moved(draft, opened, way)[node]
         said.append((_zone(draft, other), state.verdict(shape, other)))
