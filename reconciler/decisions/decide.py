@@ -211,13 +211,27 @@ def _grow_in_gangs(view: View, keeping: Keeping = Keeping.NOT, *, lift_holds: bo
 def _grow_in_turns(view: View, refused: Mapping[int, Served], keeping: Keeping, *, lift_holds: bool) -> _Grown:
     """Grow. If nodes for some pods break the spread of others that were served before, those have their turn after them."""
     turns: tuple[frozenset[int], ...] = ()
-    domains: tuple[NodeShape, ...] = ()
-    while True:
-        grown = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, turns, domains)
-        late = grown.outrun.shapes
-        if not late or len(turns) == _MOST_TURNS or grown.draft.work.exhausted:
-            return grown
-        turns, domains = (*(turn - late for turn in turns), late), grown.outrun.domains
+    grown = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping)
+    for _ in range(_MOST_TURNS):
+        late = _with_lower(grown)
+        if not late or late in turns[-1:]:
+            break
+        turns = (*(rest for turn in turns if (rest := turn - late)), late)
+        again = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, turns, grown.outrun.domains)
+        if again.draft.work.exhausted:
+            break
+        grown = again
+    return grown
+
+
+def _with_lower(grown: _Grown) -> frozenset[int]:
+    """What is outrun, with all that waits and is of lower priority: nobody gets a node before those who come first."""
+    late, draft = grown.outrun.shapes, grown.draft
+    if not late:
+        return late
+    waiting = {draft.world.pods.shape[pod] for pod in grown.served}
+    highest = max(draft.state.pod_shape(shape).priority for shape in late)
+    return late | {shape for shape in waiting if draft.state.pod_shape(shape).priority < highest}
 
 
 def _grow(
@@ -225,8 +239,8 @@ def _grow(
     view: View,
     refused: Mapping[int, Served],
     keeping: Keeping,
-    turns: Sequence[frozenset[int]],
-    domains: Sequence[NodeShape],
+    turns: Sequence[frozenset[int]] = (),
+    domains: Sequence[NodeShape] = (),
 ) -> _Grown:
     """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep headroom. Shapes of `turns` come
     after the others, those of one set after those of the sets before it, when `domains` are open."""

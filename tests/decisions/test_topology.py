@@ -7,7 +7,7 @@ from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.target import TargetTemplate
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
-from reconciler.policy.documents import Budget, Expander
+from reconciler.policy.documents import Budget, Expander, Limit
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
 from tests.decisions.deciding import blocker_codes, group, of_kind, plan_of
 
@@ -89,6 +89,20 @@ def test_a_host_that_others_cause_is_one_more_to_spread_over() -> None:
     plan = plan_of(cluster.world(), rules)
     assert {line.outcome for line in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP}
     assert {line.name: line.desired for line in plan.groups} == {"big": 4, "small": 4}
+
+
+@pytest.mark.parametrize(("priority", "big", "small"), [(0, 0, 4), (10, 1, 3)])
+def test_pods_that_are_served_later_wait_for_none_of_lower_priority(priority: int, big: int, small: int) -> None:
+    """The same, where no more than four nodes may come. Those under a spread have to come last, but not after lesser pods."""
+    cluster = ClusterBuilder()
+    cluster.group("big", nodes=0, cpu="8", memory="16Gi", taints=("dedicated:NoSchedule",))
+    cluster.group("small", nodes=0, cpu="4", memory="16Gi")
+    hosts = SpreadConstraint(topology_key="kubernetes.io/hostname", max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 4, cpu="2", tolerations=["dedicated"], priority=priority, shape={"spread": (hosts,)})
+    cluster.pods("plain", 4, cpu="3")
+    limit = Limit(name="few", max=(("nodes", 4),))
+    rules = policy(node_group("big"), node_group("small"), expanders=(Expander.LEAST_NODES,), limits=(limit,))
+    assert {line.name: line.desired for line in plan_of(cluster.world(), rules).groups} == {"big": big, "small": small}
 
 
 def _two_zones(web: int, plain: str) -> Plan:
