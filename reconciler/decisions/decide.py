@@ -1,18 +1,20 @@
 """`decide` and `settle`: the only door to the decisions. Pure, total, deterministic."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
 
+from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.gangs import gangs, given_up, place_beside_nominated, place_nominated, second_chances, without
 from reconciler.decisions.demand.pending import Queue, Served, pending_demand
 from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.demand.refutations import remembered as remembered_refutations
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
-from reconciler.decisions.growth.promises import promised_again, promises
+from reconciler.decisions.growth.promises import Keeping, promised_again, promises
 from reconciler.decisions.growth.requests import cancel_requests
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
@@ -37,19 +39,21 @@ from reconciler.values.instant import instant_text
 __all__ = ["DEFAULT_WORK_BUDGET", "Decision", "decide", "decide_ahead", "decide_counted", "settle"]
 
 DEFAULT_WORK_BUDGET = 50_000_000
+_MOST_TURNS = 3
 _NO_HEADROOM = Headroom()
 _UNSERVED = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE)
 
 
 class _Grown(msgspec.Struct, frozen=True):
     """A draft after its growth, with what became of the pending pods; `answers` are the same without the pods, each at least
-    once. `for_headroom` are names of groups that grow to keep room free."""
+    once. `for_headroom` are names of groups that grow to keep room free, `outrun` whose promises do not hold."""
 
     draft: Draft
     served: dict[int, Served]
     answers: tuple[Served, ...]
     waited_for: frozenset[int]
     for_headroom: frozenset[str]
+    outrun: Outrun
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -166,25 +170,31 @@ def _grown(view: View, *, lift_holds: bool) -> _Grown:
     grown = _grow_in_gangs(view, lift_holds=lift_holds)
     if not promised_again(grown.draft, grown.served):
         return grown
-    kept = _grow_in_gangs(view, lift_holds=lift_holds, promised_first=True)
-    if kept.draft.work.exhausted or kept.draft.added >= grown.draft.added:
-        return grown
-    # If nothing is added for such pods, others that are left have to wait, as they had to when the nodes were added.
-    return kept if not promised_again(kept.draft, kept.served) or _unplaced(kept) <= _unplaced(grown) else grown
+    for keeping in (Keeping.FIRST_FIT, Keeping.EMPTIEST):
+        kept = _grow_in_gangs(view, keeping, lift_holds=lift_holds)
+        if kept.draft.work.exhausted:
+            break
+        again = promised_again(kept.draft, kept.served)
+        # If nothing is added for such pods, others that are left have to wait, as they had to when the nodes were added.
+        if kept.draft.added < grown.draft.added and (not again or _unplaced(kept) <= _unplaced(grown)):
+            grown = kept
+        if not again:
+            break
+    return grown
 
 
 def _unplaced(grown: _Grown) -> int:
     return sum(entry.outcome is PodOutcome.UNPLACEABLE for entry in grown.served.values())
 
 
-def _grow_in_gangs(view: View, *, lift_holds: bool, promised_first: bool = False) -> _Grown:
+def _grow_in_gangs(view: View, keeping: Keeping = Keeping.NOT, *, lift_holds: bool) -> _Grown:
     """Grow, then again without the incomplete gangs. Then retry each of these that gangs given up later may have left room
     for."""
     waiting = gangs(view.world, view.policy.policy.pods.gang_labels)
     refused: dict[int, Served] = {}
     rounds = 0
     while True:
-        grown = _grow(view.draft(lift_holds=lift_holds), view, refused, promised_first=promised_first)
+        grown = _grow_in_turns(view, refused, keeping, lift_holds=lift_holds)
         broken = given_up(view.world, waiting, grown.served, refused, rounds)
         if not broken:
             break
@@ -192,14 +202,48 @@ def _grow_in_gangs(view: View, *, lift_holds: bool, promised_first: bool = False
         rounds += 1
     for gang in second_chances(view.world, waiting, refused):
         others = {pod: entry for pod, entry in refused.items() if pod not in gang.pods}
-        again = _grow(view.draft(lift_holds=lift_holds), view, others, promised_first=promised_first)
+        again = _grow_in_turns(view, others, keeping, lift_holds=lift_holds)
         if not again.draft.work.exhausted and not given_up(view.world, waiting, again.served, others, 0):
             grown, refused = again, others
     return grown
 
 
-def _grow(draft: Draft, view: View, refused: Mapping[int, Served], *, promised_first: bool) -> _Grown:
-    """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep headroom."""
+def _grow_in_turns(view: View, refused: Mapping[int, Served], keeping: Keeping, *, lift_holds: bool) -> _Grown:
+    """Grow. If nodes for some pods break the spread of others that were served before, those have their turn after them."""
+    turns: tuple[frozenset[int], ...] = ()
+    grown = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping)
+    for _ in range(_MOST_TURNS):
+        late = _with_lower(grown)
+        if not late or late in turns[-1:]:
+            break
+        turns = (*(rest for turn in turns if (rest := turn - late)), late)
+        again = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, turns, grown.outrun.domains)
+        if again.draft.work.exhausted:
+            break
+        grown = again
+    return grown
+
+
+def _with_lower(grown: _Grown) -> frozenset[int]:
+    """What is outrun, with all that waits and is of lower priority: nobody gets a node before those who come first."""
+    late, draft = grown.outrun.shapes, grown.draft
+    if not late:
+        return late
+    waiting = {draft.world.pods.shape[pod] for pod in grown.served}
+    highest = max(draft.state.pod_shape(shape).priority for shape in late)
+    return late | {shape for shape in waiting if draft.state.pod_shape(shape).priority < highest}
+
+
+def _grow(
+    draft: Draft,
+    view: View,
+    refused: Mapping[int, Served],
+    keeping: Keeping,
+    turns: Sequence[frozenset[int]] = (),
+    domains: Sequence[NodeShape] = (),
+) -> _Grown:
+    """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep headroom. Shapes of `turns` come
+    after the others, those of one set after those of the sets before it, when `domains` are open."""
     demand = pending_demand(view.world, draft.state, view.policy.policy.pods, view.now_seconds)
     waiting, nominated = place_nominated(draft, without(demand.demands, refused))
     draft.share_among(draft.namespace(one.shape) for one in waiting)
@@ -209,9 +253,15 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served], *, promised_f
     queue.served.update(refused)
     draft.replace_leaving()
     heal_minimums(draft)
-    fill_existing(draft, queue, promised_first=promised_first)
-    place_beside_nominated(draft, queue, nominated)
-    grow_for(draft, queue)
+    for turn in range(len(turns) + 1):
+        queue.later = frozenset().union(*turns[turn:])
+        if turn:
+            open_late(draft, domains)
+        fill_existing(draft, queue, keeping)
+        if not turn:
+            place_beside_nominated(draft, queue, nominated)
+        grow_for(draft, queue)
+    late = outrun(draft)
     for_headroom = keep_headroom(draft)
     explain_rest(draft, queue)
     cancel_requests(draft)
@@ -222,4 +272,4 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served], *, promised_f
     answers = tuple(entry for entry, _ in groupby(queue.served.values()))
     waited_for = frozenset(entry.node for entry in answers if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)
     by_name = {node.name: index for index, node in enumerate(view.world.nodes)}
-    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for), for_headroom)
+    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for), for_headroom, late)

@@ -1,8 +1,8 @@
 """The working state of one decision: a scheduling state to try things in, and what each group has been given so far."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import compress, groupby, islice, permutations
 from math import perm
 
@@ -11,7 +11,7 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.daemons import daemon_shapes
+from reconciler.decisions.groups.daemons import daemon_shapes, static_pods
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.limits import LimitLedger
@@ -36,13 +36,23 @@ _BY_ZONE = ("NodeAffinity", "VolumeBinding", "VolumeZone")
 """What these have against a pod on an empty node hangs on its labels alone."""
 
 
+Load = tuple[tuple[int, int], ...]
+"""(pod shape, count) on a node, by shape."""
+
+
 class OpenZones(msgspec.Struct, frozen=True, eq=False):
     """Nodes to come of one group that are taken to be in one zone each, and may be in others. `ways` are the other ways: the
-    shapes of the nodes in each. Pods of the shapes `fixed` run in one of these zones only, on whichever node is there."""
+    shapes of the nodes in each. Pods of the shapes `fixed` run in one of these zones only, on whichever node is there. `loaded`:
+    other pods are on them."""
 
     nodes: tuple[int, ...]
     ways: tuple[tuple[NodeShape, ...], ...]
     fixed: frozenset[int] = frozenset()
+    loaded: bool = False
+
+
+NOT_OPEN = OpenZones((), ())
+"""Of a node whose zone is certain."""
 
 
 class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,6 +151,7 @@ class Draft:
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
         self._daemon_shapes = daemon_shapes(world, members.group_of)
+        self._static_pods = static_pods(world, members.group_of)
         self._prepare_nodes()
         self._open_to = self._open_zones()
         self.zone_minded -= self._indifferent()
@@ -188,7 +199,7 @@ class Draft:
         return found
 
     def _indifferent(self) -> frozenset[int]:
-        """Of the shapes that mind the zone, those that do so only for a volume that any zone would have. A claim gets a new volume
+        """Of the shapes that mind the zone those that only do for a volume, which any zone would have: a claim gets a new one
         wherever its pod runs. Volumes that wait for a claim are each in one place."""
         volumes = {shape for shape in self.zone_minded if self.state.pod_shape(shape).volumes}
         if not volumes or not all(volume.claim for volume in self.world.storage.volumes):
@@ -215,26 +226,38 @@ class Draft:
             template = draft.group.template
             if template is None:
                 continue
-            situation = draft.situation
-            self.limits.count(draft.group, template, situation.upcoming)
-            upcoming = range(situation.upcoming + len(situation.starting))
+            self.limits.count(draft.group, template, draft.situation.upcoming)
+            starting = draft.situation.starting
+            upcoming = range(draft.situation.upcoming + len(starting))
             names = [f"{draft.group.name}-upcoming-{number + 1}" for number in upcoming]
-            draft.upcoming_nodes.extend(self.open(draft, names, template, 0))
+            draft.upcoming_nodes.extend(map(partial(self._stand_in, draft, template), names, starting))
+            draft.upcoming_nodes.extend(self.open(draft, names[len(starting) :], template, len(starting)))
         self.limits.begin()
 
+    def _stand_in(self, draft: GroupDraft, template: NodeShape, name: str, index: int) -> int:
+        """A node as one that starts will be: with the labels that this one shows, and the pods that run there."""
+        labels = dict(template.labels) | dict(self.state.shape_of(index).labels)
+        shape = msgspec.structs.replace(template, labels=tuple(sorted(labels.items())))
+        staying = self.staying_shapes()
+        running = [shape for shape, many in self.state.bound(index) if shape not in staying for _ in range(many)]
+        # It is no second domain beside the other.
+        self.state.leave(index)
+        return self.state.add_node(name, shape, (*draft.daemons, *running))
+
     def _daemons(self, draft: GroupDraft) -> tuple[int, ...]:
-        """Shapes of the DaemonSet pods that a new node of a group would get."""
+        """Shapes of the static and the DaemonSet pods that a new node of a group would get."""
         template, world = draft.group.template, self.world
+        static = tuple(pod.shape for pod in self._static_pods.get(draft.position, ()))
         if template is None or not world.daemon_pods:
-            return ()
+            return static
         mark = self.state.mark()
-        node = self.state.add_node("template", template)
+        node = self.state.add_node("template", template, static)
         shapes = (
             self._daemon_shapes.get((daemon.namespace, daemon.name, draft.position), daemon.shape) for daemon in world.daemon_pods
         )
         found = tuple(shape for shape in shapes if self.state.place(shape, 1, [node]))
         self.state.undo(mark)
-        return found
+        return (*static, *found)
 
     def share_among(self, namespaces: Iterable[str]) -> None:
         """From here on each of these namespaces has its share of the work that is left."""
@@ -394,23 +417,32 @@ class Draft:
                 numbers = list(group)
                 first, several = order.landing(numbers[0]), tuple(nodes[number] for number in numbers)
                 zones = (first.shape, *first.others)
+                loads = [self.state.bound(node) for node in several]
                 if last == NEVER:
-                    found.update((node, OpenZones((node,), tuple((zone,) for zone in first.others))) for node in several)
-                elif len(first.zones) > 1:
-                    fixed = self._fixed(draft, several, zones)
-                    if last >= len(nodes) or not self._loaded_alike(several, fixed):
-                        found.update(dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed)))
+                    alone = tuple((zone,) for zone in first.others)
+                    for one, load in zip(several, loads, strict=True):
+                        found[one] = OpenZones((one,), alone, loaded=_carries(load, draft.daemons))
+                elif len(first.zones) > 1 and not (last < len(nodes) and _alike(loads)):
+                    fixed = self._fixed(draft, loads, zones)
+                    if last >= len(nodes) or not _alike(loads, fixed):
+                        loaded = any(_carries(load, fixed.union(draft.daemons)) for load in loads)
+                        found.update(dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed, loaded)))
         return found
 
-    def _fixed(self, draft: GroupDraft, nodes: Iterable[int], zones: Sequence[NodeShape]) -> frozenset[int]:
-        """Shapes on these nodes that run in one of the zones only."""
-        there = {shape for node in nodes for shape, _ in self.state.bound(node)}
+    def _fixed(self, draft: GroupDraft, loads: Iterable[Load], zones: Sequence[NodeShape]) -> frozenset[int]:
+        """Shapes of these loads that run in one of the zones only."""
         every = frozenset(zones)
+        there = {shape for load in loads for shape, _ in load}
         return frozenset(shape for shape in there if len(self._open_to.get((draft.position, shape), every) & every) < 2)
 
-    def _loaded_alike(self, nodes: Iterable[int], fixed: frozenset[int]) -> bool:
-        loads = [{shape: many for shape, many in self.state.bound(node) if shape not in fixed} for node in nodes]
-        return all(load == loads[0] for load in loads)
+
+def _alike(loads: Sequence[Load], without: frozenset[int] = frozenset()) -> bool:
+    rest = [[pair for pair in load if pair[0] not in without] for load in loads] if without else loads
+    return all(load == rest[0] for load in rest)
+
+
+def _carries(load: Load, own: Container[int]) -> bool:
+    return any(shape not in own for shape, _ in load)
 
 
 _MOST_WAYS = 24

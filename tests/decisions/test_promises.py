@@ -8,7 +8,7 @@ from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.growth import promises
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
-from reconciler.policy.documents import PolicySet
+from reconciler.policy.documents import Expander, PolicySet
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy
 from tests.decisions.deciding import of_kind
 
@@ -92,3 +92,25 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_memory_of_an_earlier_version_promises_nothing() -> None:
     assert msgspec.json.decode(b'{"version": 1}', type=Memory).promised == {}
+
+
+RULES_OF_CARDS = policy(node_group("cards", max=9, price_per_hour="0.90"), expanders=(Expander.LEAST_COST,))
+
+
+def _mixed(replicas: int) -> ClusterBuilder:
+    """Nodes of 400m with two devices each; four pods of 100m, and eight that want a device as well."""
+    cluster = ClusterBuilder()
+    size = amounts("400m", "16Gi", 110, gpu=2)
+    cluster.target("cards", replicas, template=TargetTemplate(capacity=size, allocatable=size, origins=("annotations",)))
+    cluster.pods("light", 4, cpu="100m")
+    cluster.pods("train", 8, cpu="100m", gpu=1)
+    return cluster
+
+
+def test_a_mix_that_was_found_for_new_nodes_is_not_bought_again() -> None:
+    """Four nodes do if no three pods without a device share one. First fit would put all four on the first, and buy a fifth."""
+    plan, memory = decide(_mixed(0).world(), RULES_OF_CARDS, Memory(), NOW)
+    assert [line.desired for line in plan.groups] == [4]
+    plan, _ = decide(_mixed(4).world(), RULES_OF_CARDS, _carried_out(plan, memory), NOW + 60)
+    assert not plan.actions
+    assert {line.outcome for line in plan.pods} == {PodOutcome.FITS_UPCOMING}

@@ -3,16 +3,19 @@
 import msgspec
 import pytest
 
+from reconciler.cluster.pods.pod import SpreadConstraint
+from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.plan.plan import NodeState, Plan
 from reconciler.policy.documents import PolicySet, TaintSpec, Template
 from reconciler.simulation.embedded.cluster import SimulatedCluster
-from tests.builders import NOW, ClusterBuilder, node_group, policy, taint
+from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector, taint
 from tests.decisions.deciding import group, node, plan_of
 
 AGENT = "node.cilium.io/agent-not-ready"
 STARTUP = 900
+ZONE = "topology.kubernetes.io/zone"
 WAITS = pytest.mark.parametrize("waits_for", ["Ready", "taint", "device"])
 
 
@@ -54,6 +57,48 @@ def test_a_node_that_starts_is_bought_once(waits_for: str) -> None:
     assert node(plan, "cards-1").state is NodeState.NOT_STARTED
     assert [line.outcome.value for line in plan.pods] == ["FitsUpcoming"]
     assert not plan.actions
+
+
+@pytest.mark.parametrize("waits_for", ["Ready", "taint"])
+def test_a_node_that_starts_is_one_host(waits_for: str) -> None:
+    """Four pods spread over two hosts of 4 cpu, which start, two on each: neither host counts twice, once without any."""
+    cluster = ClusterBuilder()
+    cluster.group("cards", nodes=2, created=NOW - 60)
+    spread = SpreadConstraint(topology_key="kubernetes.io/hostname", max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 4, cpu="1", shape={"spread": (spread,)})
+    world = cluster.world()
+    if waits_for == "taint":
+        shapes = [msgspec.structs.replace(shape, taints=(taint(f"{AGENT}=true:NoExecute"),)) for shape in world.node_shapes]
+        world = msgspec.structs.replace(world, node_shapes=tuple(shapes))
+    else:
+        world = msgspec.structs.replace(world, nodes=tuple(msgspec.structs.replace(one, ready=False) for one in world.nodes))
+    plan = plan_of(world, _rules(AGENT))
+    assert [line.outcome.value for line in plan.pods] == ["FitsUpcoming"] * 4
+    assert not plan.actions
+
+
+@pytest.mark.parametrize(("cpu", "outcome"), [("2", "TriggersScaleUp"), ("1", "FitsUpcoming")])
+def test_pods_that_run_on_a_node_that_starts_hold_their_room(cpu: str, outcome: str) -> None:
+    """It lacks its device, and nothing keeps pods away from it: one of 3 cpu is there already, of 4."""
+    cluster = ClusterBuilder()
+    cluster.group("cards", nodes=1, gpu=1, created=NOW - 60)
+    cluster.pods("early", 1, cpu="3", on="cards-1")
+    cluster.pods("train", 1, cpu=cpu, gpu=1)
+    plan = plan_of(_late(cluster.world(), "device"), _rules(AGENT))
+    assert [line.outcome.value for line in plan.pods] == [outcome]
+
+
+def test_a_node_that_starts_has_the_labels_that_it_shows() -> None:
+    """Nothing tells the zone of the next node: this one has its own."""
+    cluster = ClusterBuilder()
+    size = amounts("4", "16Gi", 110)
+    ref = cluster.target("cards", 3, template=TargetTemplate(capacity=size, allocatable=size, origins=("annotations",)))
+    for number, zone in enumerate("abc"):
+        node = cluster.node(f"cards-{number}", labels={ZONE: zone}, ready=zone == "a", created=NOW - 60)
+        cluster.machine(node, ref, node=node, created=NOW - 60)
+    cluster.pods("zonal", 2, cpu="3", node_selector={ZONE: "b"})
+    plan = plan_of(cluster.world(), _rules(AGENT))
+    assert [line.outcome.value for line in plan.pods] == ["FitsUpcoming", "Unplaceable"]
 
 
 @WAITS

@@ -1,12 +1,14 @@
 """Growth and removal under spread and anti-affinity."""
 
+import msgspec
 import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.target import TargetTemplate
 from reconciler.decisions.memory import Memory
-from reconciler.plan.plan import ActionKind, PodOutcome
-from reconciler.policy.documents import Budget
-from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
+from reconciler.plan.plan import ActionKind, Plan, PodOutcome
+from reconciler.policy.documents import Budget, Expander, Limit
+from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
 from tests.decisions.deciding import blocker_codes, group, of_kind, plan_of
 
 ZONE = "topology.kubernetes.io/zone"
@@ -72,3 +74,86 @@ def test_spread_keeps_a_node_whose_pod_would_unbalance_the_zones() -> None:
     plan = plan_of(cluster.world(), policy(node_group("a"), node_group("b"), budgets=(Budget(nodes=9),)), memory)
     assert [action.nodes for action in of_kind(plan, ActionKind.REMOVE_NODE)] == [("b-2",)]
     assert blocker_codes(plan, "a-2") == ["NoPlaceToMove"]
+
+
+def test_a_host_that_others_cause_is_one_more_to_spread_over() -> None:
+    """Four pods of 2 cpu would fit one host of 8. Four others need a small host each, with no room for one of those: none of
+    their hosts may have more than one then."""
+    cluster = ClusterBuilder()
+    cluster.group("big", nodes=0, cpu="8", memory="16Gi", taints=("dedicated:NoSchedule",))
+    cluster.group("small", nodes=0, cpu="4", memory="16Gi")
+    hosts = SpreadConstraint(topology_key="kubernetes.io/hostname", max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 4, cpu="2", tolerations=["dedicated"], shape={"spread": (hosts,)})
+    cluster.pods("plain", 4, cpu="3")
+    rules = policy(node_group("big"), node_group("small"), expanders=(Expander.LEAST_NODES,))
+    plan = plan_of(cluster.world(), rules)
+    assert {line.outcome for line in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP}
+    assert {line.name: line.desired for line in plan.groups} == {"big": 4, "small": 4}
+
+
+@pytest.mark.parametrize(("priority", "big", "small"), [(0, 0, 4), (10, 1, 3)])
+def test_pods_that_are_served_later_wait_for_none_of_lower_priority(priority: int, big: int, small: int) -> None:
+    """The same, where no more than four nodes may come. Those under a spread have to come last, but not after lesser pods."""
+    cluster = ClusterBuilder()
+    cluster.group("big", nodes=0, cpu="8", memory="16Gi", taints=("dedicated:NoSchedule",))
+    cluster.group("small", nodes=0, cpu="4", memory="16Gi")
+    hosts = SpreadConstraint(topology_key="kubernetes.io/hostname", max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 4, cpu="2", tolerations=["dedicated"], priority=priority, shape={"spread": (hosts,)})
+    cluster.pods("plain", 4, cpu="3")
+    limit = Limit(name="few", max=(("nodes", 4),))
+    rules = policy(node_group("big"), node_group("small"), expanders=(Expander.LEAST_NODES,), limits=(limit,))
+    assert {line.name: line.desired for line in plan_of(cluster.world(), rules).groups} == {"big": big, "small": small}
+
+
+def _two_zones(web: int, plain: str) -> Plan:
+    """Zone a has a node, which its taint keeps out of the spread of `web` pods of 1 cpu. A pod of `plain` cpu opens it."""
+    cluster = ClusterBuilder()
+    cluster.node("lone", labels={ZONE: "a"}, taints=("elsewhere:NoSchedule",))
+    cluster.group("here", nodes=0, cpu="8", memory="16Gi", labels={ZONE: "a", "pool": "here"})
+    cluster.group("there", nodes=0, cpu="8", memory="16Gi", labels={ZONE: "b"})
+    honor = msgspec.structs.replace(SPREAD, node_taints_policy="Honor")
+    cluster.pods("web", web, cpu="1", shape={"spread": (honor,)})
+    cluster.pods("plain", 1, cpu=plain, node_selector={"pool": "here"})
+    return plan_of(cluster.world(), policy(node_group("here"), node_group("there"), expanders=(Expander.LEAST_NODES,)))
+
+
+@pytest.mark.parametrize(("plain", "here"), [("4", 1), ("7", 2)])
+def test_a_zone_that_others_open_is_one_more_to_spread_over(plain: str, here: int) -> None:
+    """Three of six belong in zone a then, and not all six in b. The node of the other pod has room for them, or for one."""
+    plan = _two_zones(6, plain)
+    assert {line.name: line.desired for line in plan.groups} == {"here": here, "there": 1}
+    assert {line.outcome for line in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP}
+
+
+def test_pods_on_a_node_to_come_are_spread_with_those_that_need_another() -> None:
+    """Six pods of 1 cpu spread over zones. A node of 4 is on its way in b, so that two need one in a: then it takes three of
+    them, and b three."""
+    cluster = ClusterBuilder()
+    cluster.group("here", nodes=0, cpu="2", memory="16Gi", labels={ZONE: "a"})
+    cluster.group("there", nodes=0, cpu="4", memory="16Gi", labels={ZONE: "b"}, replicas=1)
+    cluster.pods("web", 6, cpu="1", shape={"spread": (SPREAD,)})
+    plan = plan_of(cluster.world(), policy(node_group("here"), node_group("there", max=1)))
+    assert {line.name: line.desired for line in plan.groups} == {"here": 2, "there": 1}
+    assert {line.outcome for line in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.FITS_UPCOMING}
+
+
+@pytest.mark.parametrize(("zones", "promised"), [("ab", 1), ("bb", 6)])
+def test_a_node_may_open_any_zone_that_its_group_is_in(zones: str, promised: int) -> None:
+    """Nodes of `here`, which leave soon, are in zones that say nothing of the next one, and another pod needs that. If it opens
+    zone a, b takes one pod of the spread and no more."""
+    cluster = ClusterBuilder()
+    size = amounts("8", "16Gi", 110)
+    template = TargetTemplate(capacity=size, allocatable=size, labels=(("pool", "here"),), origins=("annotations",))
+    ref = cluster.target("here", 2, template=template)
+    leaving = ("cloud.google.com/impending-node-termination:NoSchedule",)
+    for number, zone in enumerate(zones):
+        node = cluster.node(f"here-{number}", "8", labels={ZONE: zone, "pool": "here"}, taints=leaving)
+        cluster.machine(node, ref, node=node)
+    cluster.group("there", nodes=0, cpu="8", memory="16Gi", labels={ZONE: "b"})
+    honor = msgspec.structs.replace(SPREAD, node_taints_policy="Honor")
+    cluster.pods("web", 6, cpu="1", shape={"spread": (honor,)})
+    cluster.pods("plain", 1, cpu="8", node_selector={"pool": "here"})
+    plan = plan_of(cluster.world(), policy(node_group("here"), node_group("there"), expanders=(Expander.LEAST_NODES,)))
+    web = [line.outcome for line in plan.pods if line.pod.startswith("shop/web")]
+    assert web.count(PodOutcome.TRIGGERS_SCALE_UP) == promised
+    assert group(plan, "here").desired == 3

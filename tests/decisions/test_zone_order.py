@@ -13,6 +13,7 @@ from reconciler.cluster.volume import PersistentVolumeClaim, StorageClass
 from reconciler.cluster.world import Storage
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan, PodOutcome
+from reconciler.policy.documents import Expander
 from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
@@ -203,3 +204,20 @@ def test_promised_pods_run_wherever_the_platform_puts_the_nodes(_: int) -> None:
     new = group(plan, "g").desired - len(zones)
     for _turn in range(5):
         assert _seats(zones, rng, new, pods, cpu, shape, selected) >= promised, f"seed {seed}"
+
+
+def test_a_pod_where_nobody_can_say_is_one_pod_more_in_any_zone() -> None:
+    """Two nodes for two zones: one is full, the other has a pod of the spread, in whichever zone it is. A second one beside it
+    runs in zone a only if that is not a too."""
+    cluster = ClusterBuilder()
+    open_to = msgspec.structs.replace(ABC, zones=("a", "b"), labels=(("pool", "open"),))
+    cluster.target("g", 0, template=open_to)
+    cluster.group("one", nodes=0, labels={ZONE: "a"})
+    cluster.pods("full", 1, cpu="4", node_selector={"pool": "open"})
+    cluster.pods("half", 1, cpu="2", node_selector={"pool": "open"})
+    cluster.pods("w", 2, cpu="1500m", shape=SPREAD)
+    cluster.pods("own", 1, cpu="1", node_selector={"pool": "one"})
+    rules = policy(node_group("g", max=30), node_group("one", max=30), expanders=(Expander.MOST_PODS,))
+    plan = plan_of(cluster.world(), rules)
+    assert {line.name: line.desired for line in plan.groups} == {"g": 2, "one": 1}
+    assert [pod(plan, f"shop/w-{number}").outcome.value for number in (1, 2)] == ["TriggersScaleUp", "Unplaceable"]

@@ -2,13 +2,14 @@
 
 Every view is a snapshot of the facts, read anew, so that nothing of a plan's templates gets into a node. The embedded cluster
 binds by the product's own filters, which `tests/differential` compares with kube-scheduler. `faults` asks arithmetic as well.
-Pods are bound in the order in which a plan serves them, the larger first. kube-scheduler may fill nodes in another order, which
-no plan can know.
+Pods are bound in the order in which a plan serves them, the larger first, to the emptiest node or to the first one. What
+kube-scheduler does beside that no plan can know.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.decisions.decide import decide, settle
@@ -20,10 +21,17 @@ from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.pod_object import NodeObject
-from tests.properties.node_facts import NOW, ZONE_KEY, Facts, Group, Node, Pod, Stage, random_facts
+from tests.properties.node_facts import NOW, ZONE_KEY, Facts, Group, Node, Pod, Stage, Workload, random_facts
 from tests.properties.node_manifests import policy_text, snapshot
 
 ROUNDS = 4
+SIZES: tuple[Callable[[Workload], int], ...] = (
+    lambda work: work.request.cpu,
+    lambda work: work.request.memory,
+    lambda work: work.gpus,
+    lambda work: int(bool(work.volume)),
+    lambda _: 1,
+)
 PLACED = (PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING)
 
 
@@ -55,6 +63,7 @@ class _Story:
         self.unplaced: set[str] = set()
 
     def told(self) -> Carried:
+        self._bind_to_usable()
         for _ in range(ROUNDS):
             plan = self._decide(30)
             new = self._promises(plan)
@@ -81,9 +90,10 @@ class _Story:
     def _no_pod_twice(self, when: str, plan: Plan) -> None:
         """Pods that were promised a node are promised no other one; but one that was told that nobody can say whether a node
         comes where it may run takes a place there once one has come, and the pod whose place it was needs another."""
-        placed = sum(line.pod in self.unplaced and line.outcome in PLACED for line in plan.pods)
+        sizes = {f"shop/{pod.name}": pod.workload for pod in self.facts.waiting}
+        placed = [sizes[line.pod] for line in plan.pods if line.pod in self.unplaced and line.outcome in PLACED]
         again = [line for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP and line.pod in self.promised]
-        for line in again[placed:]:
+        for line in again[max(_as_large(placed, [sizes[line.pod] for line in again], size) for size in SIZES) :]:
             self._broken(f"{line.pod} was promised a node of {self.promised[line.pod]}, and {when} another of {line.group}")
 
     def _promises(self, plan: Plan) -> dict[str, str]:
@@ -120,25 +130,70 @@ class _Story:
         self.memory = settle(self.memory, tuple(outcomes))
         return found
 
-    def _bind(self, new: dict[str, str], home: dict[str, str]) -> None:
-        """kube-scheduler's turn, on nodes as they are. A pod goes to a new node of the group that it was promised."""
+    def _cluster(self) -> SimulatedCluster:
         world = read_snapshot(snapshot(self.facts, self.now))
-        cluster = SimulatedCluster(world, self.policy, self.now, durations=NO_DELAY, otherwise=AT_ONCE)
+        return SimulatedCluster(world, self.policy, self.now, durations=NO_DELAY, otherwise=AT_ONCE)
+
+    def _bind_to_usable(self) -> None:
+        """kube-scheduler's turn before the first plan: whoever has room on a node that is there runs by now. Limits of a driver
+        that has not registered are nobody's promise."""
+        usable = {node.name for group in self.facts.groups for node in group.nodes if node.stage is Stage.USABLE}
+
+        def placing(state: SchedulingState, shape: int, count: int, nodes: list[NodeObject]) -> tuple[tuple[int, int], ...]:
+            attaches = bool(state.pod_shape(shape).volumes)
+            return state.place(shape, count, [at for at, node in enumerate(nodes) if node.name in usable or not attaches])
+
+        cluster = self._cluster()
+        cluster.scheduler.placing = placing
+        cluster.advance_to(self.now)
+        self._run(cluster)
+
+    def _bind(self, new: dict[str, str], home: dict[str, str]) -> None:
+        """kube-scheduler's turn, on nodes as they are: the emptiest node first, as by default, or the first by name, as one that
+        packs. A promise that either of them keeps is kept: which one decides, and who comes first, no plan can know."""
+        for emptiest in (True, False):
+            cluster = self._bound(new, home, emptiest=emptiest)
+            if all(cluster.objects.pods[namespace, pod].node for namespace, _, pod in (name.partition("/") for name in new)):
+                break
+        bound = self._run(cluster)
+        for name, group in new.items():
+            if name.partition("/")[2] not in bound:
+                self._broken(f"{name} does not run on the new nodes of {group}")
+        for group, node in {id(node): (group, node) for group, node in bound.values()}.values():
+            for fault in faults(self.facts, group, node, bound):
+                self._broken(fault)
+
+    def _bound(self, new: dict[str, str], home: dict[str, str], *, emptiest: bool) -> SimulatedCluster:
+        """A pod goes to a new node of the group that it was promised."""
+        cluster = self._cluster()
         wanted: dict[int, Counter[str]] = defaultdict(Counter)
         for name, group in new.items():
             namespace, _, pod = name.partition("/")
             wanted[cluster.objects.pods[namespace, pod].shape][group] += 1
 
+        def place(state: SchedulingState, shape: int, count: int, there: list[int]) -> tuple[tuple[int, int], ...]:
+            if not emptiest:
+                return state.place(shape, count, there)
+            placed = Counter[int]()
+            for _ in range(count):
+                placed.update(dict(state.place(shape, 1, sorted(there, key=lambda node: _fullness(state, node)))))
+            return tuple(placed.items())
+
         def placing(state: SchedulingState, shape: int, count: int, nodes: list[NodeObject]) -> tuple[tuple[int, int], ...]:
             placed: list[tuple[int, int]] = []
-            for group, many in sorted(wanted[shape].items()):
-                there = [index for index, node in enumerate(nodes) if home.get(node.name) == group]
-                for index, bound in state.place(shape, min(many, count), there):
-                    placed.append((index, bound))
-                    wanted[shape][group] -= bound
-                    count -= bound
+            moved = True
+            while moved:
+                # A pod more in one zone frees a place in the others.
+                moved = False
+                for group, many in sorted(wanted[shape].items()):
+                    there = [index for index, node in enumerate(nodes) if home.get(node.name) == group]
+                    for index, bound in place(state, shape, min(many, count), there):
+                        placed.append((index, bound))
+                        wanted[shape][group] -= bound
+                        count -= bound
+                        moved = True
             if count:
-                placed.extend(state.place(shape, count, [index for index, node in enumerate(nodes) if node.name not in home]))
+                placed.extend(place(state, shape, count, [at for at, node in enumerate(nodes) if node.name not in home]))
             return tuple(placed)
 
         cluster.scheduler.placing = placing
@@ -147,28 +202,36 @@ class _Story:
         cluster.scheduler.placing = None
         cluster.objects.touch()
         cluster.advance_to(self.now)
+        return cluster
+
+    def _run(self, cluster: SimulatedCluster) -> dict[str, tuple[Group, Node]]:
+        """Pods that were bound run: where, by name."""
         nodes = {node.name: (group, node) for group in self.facts.groups for node in group.nodes}
         bound = {}
         for pod in list(self.facts.waiting):
             place = cluster.objects.pods["shop", pod.name].node
             if place is not None:
-                bound[pod.name] = nodes[place.name]
-        for name, group in new.items():
-            if name.partition("/")[2] not in bound:
-                self._broken(f"{name} does not run on the new nodes of {group}")
-        for pod in list(self.facts.waiting):
-            if pod.name in bound:
-                group, node = bound[pod.name]
+                _, node = bound[pod.name] = nodes[place.name]
                 self.facts.waiting.remove(pod)
                 node.pods.append(pod)
                 if pod.workload.volume and not pod.volume_zone:
                     pod.volume_zone = node.zone
-        for group, node in {id(node): (group, node) for group, node in bound.values()}.values():
-            for fault in faults(self.facts, group, node, bound):
-                self._broken(fault)
+        return bound
 
     def _broken(self, what: str) -> None:
         self.told_of.broken.append(f"seed {self.told_of.seed}: {what}")
+
+
+def _fullness(state: SchedulingState, node: int) -> float:
+    """As kube-scheduler's LeastAllocated sees it: cpu and memory alike."""
+    used, offered = state.used(node), state.shape_of(node).allocatable
+    return used.cpu_milli / max(1, offered.cpu_milli) + used.memory_bytes / max(1, offered.memory_bytes)
+
+
+def _as_large(taken: list[Workload], needed: list[Workload], size: Callable[[Workload], int]) -> int:
+    """How many of those that need a place had one together in those that others took."""
+    left = sum(map(size, taken))
+    return sum(0 < total <= left for total in accumulate(map(size, needed))) if all(map(size, needed)) else 0
 
 
 def faults(facts: Facts, group: Group, node: Node, bound: Container[str]) -> list[str]:
@@ -179,7 +242,7 @@ def faults(facts: Facts, group: Group, node: Node, bound: Container[str]) -> lis
     found, free = [], facts.free(group, node)
     if free.cpu < 0 or free.memory < 0:
         found.append(f"{node.name} lacks {-free.cpu}m cpu, {-free.memory}Mi")
-    own = sum(daemon.runs_on(group) for daemon in facts.daemons)
+    own = sum(daemon.runs_on(group) for daemon in facts.daemons) + (group.static is not None)
     if len(node.pods) + own > group.most_pods:
         found.append(f"{node.name} has too many pods")
     if sum(pod.workload.gpus for pod in node.pods) > group.gpus:

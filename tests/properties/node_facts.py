@@ -109,6 +109,8 @@ class Group:
     limit: int | None
     declared: tuple[Amount, int, int | None] | None
     driver_key: str
+    static: Amount | None = None
+    """What a pod requests that the kubelet of each node makes from a file."""
     replicas: int = 0
     nodes: list[Node] = field(default_factory=list)
     made: int = 0
@@ -174,8 +176,8 @@ class Facts:
         return left
 
     def own_pods(self, group: Group) -> Amount:
-        """What DaemonSets request on each node of a group."""
-        used = NOTHING
+        """What DaemonSets and a static pod request on each node of a group."""
+        used = group.static or NOTHING
         for daemon in self.daemons:
             used = used.plus(daemon.really) if daemon.runs_on(group) else used
         return used
@@ -206,6 +208,10 @@ def random_facts(seed: int) -> Facts:
     facts = Facts(rng, on_aws, driver, key, [], [], limits, overheads)
     for number in range(rng.randint(1, 4)):
         facts.groups.append(_group(rng, facts, f"group-{'abcd'[number]}"))
+    files = random.Random(f"files {seed}")
+    for group in facts.groups:
+        if group.replicas and files.random() < 0.2:
+            group.static = _amount(files, (50, 200, 400), (64, 256))
     for number in range(rng.randint(0, 3)):
         facts.daemons.append(_daemon(rng, facts, f"agent-{number}"))
         # Where not all of them fit, which of them run is a matter of luck.

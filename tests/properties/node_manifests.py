@@ -173,6 +173,12 @@ def _node(facts: Facts, group: Group, node: Node) -> Iterator[Json]:
         # The DaemonSet controller asks about taints alone, whatever else the node still lacks, and a pod that runs stays.
         if daemon.runs_on(group) and (daemon.tolerates_all or not starting or (node.ready and not group.startup)):
             yield _daemon_pod(daemon, node, facts.overheads)
+    if group.static is not None:
+        made = _own_pod(
+            f"proxy-{node.name}", "kube-system", node, group.static, {"kind": "Node", "apiVersion": "v1", "name": node.name}
+        )
+        made["metadata"] |= {"annotations": {"kubernetes.io/config.mirror": "0"}, "labels": {"app": "proxy"}}
+        yield made
     for pod in node.pods:
         yield from _pod(facts, pod, node)
 

@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.cluster.nodes.node import NO_VOLUMES
 from reconciler.cluster.snapshots import daemon_pods
-from reconciler.decisions import decide
+from reconciler.decisions import decide, draft
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups import effective_groups
 from reconciler.decisions.groups.template_volumes import VolumeEvidence
@@ -49,12 +49,17 @@ def _zones_as_if_they_were_known(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Draft, "elsewhere", lambda *_: {})
 
 
+def _no_static_pods(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(draft, "static_pods", lambda *_: {})
+
+
 def _no_promises(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(decide, "promised_again", lambda *_: False)
 
 
 @pytest.mark.parametrize(
-    "rule", [_no_limits, _templates_of_daemon_sets, _what_is_declared, _zones_as_if_they_were_known, _no_promises]
+    "rule",
+    [_no_static_pods, _no_limits, _templates_of_daemon_sets, _what_is_declared, _zones_as_if_they_were_known, _no_promises],
 )
 def test_a_broken_rule_is_seen(rule: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them breaks a promise in one of a few clusters."""

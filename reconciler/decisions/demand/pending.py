@@ -135,6 +135,8 @@ class Queue:
     def __init__(self, demands: tuple[Demand, ...]) -> None:
         self.demands = demands
         self.served: dict[int, Served] = {}
+        self.later: frozenset[int] = frozenset()
+        """Shapes whose turn has not come."""
         self._pods = {demand.shape: demand.pods for demand in demands}
         self._taken = dict.fromkeys(self._pods, 0)
 
@@ -161,7 +163,7 @@ class Queue:
 
     def waiting(self) -> list[tuple[int, int]]:
         """(shape, pods left) in serving order, without empty ones."""
-        left = [(shape, len(pods) - self._taken[shape]) for shape, pods in self._pods.items()]
+        left = [(shape, len(pods) - self._taken[shape]) for shape, pods in self._pods.items() if shape not in self.later]
         return [(shape, count) for shape, count in left if count > 0]
 
 

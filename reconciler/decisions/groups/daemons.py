@@ -1,9 +1,42 @@
-"""Which requests the pods of a DaemonSet have on nodes of one group, where they differ between groups."""
+"""What comes with each node of a group: requests of pods of a DaemonSet, where they differ between groups, and static pods."""
 
 from collections.abc import Mapping, Sequence
 from itertools import compress
 
+import msgspec
+
 from reconciler.cluster.world import World
+
+
+class StaticPod(msgspec.Struct, frozen=True):
+    """A pod that the kubelet makes from a file of its node: `name` without the node's, `shape` and `traits` by index."""
+
+    namespace: str
+    name: str
+    shape: int
+    traits: int
+
+
+def static_pods(world: World, group_of: Sequence[int]) -> Mapping[int, tuple[StaticPod, ...]]:
+    """Those on the newest ready node of each group, by its position, in World order. The next node is made as that one was.
+    Source: Cluster Autoscaler's template of a group keeps the mirror pods of the node that it is made from."""
+    mirrors = bytes(traits.mirror for traits in world.pod_traits)
+    if not any(mirrors):
+        return {}
+    newest: dict[int, tuple[int, str, int]] = {}
+    for index, node in enumerate(world.nodes):
+        if group_of[index] >= 0 and node.ready and not node.deleting:
+            one = (node.created_seconds, node.name, index)
+            newest[group_of[index]] = max(one, newest.get(group_of[index], one))
+    group_on = {index: group for group, (_, _, index) in newest.items()}
+    pods, found = world.pods, dict[int, list[StaticPod]]()
+    for row in compress(range(len(pods)), map(mirrors.__getitem__, pods.traits)):
+        node_index = pods.node[row]
+        if node_index in group_on and not pods.finished(row) and not pods.deletion_seconds[row]:
+            name = pods.name[row].removesuffix(f"-{world.nodes[node_index].name}")
+            one_pod = StaticPod(pods.namespace[row], name, pods.shape[row], pods.traits[row])
+            found.setdefault(group_on[node_index], []).append(one_pod)
+    return {group: tuple(there) for group, there in found.items()}
 
 
 def daemon_shapes(world: World, group_of: Sequence[int]) -> Mapping[tuple[str, str, int], int]:

@@ -2,13 +2,14 @@
 
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
-from reconciler.cluster.nodes.node import HOSTNAME_LABEL
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.zones import open_zones
+from reconciler.decisions.growth.zones import open_zones, place
 from reconciler.scheduling.new_nodes import NO_SPREAD, Entries, Filled, HostSpread
 
 # Topology domains that this plan could open: zones of groups that may grow but have no node there yet.
@@ -21,7 +22,7 @@ def open_domains(draft: Draft, groups: list[GroupDraft], shapes: list[int]) -> N
     and the required spread would be lost. Cluster Autoscaler does that: one node per loop, or all in one zone. Counting the zones
     that groups could open gives every zone its share in one plan.
     """
-    keys = frozenset(c.topology_key for shape in shapes for c in draft.state.pod_shape(shape).spread) - {HOSTNAME_LABEL}
+    keys = _spread_keys(draft, shapes)
     if not keys:
         return
     # Labels of nodes are looked up among the keys, not the other way round: pods name as many keys as they like.
@@ -34,9 +35,104 @@ def open_domains(draft: Draft, groups: list[GroupDraft], shapes: list[int]) -> N
         if own <= known:
             continue
         known |= own
-        empty = msgspec.structs.replace(template, allocatable=Resources(), capacity=Resources())
-        draft.state.close(draft.state.add_node(f"{group.group.name}-domain", empty))
+        _open(draft, f"{group.group.name}-domain", template)
     open_zones(draft, groups, keys, known)
+
+
+def _spread_keys(draft: Draft, shapes: Iterable[int]) -> frozenset[str]:
+    """Of the domains in which the number of nodes does not matter."""
+    return frozenset(c.topology_key for shape in shapes for c in draft.state.pod_shape(shape).spread) - {HOSTNAME_LABEL}
+
+
+def _open(draft: Draft, name: str, shape: NodeShape) -> None:
+    empty = msgspec.structs.replace(shape, allocatable=Resources(), capacity=Resources())
+    draft.state.close(draft.state.add_node(name, empty))
+
+
+class Outrun(msgspec.Struct, frozen=True):
+    """Shapes with a spread that the plan cannot keep once all of its nodes are there, and what opens `domains` by then."""
+
+    shapes: frozenset[int] = frozenset()
+    domains: tuple[NodeShape, ...] = ()
+
+
+def outrun(draft: Draft) -> Outrun:
+    """What nodes do to the spread of pods that were served before them: they are domains that took none of these pods.
+
+    For kube-scheduler all nodes to come are there at once. So in a domain that got pods of a shape the last of them has to fit
+    still, or all of them have to fit in another way. On nodes that are there pods are bound before any comes.
+    """
+    state, new = draft.state, frozenset(node for group in draft.groups for node in group.new_nodes)
+    if not new:
+        return Outrun()
+    nodes, shapes, _ = state.bound_since(draft.begun)
+    first: dict[int, int] = {}
+    began: dict[int, int] = {}
+    for turn, (node, shape) in enumerate(zip(nodes, shapes, strict=True)):
+        if node in new:
+            began.setdefault(node, turn)
+        if state.pod_shape(shape).spread:
+            first.setdefault(shape, turn)
+    last = max(began.values(), default=-1)
+    said, unsaid = _domains_of_new(draft, first)
+    # A domain that no template says is none that the plan knew of, whoever came first.
+    risked = [shape for shape, turn in first.items() if turn < last or unsaid]
+    mark = state.mark()
+    open_late(draft, unsaid)
+    found = frozenset(shape for shape in risked if not _keeps_its_spread(draft, shape))
+    state.undo(mark)
+    return Outrun(found, (*said, *unsaid)) if found else Outrun()
+
+
+def open_late(draft: Draft, domains: Iterable[NodeShape]) -> None:
+    """As `open_domains`, where it is known what nodes open. None of them is a host more to spread over."""
+    host = next((name for node in range(draft.state.node_count) if (name := _own_host(draft, node))), "")
+    for number, shape in enumerate(domains):
+        labels = dict(shape.labels) | ({HOSTNAME_LABEL: host} if host else {})
+        _open(draft, f"domain-{number + 1}", msgspec.structs.replace(shape, labels=tuple(sorted(labels.items()))))
+
+
+def _own_host(draft: Draft, node: int) -> str:
+    return draft.state.name(node) if not draft.state.closed(node) and draft.state.own_host(node) else ""
+
+
+def _domains_of_new(draft: Draft, shapes: Iterable[int]) -> tuple[tuple[NodeShape, ...], tuple[NodeShape, ...]]:
+    """What nodes that were added are, apart from hosts; and what they may be where a template does not say a label: like any node
+    that the group has."""
+    keys, said, unsaid = _spread_keys(draft, shapes), set[NodeShape](), set[NodeShape]()
+    for group in draft.groups if keys else ():
+        template = group.group.template
+        if template is None or not group.new_nodes:
+            continue
+        said.update(draft.state.shape_of(node) for node in group.new_nodes)
+        lacking = keys - {key for key, _ in template.labels} if group.order is None else frozenset[str]()
+        there = (draft.state.shape_of(node).labels for node in group.situation.nodes)
+        for pairs in {tuple(pair for pair in labels if pair[0] in lacking) for labels in there} - {()}:
+            unsaid.add(msgspec.structs.replace(template, labels=tuple(sorted((*template.labels, *pairs)))))
+    by_labels = (tuple(sorted(shapes, key=lambda shape: shape.labels)) for shapes in (said, unsaid))
+    return next(by_labels), next(by_labels)
+
+
+def _keeps_its_spread(draft: Draft, shape: int) -> bool:
+    state, keys, asked, fits = draft.state, sorted(_spread_keys(draft, (shape,))), set[tuple[object, ...]](), True
+    coming = [node for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)]
+    loads = {node: many for node in coming if (many := dict(state.bound(node)).get(shape))}
+    for node, many in loads.items():
+        labels = dict(state.shape_of(node).labels)
+        domain = (many, *(labels.get(key) for key in keys))
+        if fits and domain not in asked:
+            asked.add(domain)
+            state.unbind(shape, node)
+            fits = state.fits(shape, node)
+            state.bind(shape, node)
+    if fits:
+        return True
+    mark, wanted = state.mark(), sum(loads.values())
+    for node, many in loads.items():
+        state.unbind(shape, node, many)
+    placed = sum(many for _, many in place(draft, shape, wanted, coming))
+    state.undo(mark)
+    return placed == wanted
 
 
 Waiting = list[tuple[int, int]]

@@ -6,7 +6,8 @@ The same pods in the same order may then fill a node that others need. Without p
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 
 import msgspec
 
@@ -37,8 +38,20 @@ def promised_again(draft: Draft, served: Mapping[int, Served]) -> bool:
     return any(_digest(draft.world.pod_shapes[shape]) in known for shape in bought)
 
 
-def keep_promises(draft: Draft, queue: Queue, serve: Serve) -> None:
+class Keeping(Enum):
+    """How pods take the nodes that they were promised before others look for room: not at all, first fit, or each the emptiest
+    node. Which of them does, hangs on how these nodes were chosen."""
+
+    NOT = "not"
+    FIRST_FIT = "first-fit"
+    EMPTIEST = "emptiest"
+
+
+def keep_promises(draft: Draft, queue: Queue, serve: Serve, keeping: Keeping) -> None:
     """Pods take the nodes that they were promised, as far as these are there or on their way and have room."""
+    if keeping is Keeping.NOT:
+        return
+    put = place if keeping is Keeping.FIRST_FIT else _on_emptiest
     digests = {shape: _digest(draft.world.pod_shapes[shape]) for shape, _ in queue.waiting()}
     promised = {target: dict(of_target) for target, of_target in draft.memory.promised.items()}
     moved = True
@@ -53,11 +66,29 @@ def keep_promises(draft: Draft, queue: Queue, serve: Serve) -> None:
                 nodes = [*(node for node in group.situation.nodes if not draft.state.closed(node)), *group.upcoming_nodes]
                 if not many or not draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
                     continue
-                for node, placed in place(draft, shape, many, nodes):
+                for node, placed in put(draft, shape, many, nodes):
                     queue.take(shape, placed, serve(node))
                     wanted[digests[shape]] -= placed
                     left -= placed
                     moved = True
+
+
+def _on_emptiest(draft: Draft, shape: int, count: int, nodes: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """As `place`, one after the other. Source of the order: kube-scheduler's LeastAllocated, over cpu and memory."""
+    placed = Counter[int]()
+    for _ in range(count):
+        if not draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
+            break
+        found = place(draft, shape, 1, sorted(nodes, key=lambda node: _full_permille(draft, node)))
+        if not found:
+            break
+        placed.update(dict(found))
+    return placed.items()
+
+
+def _full_permille(draft: Draft, node: int) -> int:
+    offered, used = draft.state.shape_of(node).allocatable, draft.state.used(node)
+    return sum(used.get(name) * 1000 // max(1, offered.get(name)) for name in ("cpu", "memory"))
 
 
 def promises(draft: Draft, served: Mapping[int, Served]) -> Promises:

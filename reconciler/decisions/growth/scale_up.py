@@ -13,7 +13,7 @@ from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearra
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
 from reconciler.decisions.growth.filling import Filling, open_domains
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
-from reconciler.decisions.growth.promises import keep_promises
+from reconciler.decisions.growth.promises import Keeping, keep_promises
 from reconciler.decisions.growth.zones import place, rejection
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.pods import (
@@ -59,12 +59,11 @@ def heal_minimums(draft: Draft) -> None:
             group.reasons.append(short.reason())
 
 
-def fill_existing(draft: Draft, queue: Queue, *, promised_first: bool = False) -> None:
-    """Pods that a node which is there, or on its way, or was just decided has room for. `promised_first`: those that were
-    promised a node take it before others look for room."""
+def fill_existing(draft: Draft, queue: Queue, keeping: Keeping = Keeping.NOT) -> None:
+    """Pods that a node which is there, or on its way, or was just decided has room for. `keeping`: how those that were promised
+    a node take it before others look for room."""
     upcoming = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
-    if promised_first:
-        keep_promises(draft, queue, lambda node: _served_by_room(draft, node, upcoming.get(node)))
+    keep_promises(draft, queue, lambda node: _served_by_room(draft, node, upcoming.get(node)), keeping)
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue

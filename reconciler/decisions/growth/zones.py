@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.draft import Draft, GroupDraft, OpenZones
+from reconciler.decisions.draft import NOT_OPEN, Draft, GroupDraft, OpenZones
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, GroupRejects, ZoneNotCertain
 from reconciler.plan.reason import Because
 from reconciler.scheduling.verdict import Rejection
@@ -30,8 +30,13 @@ def place(
     if not elsewhere:
         return state.place(shape, count, nodes)
     every = range(state.node_count) if nodes is None else nodes
-    found = list(state.place(shape, count, [node for node in every if node not in elsewhere]))
-    left = count - sum(many for _, many in found)
+    certain, many, pod = [node for node in every if node not in elsewhere], count, state.pod_shape(shape)
+    if pod.spread or pod.affinity or pod.anti_affinity:
+        # Pods on nodes whose zones are open count in one zone or in another.
+        for opened in dict.fromkeys(elsewhere.values()):
+            many = _in_any_case(draft, shape, many, opened, certain) if many and opened.loaded else many
+    found = list(state.place(shape, many, certain)) if many else []
+    left = count - sum(bound for _, bound in found)
     together: dict[OpenZones, list[int]] = {}
     for node in every:
         if node in elsewhere:
@@ -49,7 +54,7 @@ def _in_any_case(draft: Draft, shape: int, count: int, opened: OpenZones, among:
     for way in opened.ways:
         mark = state.mark()
         moved = _moved(draft, opened, way)
-        many = sum(placed for _, placed in state.place(shape, many, [moved[node] for node in among]))
+        many = sum(placed for _, placed in state.place(shape, many, [moved.get(node, node) for node in among]))
         state.undo(mark)
         if not many:
             break
@@ -95,13 +100,12 @@ def rejection(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) 
     state, mark = draft.state, draft.state.mark()
     node = state.add_node(_trial(group), template if landing is None else landing.shape, group.daemons)
     said = [(_zone(draft, node), state.verdict(shape, node))]
-    opened = draft.elsewhere(group, [node]).get(node) if landing is not None else None
-    if opened is not None:
-        for way in opened.ways:
-            before = state.mark()
-            other = _moved(draft, opened, way)[node]
-            said.append((_zone(draft, other), state.verdict(shape, other)))
-            state.undo(before)
+    opened = draft.elsewhere(group, [node]).get(node, NOT_OPEN) if landing is not None else NOT_OPEN
+    for way in opened.ways:
+        before = state.mark()
+        other = _moved(draft, opened, way)[node]
+        said.append((_zone(draft, other), state.verdict(shape, other)))
+        state.undo(before)
     state.undo(mark)
     refused = [(zone, verdict) for zone, verdict in said if verdict]
     if not refused:
@@ -142,8 +146,8 @@ _MOST_CHARACTERS = 2_000
 
 def _text(group: GroupDraft, verdict: Sequence[Rejection]) -> str:
     """Without what nobody reads: a rejection repeats what is written in a pod, for each group."""
-    text = "; ".join(f"{rejection.message} [{rejection.plugin}]" for rejection in verdict)
+    text = "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
     more = len(text) - _MOST_CHARACTERS
     if more <= 0 and [rejection.plugin for rejection in verdict] == ["TaintToleration"] and not _writes_taints(group):
-        return f"{verdict[0].message} ({TEMPORARY_TAINT}) [TaintToleration]"
+        return f"{text} ({TEMPORARY_TAINT})"
     return text if more <= 0 else f"{text[:_MOST_CHARACTERS]}… ({more} characters more)"

@@ -10,6 +10,7 @@ from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import phase_code
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
+from reconciler.decisions.groups.daemons import static_pods
 from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.policy.documents import PolicySet
@@ -77,6 +78,8 @@ class SimulatedCluster:
         self._versions = 0
         self.machines.templates = {group.target: group.template for group in groups if group.template is not None}
         self.machines.in_zones = {group.target: dict(group.in_zones) for group in groups if group.in_zones}
+        static = static_pods(world, members.group_of)
+        self.machines.static_pods = {groups[position].target: pods for position, pods in static.items()}
         self._go_on(tuple(group.target for group in groups))
 
     def _go_on(self, targets: tuple[TargetRef, ...]) -> None:

@@ -11,6 +11,7 @@ from reconciler.cluster.pods.pod import Owner, PodTraits
 from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import DaemonPods
+from reconciler.decisions.groups.daemons import StaticPod
 from reconciler.decisions.removal.utilization import GPU_RESOURCES
 from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.agenda import Agenda, Durations, Happened, Journal, MachineBehaviour
@@ -60,6 +61,7 @@ class Machines:
         self._dirty: dict[TargetRef, None] = {}
         self.templates: dict[TargetRef, NodeShape] = {}
         self.in_zones: dict[TargetRef, dict[str, NodeShape]] = {}
+        self.static_pods: dict[TargetRef, tuple[StaticPod, ...]] = {}
 
     def behaviour(self, target: TargetRef) -> MachineBehaviour:
         """How machines of a target behave."""
@@ -212,14 +214,19 @@ class Machines:
             self._objects.change_node(node, node_shape=msgspec.structs.replace(shape, taints=taints))
 
     def _add_daemons(self, node: NodeObject, template: NodeShape) -> None:
+        for static in self.static_pods.get(node.target, ()) if node.target is not None else ():
+            self._add_own(node, static.namespace, static.name, static.shape, static.traits)
         for daemon in self._daemons(node.value.shape, template):
             traits = self._objects.traits(
                 PodTraits(namespace=daemon.namespace, controller=Owner("apps", "DaemonSet", daemon.name), daemonset=True)
             )
-            name = f"{daemon.name}-{node.name}"
-            pod = PodObject(daemon.namespace, name, f"uid-{name}", daemon.shape, traits, self._agenda.now_seconds)
-            self._pods.created(self._objects.add_pod(pod, node))
-            self._pods.bound(pod)
+            self._add_own(node, daemon.namespace, daemon.name, daemon.shape, traits)
+
+    def _add_own(self, node: NodeObject, namespace: str, name: str, shape: int, traits: int) -> None:
+        full_name = f"{name}-{node.name}"
+        pod = PodObject(namespace, full_name, f"uid-{full_name}", shape, traits, self._agenda.now_seconds)
+        self._pods.created(self._objects.add_pod(pod, node))
+        self._pods.bound(pod)
 
     def _daemons(self, index: int, template: NodeShape) -> tuple[DaemonPods, ...]:
         """Which DaemonSets have a pod on a node of this shape, asked of an otherwise empty node."""
