@@ -27,13 +27,14 @@ from reconciler.kube.watching.reflector import ListPage
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudQuestion
 from reconciler.providers.live_platforms import ask_clouds
+from reconciler.values.decoding import decode, decoder
 from reconciler.values.instant import instant_text
 
 FORMAT_VERSION = "1.0"
 PAGE = 500
 _FORBIDDEN, _NOT_FOUND, _GONE = 403, 404, 410
-_page = msgspec.json.Decoder(ListPage)
-_object = msgspec.json.Decoder(dict)
+_page = decoder(ListPage)
+_object = decoder(dict)
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,8 +238,8 @@ class _Reader:
             for reading in readings():
                 types = [kind.type for kind in reading.kinds if kind.target and kind.kind == listing.kind]
                 if types and group == reading.group_here(self.capi_group):
-                    decoder = msgspec.json.Decoder(list[types[0]])  # type: ignore[valid-type]
-                    found |= {reading.referred(item) for item in decoder.decode(msgspec.json.encode(listing.items))}
+                    items = decode(msgspec.json.encode(listing.items), list[types[0]])  # type: ignore[valid-type]
+                    found |= {reading.referred(item) for item in items}
         return {item for item in found if item is not None}
 
     def _of_any_group(self, collection: Collection) -> bool:

@@ -14,6 +14,7 @@ from reconciler.kube.connection.api import Api, ApiError, ContentType, Unreachab
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.policy.documents import PolicySet
 from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences, left_out
+from reconciler.values.decoding import decode
 
 BOUNDS_MANAGER = "nodegroup-reconciler-bounds"
 """The field manager of whoever renews them: another one than the loop's, which may not write them."""
@@ -123,7 +124,7 @@ class KeptBounds:
 
     def _decoded(self, answer: bytes) -> _ConfigMap:
         try:
-            return msgspec.json.decode(answer, type=_ConfigMap)
+            return decode(answer, _ConfigMap)
         except msgspec.MsgspecError as error:
             raise BoundsError(f"{self.name} cannot be understood: {error}") from None
 

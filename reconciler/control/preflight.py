@@ -17,6 +17,7 @@ from reconciler.kube.watching.collection import WORKLOAD, Served, cluster_api, f
 from reconciler.policy.documents import API_VERSION, PolicySet
 from reconciler.providers.live_platforms import Check, State, Surroundings, live_platforms, of_platform
 from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences
+from reconciler.values.decoding import decode
 from reconciler.values.instant import instant_text
 from reconciler.values.whole_number import whole_number
 
@@ -42,7 +43,7 @@ def bounds_check(api: Api, namespace: str, world: World, policy: PolicySet, now_
             return Check(code=_CODE, state=State.PASS, message=message)
         message = f"ConfigMap {namespace}/{BOUNDS_NAME} cannot be read: {error.message}"
         return Check(code=_CODE, state=State.WARN, message=message)
-    found = msgspec.json.decode(answer, type=_ConfigMap).data
+    found = decode(answer, _ConfigMap).data
     differ = bounds_differences(bounds_data(admission_bounds(world, policy, now_seconds)), found)
     if not differ:
         return Check(code=_CODE, state=State.PASS, message=f"ConfigMap {namespace}/{BOUNDS_NAME} is what the policy says")
@@ -197,7 +198,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
 
     def _server_version(self) -> Check:
         """SOURCE: row S50, where an autoscaler belongs to one minor version of its cluster; here a range is stated."""
-        found = msgspec.json.decode(self.workload.get("/version"), type=_Version)
+        found = decode(self.workload.get("/version"), _Version)
         minor = whole_number(found.minor.rstrip("+")) or 0
         code, words = "ServerVersion", f"Kubernetes {found.git_version}"
         if found.major != "1" or minor > NEWEST_MINOR:

@@ -17,6 +17,7 @@ from reconciler.simulation.scenarios.run_summary import RunSummary, summarize
 from reconciler.simulation.scenarios.scenario import ScenarioText
 from reconciler.simulation.scenarios.scenario_play import ScenarioPlay, behaviours
 from reconciler.simulation.timers import next_timer_seconds
+from reconciler.values.decoding import convert
 from reconciler.values.instant import instant_text
 
 IDLE_SECONDS = 60
@@ -168,7 +169,7 @@ def run_document(run: SimulatedRun, name: str, turns: list[RunTurn], decisions: 
         turns=tuple(turns),
         decisions=decisions,
         actions=sum(1 for turn in turns for action in turn.actions if action.state == "Done"),
-        summary=msgspec.convert(run.summary(), RunTotals, from_attributes=True),
+        summary=convert(run.summary(), RunTotals, from_attributes=True),
         violations=tuple(
             BrokenRule(
                 at=instant_text(broken.at_seconds),

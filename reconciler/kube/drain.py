@@ -23,6 +23,7 @@ from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge, Fat
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.watching.reflector import ListPage
 from reconciler.policy.documents import DrainRules
+from reconciler.values.decoding import decode, decoder
 from reconciler.values.whole_number import whole_number
 
 # Our taint on a node that is being drained: whose drain it is and since when. It is the only state of a drain.
@@ -127,7 +128,7 @@ def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -
 
 _TRIES = 5
 _NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 404, 409, 422
-_page = msgspec.json.Decoder(ListPage)
+_page = decoder(ListPage)
 
 
 class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,7 +282,7 @@ class NodeDrain:
         raise ApiError(_CONFLICT, "Conflict", f"node {node} changed during each of {_TRIES} attempts")
 
     def _node(self, name: str) -> _Node:
-        return msgspec.json.decode(self._api.get(f"/api/v1/nodes/{name}"), type=_Node)
+        return decode(self._api.get(f"/api/v1/nodes/{name}"), _Node)
 
     def _write_taints(self, name: str, judged: _Node, taints: list[Any]) -> bool:
         """Replace the judged list; false if the node has changed since."""
@@ -343,14 +344,14 @@ def _refusal(error: ApiError) -> str:
 
 
 def _taints(node: _Node) -> list[NodeTaint]:
-    return [msgspec.json.decode(raw, type=NodeTaint) for raw in node.spec.taints or ()]
+    return [decode(raw, NodeTaint) for raw in node.spec.taints or ()]
 
 
 def _kept(node: _Node, without: str = "") -> list[Any]:
     """The taints as read, with fields that we do not know; `without` the mark of one owner (empty: of none)."""
     kept = []
     for raw in node.spec.taints or ():
-        taint = msgspec.json.decode(raw, type=NodeTaint)
+        taint = decode(raw, NodeTaint)
         if mark_of([taint], without) is None:
             kept.append(raw)
     return kept

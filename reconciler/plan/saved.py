@@ -9,6 +9,7 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.plan.plan import FORMAT_VERSION, Action, ActionKind, GroupLine, Plan
 from reconciler.plan.reason import Because, Reason
 from reconciler.plan.summary import plan_digest
+from reconciler.values.decoding import decode
 
 MOST_BYTES = 256 << 20
 _AMOUNT = re.compile(r"-?[0-9]{1,24}(\.[0-9]{1,12})?")
@@ -28,7 +29,7 @@ def read_saved(data: bytes) -> Plan:
     if len(data) > MOST_BYTES:
         raise SavedPlanError(f"the file is larger than {MOST_BYTES >> 20} MiB")
     try:
-        version = msgspec.json.decode(data, type=_Version).format_version
+        version = decode(data, _Version).format_version
     except DECODING_ERRORS as error:
         raise SavedPlanError(f"the file is not a plan of `reconciler plan --out` ({finding(error)})") from None
     if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
@@ -36,7 +37,7 @@ def read_saved(data: bytes) -> Plan:
             f"unknown formatVersion {version[:20]!r}; this release reads {FORMAT_VERSION}: make a new plan with it"
         )
     try:
-        plan = msgspec.json.decode(data, type=Plan)
+        plan = decode(data, Plan)
     except DECODING_ERRORS as error:
         raise SavedPlanError(f"the file is not a plan of `reconciler plan --out` ({finding(error)})") from None
     amounts = (plan.cost.current_per_hour, plan.cost.desired_per_hour, plan.cost.settled_per_hour)
@@ -72,7 +73,7 @@ class _Carried(msgspec.Struct, rename="camel"):
 def carried_files(data: bytes) -> dict[str, bytes]:
     """The policy files in the bytes of a saved plan, if it has any. Raises `SavedPlanError`."""
     try:
-        files = msgspec.json.decode(data, type=_Carried).policy_files
+        files = decode(data, _Carried).policy_files
     except DECODING_ERRORS as error:
         raise SavedPlanError(f"its policyFiles are not texts by path ({finding(error)})") from None
     return {path: text.encode() for path, text in files.items()}

@@ -15,6 +15,7 @@ from reconciler.policy.reading.document import Reading, Values
 from reconciler.policy.reading.draft import Draft, Drafts, Identity, classify, may_hold_ours
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.yaml_nodes import Node, Place
+from reconciler.values.decoding import convert
 
 # What a tree of policy texts holds, once it was read.
 
@@ -138,13 +139,13 @@ def policy_digest(policy: NodeGroupPolicy, groups: tuple[NodeGroup, ...]) -> str
 def read_node_group(node: Node, source: Source, findings: Findings) -> Draft[NodeGroup]:
     """One document that is known to be a NodeGroup, by itself: nothing across documents is checked."""
     reading, values = _values(_kind("NodeGroup"), node, source, findings)
-    return Draft(msgspec.convert(values, NodeGroup), reading)
+    return Draft(convert(values, NodeGroup), reading)
 
 
 def read_node_group_policy(node: Node, source: Source, findings: Findings) -> Draft[NodeGroupPolicy]:
     """One document that is known to be a NodeGroupPolicy, by itself."""
     reading, values = _values(_kind("NodeGroupPolicy"), node, source, findings)
-    return Draft(msgspec.convert(values, NodeGroupPolicy), reading)
+    return Draft(convert(values, NodeGroupPolicy), reading)
 
 
 def _kind(name: str) -> DocumentKind:
@@ -198,9 +199,9 @@ class _TreeReader:
     def _take(self, kind: DocumentKind, node: Node, source: Source) -> None:
         reading, values = _values(kind, node, source, self.findings)
         if kind.kind == "NodeGroup":
-            self.groups.append(Draft(msgspec.convert(values, NodeGroup), reading))
+            self.groups.append(Draft(convert(values, NodeGroup), reading))
         else:
-            self.policies.append(Draft(msgspec.convert(values, NodeGroupPolicy), reading))
+            self.policies.append(Draft(convert(values, NodeGroupPolicy), reading))
 
 
 def _documents(node: Node, source: Source, findings: Findings) -> Iterator[tuple[Node, Identity]]:

@@ -20,6 +20,7 @@ from reconciler.rendering.document import (
 )
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.json_text import json_text
+from reconciler.values.decoding import convert
 from reconciler.values.duration import duration_text
 
 _UNKNOWN = "unknown"
@@ -197,7 +198,7 @@ SimulationDocument = msgspec.defstruct(
 
 def replay_json(replay: Replay) -> str:
     """Two spaces of indentation, keys in declared order; ends with a newline."""
-    return json_text(msgspec.convert(replay, SimulationDocument, from_attributes=True), None)
+    return json_text(convert(replay, SimulationDocument, from_attributes=True), None)
 
 
 def with_side_names(replay: Replay, names: tuple[str, ...]) -> Replay:

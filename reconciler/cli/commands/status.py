@@ -7,6 +7,7 @@ import click
 
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.inputs.plan import live_options
+from reconciler.values.decoding import decode
 
 if TYPE_CHECKING:
     from reconciler.kube.connection.api import Api
@@ -68,7 +69,6 @@ def _policy(api: "Api", namespace: str) -> str:
 
 
 def _asked(url: str, token_file: Path | None) -> "PlanStatus":
-    import msgspec
 
     from reconciler.cli.inputs.running_loop import ask
     from reconciler.cli.outputs.failure import InputError
@@ -77,7 +77,7 @@ def _asked(url: str, token_file: Path | None) -> "PlanStatus":
     from reconciler.rendering.status import PlanStatus
 
     try:
-        plan = msgspec.json.decode(ask(url, "/plan", token_file, text=False), type=Plan)
+        plan = decode(ask(url, "/plan", token_file, text=False), Plan)
     except DECODING_ERRORS as error:
         raise InputError(f"{url}/plan: no plan as this version reads it ({finding(error)})") from None
     return PlanStatus(at=plan.now, summary=plan.summary, digest=plan.digest, mode=plan.mode)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from reconciler.values.decoding import decode
+
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
 
@@ -128,7 +130,7 @@ def _live(what: str, options: Mapping[str, Any], incomplete: str, pending: bool)
 
     def listed(path: str, **query: str) -> list[_Meta]:
         body = api.get(path, {"limit": str(MOST_OBJECTS), **query})
-        return [item.metadata for item in msgspec.json.decode(body, type=_Listed).items]
+        return [item.metadata for item in decode(body, _Listed).items]
 
     if what == "node":
         return [meta.name for meta in listed("/api/v1/nodes")]

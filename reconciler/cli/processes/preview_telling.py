@@ -18,6 +18,7 @@ from reconciler.gitops.git.repository import GitError, PolicyFiles, Repository, 
 from reconciler.gitops.pull_requests.comment import base_stamp
 from reconciler.gitops.pull_requests.pull_request import OpenRequest
 from reconciler.policy.problems.findings import Problem
+from reconciler.values.decoding import decode
 
 # What the previews of one pull request may take, and the child process that is held to it.
 
@@ -44,7 +45,7 @@ def bounded_tellings(task: PreviewTask, bounds: PreviewBounds) -> list[Telling]:
         output_bytes=bounds.output_bytes,
     )  # fmt: skip
     try:
-        return msgspec.json.decode(child_answer(_CHILD, task, held), type=list[Telling])
+        return decode(child_answer(_CHILD, task, held), list[Telling])
     except ChildTooDearError as error:
         raise PreviewTooDearError(_sentence(error.bound, bounds)) from None
 

@@ -14,6 +14,7 @@ from reconciler.cluster.snapshots import texts
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.cluster.values.unreadable import ForeignError, SnapshotError, UnreadableError
 from reconciler.cluster.wire.meta import api_group
+from reconciler.values.decoding import decode, decoder
 
 # Items without a kind and without the key that a cloud puts above them, as `--query` leaves them: known by their own keys.
 
@@ -26,7 +27,7 @@ def kind_of(items: Sequence[Raw]) -> str | None:
     keys: set[str] = set()
     for item in items[:_LOOKED_AT]:
         try:
-            keys |= msgspec.json.decode(item, type=dict[str, Raw]).keys()
+            keys |= decode(item, dict[str, Raw]).keys()
         except DECODING_ERRORS:
             return None
     fits = sorted(((len(keys & fields), kind) for kind, fields, needed in _fields() if needed <= keys), reverse=True)
@@ -38,7 +39,7 @@ def kind_of(items: Sequence[Raw]) -> str | None:
 def is_object(item: Raw) -> bool:
     """Whether it has `metadata`, as all objects of Kubernetes do."""
     try:
-        return "metadata" in msgspec.json.decode(item, type=dict[str, Raw])
+        return "metadata" in decode(item, dict[str, Raw])
     except DECODING_ERRORS:
         return False
 
@@ -123,8 +124,8 @@ class _Named(msgspec.Struct):
     metadata: _NameMeta | None = None
 
 
-_envelope = msgspec.json.Decoder(_Envelope)
-_type = msgspec.json.Decoder(_Type)
+_envelope = decoder(_Envelope)
+_type = decoder(_Type)
 
 
 @cache
@@ -135,7 +136,8 @@ def _named() -> msgspec.json.Decoder[_Named]:
         for number, (envelope, _) in enumerate(envelopes())
         if envelope.item_name
     ]
-    return msgspec.json.Decoder(msgspec.defstruct("_AnyNamed", names, bases=(_Named,)))
+    kind: type[Any] = msgspec.defstruct("_AnyNamed", names, bases=(_Named,))
+    return decoder(kind)
 
 
 def object_name(body: bytes) -> str:
@@ -185,7 +187,7 @@ def parts(file: str, body: bytes) -> Iterator[tuple[str, bytes]]:
 def _holds_several(text: bytes) -> bool:
     """Whether JSON follows JSON. Cheap where it does not: nothing is built, and a damaged value is told by who reads it."""
     try:
-        msgspec.json.decode(text, type=Raw)
+        decode(text, Raw)
     except DECODING_ERRORS as error:
         return texts.several(error)
     return False
@@ -235,7 +237,7 @@ def split(file: str, part: str, body: bytes) -> Iterator[Document]:
 def _array(file: str, part: str, body: bytes) -> Iterator[Document]:
     """What `jq .items` or `--query` leaves of a list."""
     try:
-        items = msgspec.json.decode(body, type=list[Raw])
+        items = decode(body, list[Raw])
     except DECODING_ERRORS as error:
         raise SnapshotError(file, _breaking_item(part, body), _told(error, body)) from None
     yield from _unnamed(file, part, items, more=False)
@@ -263,7 +265,7 @@ def _kind_of(item: Raw) -> str:
 def _cloud_list(file: str, part: str, body: bytes) -> Document | None:
     """What a cloud's own command prints: one list, or one object, below a key of its own; None when it is none of those read."""
     try:
-        parts = msgspec.json.decode(body, type=dict[str, Raw])
+        parts = decode(body, dict[str, Raw])
     except DECODING_ERRORS as error:
         raise SnapshotError(file, part, _told(error, body)) from None
     match = next(((parts[envelope.list_key], kind) for envelope, kind in envelopes() if envelope.list_key in parts), None)
@@ -271,7 +273,7 @@ def _cloud_list(file: str, part: str, body: bytes) -> Document | None:
         return None
     text, kind = bytes(match[0]), match[1]
     try:
-        items = msgspec.json.decode(text, type=list[Raw]) if text.lstrip()[:1] == b"[" else [Raw(text)]
+        items = decode(text, list[Raw]) if text.lstrip()[:1] == b"[" else [Raw(text)]
     except DECODING_ERRORS as error:
         raise SnapshotError(file, part, finding(error)) from None
     return Document(file=file, part=part, api_version="", kind=kind, items=items, is_list=True)
@@ -356,7 +358,7 @@ def _is_json(text: bytes) -> bool:
     """Whether all of it is JSON, be it several values: YAML documents in flow style begin as JSON does."""
     try:
         for _, part in texts.json_values(text):
-            msgspec.json.decode(part, type=Raw)
+            decode(part, Raw)
     except (*DECODING_ERRORS, UnreadableError):
         return False
     return True

@@ -45,6 +45,7 @@ from reconciler.cluster.workloads.device_class import DeviceClass, device_class
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
 from reconciler.cluster.world import Storage, World, WorldProblem, world_digest
+from reconciler.values.decoding import decoder
 
 # Where objects were read from, as one number an object, so that a message can name file and item later.
 
@@ -117,7 +118,7 @@ class Intake:
         self._names: dict[tuple[str, str], str] = {}
         self._own_kinds = frozenset(kind.kind for reading in readings() for kind in reading.kinds)
         self._ending: dict[str, _Reader] = {
-            kind.kind: (_decoder(kind.type), self._keeps(reading, kind))
+            kind.kind: (decoder(kind.type), self._keeps(reading, kind))
             for reading in readings()
             for kind in reading.kinds
             if kind.any_kind_ending_so
@@ -196,43 +197,43 @@ class Intake:
 
     def _all_readers(self) -> dict[tuple[str, str], _Reader]:
         readers: dict[tuple[str, str], _Reader] = {
-            ("", "Pod"): (_decoder(pod.Pod), lambda item, source, _: self.pods.add(item, source)),
-            ("", "Node"): (_decoder(node.Node), self._node),
-            ("policy", "PodDisruptionBudget"): (_decoder(workload.DisruptionBudget), self._budget),
-            ("batch", "Job"): (_decoder(workload.Job), self._job),
-            ("apps", "DaemonSet"): (_decoder(workload.DaemonSet), self._daemon),
-            ("scheduling.k8s.io", "PriorityClass"): (_decoder(workload.PriorityClass), _keep(self.priorities)),
-            ("", "Namespace"): (_decoder(workload.Namespace), self._namespace),
-            ("", "PersistentVolume"): (_decoder(volume.PersistentVolume), _keep(self.volumes, persistent_volume)),
-            ("", "PersistentVolumeClaim"): (_decoder(volume.Claim), _keep(self.claims, claim, namespaced=True)),
-            ("storage.k8s.io", "StorageClass"): (_decoder(volume.StorageClass), _keep(self.classes, storage_class)),
-            ("storage.k8s.io", "CSINode"): (_decoder(volume.CsiNode), _keep(self.csi_nodes, csi_node)),
-            ("storage.k8s.io", "CSIDriver"): (_decoder(attachment.CsiDriver), _keep(self.csi_drivers, csi_driver)),
+            ("", "Pod"): (decoder(pod.Pod), lambda item, source, _: self.pods.add(item, source)),
+            ("", "Node"): (decoder(node.Node), self._node),
+            ("policy", "PodDisruptionBudget"): (decoder(workload.DisruptionBudget), self._budget),
+            ("batch", "Job"): (decoder(workload.Job), self._job),
+            ("apps", "DaemonSet"): (decoder(workload.DaemonSet), self._daemon),
+            ("scheduling.k8s.io", "PriorityClass"): (decoder(workload.PriorityClass), _keep(self.priorities)),
+            ("", "Namespace"): (decoder(workload.Namespace), self._namespace),
+            ("", "PersistentVolume"): (decoder(volume.PersistentVolume), _keep(self.volumes, persistent_volume)),
+            ("", "PersistentVolumeClaim"): (decoder(volume.Claim), _keep(self.claims, claim, namespaced=True)),
+            ("storage.k8s.io", "StorageClass"): (decoder(volume.StorageClass), _keep(self.classes, storage_class)),
+            ("storage.k8s.io", "CSINode"): (decoder(volume.CsiNode), _keep(self.csi_nodes, csi_node)),
+            ("storage.k8s.io", "CSIDriver"): (decoder(attachment.CsiDriver), _keep(self.csi_drivers, csi_driver)),
             ("storage.k8s.io", "CSIStorageCapacity"): (
-                _decoder(attachment.StorageCapacity),
+                decoder(attachment.StorageCapacity),
                 _keep(self.capacities, storage_capacity, namespaced=True),
             ),
             ("storage.k8s.io", "VolumeAttachment"): (
-                _decoder(attachment.VolumeAttachment),
+                decoder(attachment.VolumeAttachment),
                 _keep(self.attachments, volume_attachment),
             ),
-            ("", "LimitRange"): (_decoder(admission.LimitRange), _keep(self.limit_ranges, namespaced=True)),
-            ("node.k8s.io", "RuntimeClass"): (_decoder(admission.RuntimeClass), _keep(self.runtime_classes)),
+            ("", "LimitRange"): (decoder(admission.LimitRange), _keep(self.limit_ranges, namespaced=True)),
+            ("node.k8s.io", "RuntimeClass"): (decoder(admission.RuntimeClass), _keep(self.runtime_classes)),
             ("autoscaling.x-k8s.io", "ProvisioningRequest"): (
-                _decoder(workload.ProvisioningRequest),
+                decoder(workload.ProvisioningRequest),
                 _keep(self.requests, namespaced=True),
             ),
-            ("resource.k8s.io", "DeviceClass"): (_decoder(device_wire.DeviceClass), _keep(self.device_classes, device_class)),
+            ("resource.k8s.io", "DeviceClass"): (decoder(device_wire.DeviceClass), _keep(self.device_classes, device_class)),
         }
         for key in _REPLICATED:
-            readers[key] = (_decoder(workload.Replicated), self._replicated)
-        readers["apps", "Deployment"] = (_decoder(workload.Deployment), self._deployment)
+            readers[key] = (decoder(workload.Replicated), self._replicated)
+        readers["apps", "Deployment"] = (decoder(workload.Deployment), self._deployment)
         for reading in readings():
             for kind in reading.kinds:
                 if not kind.any_kind_ending_so:
                     where = reading.group_of(kind, self.capi_group), kind.kind
                     self._names[where] = kind.known_as
-                    readers[where] = (_decoder(kind.type), self._keeps(reading, kind))
+                    readers[where] = (decoder(kind.type), self._keeps(reading, kind))
         return readers
 
     def _keeps(self, reading: PlatformReading, kind: WireKind) -> Callable[[Any, int, Document], None]:
@@ -284,10 +285,6 @@ class Intake:
         key = _key(metadata, namespaced=True)
         found = controller(document.group, document.kind, metadata, replicas)
         kept.add(key, msgspec.structs.replace(found, autoscaler=True) if autoscaler else found, source)
-
-
-def _decoder(kind: type[Any]) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind)
 
 
 def _keep(

@@ -10,6 +10,7 @@ from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kubernetes_version
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.cluster.values.unreadable import SnapshotError, UnreadableError
+from reconciler.values.decoding import decode, decoder
 
 FORMAT_MAJOR = 1
 FILE_NAMES = ("snapshot.yaml", "snapshot.yml", "snapshot.json")
@@ -39,7 +40,7 @@ def read_manifest(file: str, body: bytes) -> Manifest:
         parts = texts.json_parts(body)
         if len(parts) != 1:
             raise SnapshotError(file, "", f"{len(parts)} documents instead of one")
-        written = msgspec.json.decode(parts[0], type=_Written)
+        written = decode(parts[0], _Written)
     except texts.YamlError as error:
         raise SnapshotError(file, error.item, error.message) from None
     except DECODING_ERRORS as error:
@@ -102,7 +103,7 @@ class _Stamped(msgspec.Struct):
     status: _StampedStatus | None = None
 
 
-_decoder = msgspec.json.Decoder(_Stamped)
+_decoder = decoder(_Stamped)
 _PLAIN_LENGTH = len("1970-01-01T00:00:00Z")
 
 

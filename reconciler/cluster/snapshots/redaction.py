@@ -31,6 +31,7 @@ from reconciler.cluster.wire.meta import LastApplied
 from reconciler.cluster.wire.pod import PodAnnotations
 from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
+from reconciler.values.decoding import convert, decode
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.whole_number import whole_number
 
@@ -270,7 +271,7 @@ def read_annotations(annotations: Mapping[str, str], words: Pseudonyms, capi_gro
 def _last_applied(text: str) -> str:
     """The replicas of a manifest; one that cannot be read stays one, which says that nobody knows."""
     try:
-        spec = msgspec.json.decode(text, type=LastApplied).spec
+        spec = decode(text, LastApplied).spec
     except DECODING_ERRORS:
         return HIDDEN
     return "{}" if spec is None or spec.replicas is None else f'{{"spec":{{"replicas":{spec.replicas}}}}}'
@@ -495,7 +496,7 @@ class _Cleaner:
 
 def _running(made: Object, item: Object) -> None:
     """Of what a Deployment runs it stays whether that is a Cluster Autoscaler."""
-    containers = msgspec.convert(item, workload.Deployment).containers
+    containers = convert(item, workload.Deployment).containers
     made.get("spec", {}).pop("template", None)
     if any(runs_autoscaler(one.image, one.command or (), one.args or ()) for one in containers):
         made["spec"]["template"] = {"spec": {"containers": [{"image": autoscaler.NAME}]}}

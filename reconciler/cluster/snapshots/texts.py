@@ -13,6 +13,7 @@ import yaml
 from msgspec import Raw
 
 from reconciler.cluster.values.unreadable import UnreadableError
+from reconciler.values.decoding import decode
 from reconciler.values.yaml_events import MERGE_KEY, Bounds, Look, Opened, YamlReader, look_of_plain, too_deep
 
 _BLANK = re.compile(rb"\s*")
@@ -60,7 +61,7 @@ def json_values(text: bytes) -> Iterator[tuple[int, bytes]]:
             raise UnreadableError(f"{place(text, position)}: {line!r} is not JSON: did something else write to this file?")
         end = len(text)
         try:
-            msgspec.json.decode(view[position:], type=Raw)
+            decode(view[position:], Raw)
         except msgspec.DecodeError as error:
             # A value that is damaged itself is told by who reads it.
             following = _TRAILING.search(str(error))

@@ -10,6 +10,7 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, RawPart
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import meta as wire
 from reconciler.cluster.wire.meta import ManagedField, OwnerReference, TargetMeta, api_group
+from reconciler.values.decoding import decoder
 from reconciler.values.instant import InstantError, parse_instant
 
 # The annotation `reconciler.dev/hold`: a reason in words and, at its end, when the hold is over.
@@ -90,7 +91,7 @@ _PLATFORMS = {
 `hypershift.openshift.io/nodePool`; Hive: `hive.openshift.io/managed`."""
 _REPLICAS = b'"f:replicas"'
 _fields = RawPart(wire.FieldSet, "metadata.managedFields[].fieldsV1")
-_last_applied = msgspec.json.Decoder(wire.LastApplied)
+_last_applied = decoder(wire.LastApplied)
 
 
 def evidence(meta: TargetMeta, whole: tuple[str, str] = ("", "")) -> OwnerEvidence:

@@ -7,6 +7,7 @@ from msgspec import Raw
 
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.values.decoder_words import in_plain_words
+from reconciler.values.decoding import decoder
 
 _T = TypeVar("_T")
 _ABSENT = (b"", b"null")
@@ -18,7 +19,7 @@ class RawPart(Generic[_T]):
     """A decoder of one kind of part; an absent part (or null) reads as None."""
 
     def __init__(self, kind: type[_T], path: str) -> None:
-        self._decoder = msgspec.json.Decoder(kind)
+        self._decoder = decoder(kind)
         self._path = path
 
     def read(self, part: Raw, path: str = "") -> _T | None:

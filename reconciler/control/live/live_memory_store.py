@@ -10,6 +10,7 @@ from reconciler.decisions.memory import MEMORY_VERSION, Memory
 from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
+from reconciler.values.decoding import decode
 
 PART = "memory"
 
@@ -61,7 +62,7 @@ class LiveMemoryStore:
 
     def _decoded(self, content: bytes) -> Memory:
         try:
-            memory = msgspec.json.decode(content, type=Memory)
+            memory = decode(content, Memory)
         except msgspec.DecodeError as error:
             raise StateUnavailableError(f"the memory is damaged: {error}", damaged=True) from None
         if memory.version > MEMORY_VERSION:
@@ -80,7 +81,7 @@ def remembered_targets(api: Api, namespace: str, policy: str) -> Callable[[], tu
     def ask() -> tuple[str, ...]:
         try:
             content = state.load(PART)
-            return tuple(msgspec.json.decode(content, type=Memory).known_groups) if content is not None else ()
+            return tuple(decode(content, Memory).known_groups) if content is not None else ()
         except msgspec.DecodeError:
             return ()
         except StateUnavailableError as error:

@@ -32,6 +32,7 @@ from reconciler.rendering.status import (
     StatusDocument,
 )
 from reconciler.rendering.wording import next_block, next_step
+from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 
 # How the policy's source stands, kept beside the memory of the loop: what is said of a policy that has no object of its own.
@@ -79,7 +80,7 @@ def standing_in(state: State) -> StandingEntry | None:
     if content is None:
         return None
     try:
-        return msgspec.json.decode(content, type=StandingEntry)
+        return decode(content, StandingEntry)
     except msgspec.MsgspecError:
         return None
 
@@ -149,7 +150,7 @@ def _shared(api: Api, namespace: str, policy: str, memory: Memory, now_seconds: 
 def _leader(api: Api, namespace: str, policy: str, now_seconds: int, problems: list[str]) -> LeaderStatus:
     path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/reconciler-{policy}"
     try:
-        spec = msgspec.json.decode(api.get(path), type=_Lease).spec
+        spec = decode(api.get(path), _Lease).spec
     except _UNREADABLE as error:
         if not _absent(error):
             problems.append(f"Lease {namespace}/reconciler-{policy}: {error}")
@@ -166,7 +167,7 @@ def _leader(api: Api, namespace: str, policy: str, now_seconds: int, problems: l
 
 def _plan(api: Api, policy: str, problems: list[str]) -> PlanStatus:
     try:
-        status = msgspec.json.decode(api.get(f"/apis/{API_VERSION}/nodegrouppolicies/{policy}"), type=_PolicyObject).status
+        status = decode(api.get(f"/apis/{API_VERSION}/nodegrouppolicies/{policy}"), _PolicyObject).status
     except _UNREADABLE as error:
         if not _absent(error):
             problems.append(f"NodeGroupPolicy {policy}: {error}")

@@ -20,6 +20,7 @@ from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.rival import LATELY_SECONDS, LOOK_SECONDS, WRITE_SECONDS
 from reconciler.kube.leading.state import STATE_LABEL, StateObject, StateUnavailableError
 from reconciler.policy.documents import Mode
+from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, parse_instant
 
 _FORBIDDEN, _NOT_FOUND = 403, 404
@@ -128,7 +129,7 @@ class OtherPolicies:
             return
         there = {
             policy: item.metadata.resource_version
-            for item in msgspec.json.decode(listed, type=_ConfigMaps).items
+            for item in decode(listed, _ConfigMaps).items
             if (policy := (item.metadata.labels or {}).get(STATE_LABEL, "")) not in ("", self._policy)
             and item.metadata.name == f"{STATE_PREFIX}{policy}"
         }
@@ -155,7 +156,7 @@ class OtherPolicies:
         state = self._states.setdefault(policy, StateObject(self._api, self._namespace, policy))
         try:
             content = state.load(PART)
-            found = msgspec.json.decode(content, type=_Memory) if content is not None else _Memory(claims={})
+            found = decode(content, _Memory) if content is not None else _Memory(claims={})
             claims = found.claims if found.claims is not None else _of_earlier_release(state, found.known_groups)
         except (StateUnavailableError, msgspec.DecodeError):
             # Its own loop mends it; until then it has what it was last seen to have.
@@ -167,7 +168,7 @@ class OtherPolicies:
         known = self._renewed.get(policy, _Renewed())
         path = f"/apis/coordination.k8s.io/v1/namespaces/{self._namespace}/leases/{LEASE_PREFIX}{policy}"
         try:
-            lease = msgspec.json.decode(self._api.get(path), type=_Lease)
+            lease = decode(self._api.get(path), _Lease)
         except ApiError as error:
             return _Renewed() if error.status == _NOT_FOUND else known
         except (UnreachableError, msgspec.DecodeError):

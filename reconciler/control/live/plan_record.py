@@ -10,6 +10,7 @@ from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.plan import GroupLine, Plan
+from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 
 PART = "plan"
@@ -76,7 +77,7 @@ def plan_in(state: State) -> PlanRecord | None:
     if content is None:
         return None
     try:
-        return msgspec.json.decode(content, type=PlanRecord)
+        return decode(content, PlanRecord)
     except msgspec.MsgspecError:
         return None
 

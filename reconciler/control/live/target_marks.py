@@ -22,6 +22,7 @@ from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudError
 from reconciler.providers.contract import TargetProvider, WriteCode, WriteResult
 from reconciler.providers.live_platforms import hold_in_cloud
+from reconciler.values.decoding import decode
 
 
 class Reopening(Protocol):
@@ -205,7 +206,7 @@ def set_hold(api: Api, served: tuple[Served, ...], policy: PolicySet, group: str
     error: Exception | None = None
     for _ in range(_TRIES):
         try:
-            meta = msgspec.json.decode(api.get(path), type=_Object).metadata
+            meta = decode(api.get(path), _Object).metadata
             before = (meta.annotations or {}).get(HOLD, "")
             if before == text:
                 return HoldResult(group=group, target=str(facts.ref), state=HoldState.UNCHANGED, before=before, now=text)

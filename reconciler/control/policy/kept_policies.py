@@ -6,6 +6,7 @@ from reconciler.control.policy.policy_in_force import LockedState, StateLastGood
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.state import STATE_LABEL, StateObject
+from reconciler.values.decoding import decode
 
 
 class _Meta(msgspec.Struct):
@@ -22,9 +23,7 @@ class _Items(msgspec.Struct):
 
 def policies_with_state(api: Api, namespace: str) -> tuple[str, ...]:
     """The policies whose loops keep state in a namespace, sorted. Raises `ApiError` and `UnreachableError`."""
-    found = msgspec.json.decode(
-        api.get(f"/api/v1/namespaces/{namespace}/configmaps", {"labelSelector": STATE_LABEL}), type=_Items
-    )
+    found = decode(api.get(f"/api/v1/namespaces/{namespace}/configmaps", {"labelSelector": STATE_LABEL}), _Items)
     return tuple(sorted({(item.metadata.labels or {}).get(STATE_LABEL, "") for item in found.items} - {""}))
 
 

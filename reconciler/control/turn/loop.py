@@ -30,6 +30,7 @@ from reconciler.providers.contract import (
     WriteCode,
     WriteResult,
 )
+from reconciler.values.decoding import decode
 
 # Before an action is done: is what it was judged on still so?
 
@@ -142,7 +143,7 @@ class InMemoryStore:
 
     def load(self) -> Memory:
         """Decode what was saved."""
-        return msgspec.json.decode(self._bytes, type=Memory) if self._bytes else Memory()
+        return decode(self._bytes, Memory) if self._bytes else Memory()
 
     def save(self, memory: Memory) -> None:
         """Encode; equal memories are not written again."""

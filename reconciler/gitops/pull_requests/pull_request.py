@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from reconciler.gitops.pull_requests.comment import CommentHost
+from reconciler.values.decoding import decode
 from reconciler.values.whole_number import whole_number
 
 # The open pull requests of one repository on a host.
@@ -117,7 +118,7 @@ def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
     found = None
     if event:
         try:
-            found = msgspec.json.decode(event, type=_Event).pull_request
+            found = decode(event, _Event).pull_request
         except msgspec.MsgspecError:
             raise NoPullRequestError("the file of GITHUB_EVENT_PATH has an unexpected form") from None
     named = _PULL_REF.fullmatch(environment.get("GITHUB_REF", ""))

@@ -18,6 +18,7 @@ from reconciler.gitops.sources.bounded_archive import bounded_unpacked
 from reconciler.gitops.sources.download import Download, DownloadError, downloaded
 from reconciler.gitops.sources.source import Fetched
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.values.decoding import decode
 
 _GROUP = "source.toolkit.fluxcd.io/v1"
 KINDS = {
@@ -106,7 +107,7 @@ class FluxSource:
     def _artifact(self) -> _Artifact:
         path = f"/apis/{_GROUP}/namespaces/{self._namespace}/{KINDS[self._kind]}/{self._object}"
         try:
-            status = msgspec.json.decode(self._api.get(path), type=_Object).status
+            status = decode(self._api.get(path), _Object).status
         except ApiError as error:
             raise failed(FaultCode.UNREACHABLE, f"cannot read {self.name}: {error}") from None
         except UnreachableError as error:

@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from reconciler.gitops.whole_file import write_whole
+from reconciler.values.decoding import decode
 
 _MOST_BYTES = 128 << 20
 _PREFIX = b"reconciler-last-good/1\n"
@@ -61,7 +62,7 @@ def decode_last_good(data: bytes) -> LastGood:
         text = stream.decompress(base64.b64decode(data.removeprefix(_PREFIX).strip(), validate=True), _MOST_BYTES)
         if not stream.eof:
             raise LastGoodError("the stored policy is cut off, or too large", damaged=True)
-        return msgspec.json.decode(text, type=LastGood)
+        return decode(text, LastGood)
     except (ValueError, zlib.error, msgspec.MsgspecError) as error:
         raise LastGoodError(f"the stored policy is damaged: {error}", damaged=True) from None
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from reconciler.values.decoding import decoder
 from reconciler.values.retry_after import bounded_seconds, retry_after_seconds
 
 # Why a server does not answer, in words. Client libraries wrap the system's message in names of their own classes.
@@ -120,7 +121,7 @@ class _Status(msgspec.Struct):
     details: _Details | None = None
 
 
-_decoder = msgspec.json.Decoder(_Status)
+_decoder = decoder(_Status)
 
 
 def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> ApiError:

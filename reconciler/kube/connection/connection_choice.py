@@ -9,6 +9,7 @@ import msgspec
 import yaml
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.values.decoding import decode
 from reconciler.values.yaml_events import LOADER
 
 # The version that an API server reports.
@@ -21,7 +22,7 @@ class _Told(msgspec.Struct, rename="camel"):
 def server_version(api: Api) -> str:
     """`v1.36.3`; empty if the server does not report it, refuses to, or cannot be reached."""
     try:
-        return msgspec.json.decode(api.get("/version"), type=_Told).git_version
+        return decode(api.get("/version"), _Told).git_version
     except (ApiError, UnreachableError, msgspec.DecodeError):
         return ""
 

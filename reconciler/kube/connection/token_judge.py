@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.values.decoding import decode
 
 # The caller: a bearer token judged by the API server, and whether its user may read one of our pages.
 
@@ -56,7 +57,7 @@ def refusal(api: Api, token: str, path: str) -> Refusal | None:
     try:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
         answer = api.write("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body)
-        review = msgspec.json.decode(answer, type=_TokenReview).status
+        review = decode(answer, _TokenReview).status
         if not review.authenticated:
             return Refusal(401, "invalid token")
         spec = {
@@ -67,7 +68,7 @@ def refusal(api: Api, token: str, path: str) -> Refusal | None:
         }
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
         answer = api.write("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
-        allowed = msgspec.json.decode(answer, type=_AccessReview).status.allowed
+        allowed = decode(answer, _AccessReview).status.allowed
     except (ApiError, UnreachableError, msgspec.MsgspecError):
         return Refusal(503, "the API server could not judge the token")
     return None if allowed else Refusal(403, f"{review.user.username} may not get {path}")
@@ -91,7 +92,7 @@ def may(api: Api, verb: str, group: str, resource: str, namespace: str = "", nam
         "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
     }
     answer = api.write("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
-    return msgspec.json.decode(answer, type=_AccessReview).status.allowed
+    return decode(answer, _AccessReview).status.allowed
 
 
 REMEMBERED_SECONDS = 10

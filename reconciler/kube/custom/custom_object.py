@@ -19,6 +19,7 @@ from reconciler.policy.reading.draft import Draft
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.tree import read_node_group, read_node_group_policy
 from reconciler.policy.yaml_nodes import Node, Place
+from reconciler.values.decoding import decoder
 from reconciler.values.shown_text import cut
 
 _VERSION = API_VERSION.partition("/")[2]
@@ -75,7 +76,7 @@ class _Item(msgspec.Struct, gc=False):
     status: Raw = Raw(b"null")
 
 
-_item = msgspec.json.Decoder(_Item)
+_item = decoder(_Item)
 MOST_LEVELS = 64
 """The deepest nesting of an object: twice as deep as a policy text may be, and shallow enough for all code that walks over it."""
 

@@ -24,6 +24,7 @@ from reconciler.policy.problems.findings import Findings, Problem
 from reconciler.policy.reading.draft import Draft, Drafts
 from reconciler.policy.tree import policy_digest
 from reconciler.policy.yaml_nodes import Place
+from reconciler.values.decoding import decode
 from reconciler.values.shown_text import shown
 
 # The documents in force and those that are held: a PolicySet, and what a restart derives the same one from.
@@ -59,7 +60,7 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
         policies = [text for text in texts if text.kind == "NodeGroupPolicy"]
         if len(policies) != 1:
             raise ValueError("they contain no policy, or several")
-        held = msgspec.json.decode(files.get(_HELD, b"{}"), type=dict[str, Held])
+        held = decode(files.get(_HELD, b"{}"), dict[str, Held])
         return InForce(policy=policies[0], groups=tuple(text for text in texts if text.kind == "NodeGroup"), held=held)
 
     @property

@@ -15,6 +15,7 @@ import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.watching.reflector import Pace
+from reconciler.values.decoding import decode
 from reconciler.values.instant import micro_instant_text
 
 _FORBIDDEN, _NOT_FOUND, _CONFLICT = 403, 404, 409
@@ -206,7 +207,7 @@ class LeaderLease:
 
     def _read(self) -> _Lease | None:
         try:
-            return msgspec.json.decode(self._api.get(f"{self._collection}/{self._name}"), type=_Lease)
+            return decode(self._api.get(f"{self._collection}/{self._name}"), _Lease)
         except ApiError as error:
             if error.status == _NOT_FOUND:
                 return None

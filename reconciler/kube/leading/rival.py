@@ -16,6 +16,7 @@ import msgspec
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.workloads.autoscaler import HOME, NAME, has_replicas, runs_autoscaler
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, parse_instant
 
 STATUS = "cluster-autoscaler-status"
@@ -134,7 +135,7 @@ class RivalWatch:
         if now - self._listed.get(key, -DEPLOYMENTS_SECONDS) < DEPLOYMENTS_SECONDS:
             return self._running.get(key, ())
         try:
-            found = msgspec.json.decode(api.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"), type=_Deployments)
+            found = decode(api.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"), _Deployments)
         except ApiError as error:
             if error.status in _ABSENT:
                 self._listed[key] = now
@@ -165,7 +166,7 @@ class RivalWatch:
         key = (number, path)
         known = self._seen.get(key)
         try:
-            item = msgspec.json.decode(api.get(path), type=_Object)
+            item = decode(api.get(path), _Object)
         except ApiError as error:
             if error.status in _ABSENT:
                 self._seen.pop(key, None)

@@ -16,6 +16,7 @@ import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.drain import checked_owner
+from reconciler.values.decoding import decode
 
 FORMAT = 1
 # A ConfigMap has at most 1 MiB for all its parts; the last good policy and the memory share one.
@@ -122,7 +123,7 @@ class StateObject:
     def _entry(self, part: str) -> _Part | None:
         text = ((self._read.data or {}) if self._read else {}).get(part)
         try:
-            return msgspec.json.decode(text, type=_Part) if text else None
+            return decode(text, _Part) if text else None
         except msgspec.DecodeError:
             return None
 
@@ -168,7 +169,7 @@ class StateObject:
 
     def _get(self, name: str) -> _ConfigMap | None:
         try:
-            return msgspec.json.decode(self._api.get(f"{self._collection}/{name}"), type=_ConfigMap)
+            return decode(self._api.get(f"{self._collection}/{name}"), _ConfigMap)
         except ApiError as error:
             if error.status == _NOT_FOUND:
                 return None
@@ -187,7 +188,7 @@ class StateObject:
         else:
             body["metadata"] = {**self._metadata(self.name), "resourceVersion": read.metadata.resource_version}
             answer = self._api.write("PUT", f"{self._collection}/{self.name}", body)
-        self._read = msgspec.json.decode(answer, type=_ConfigMap)
+        self._read = decode(answer, _ConfigMap)
 
     def _write_chunks(self, packed: bytes) -> list[str]:
         names = []
@@ -209,7 +210,7 @@ class StateObject:
         data = (self._read.data or {}) if self._read else {}
         named = {name for part in data if part != "format" for name in (self._entry(part) or _Part("", 0)).chunks}
         listed = self._api.get(self._collection, {"labelSelector": f"{STATE_LABEL}={self._policy}"})
-        for item in msgspec.json.decode(listed, type=_ConfigMaps).items:
+        for item in decode(listed, _ConfigMaps).items:
             if item.metadata.name != self.name and item.metadata.name not in named:
                 self._api.write("DELETE", f"{self._collection}/{item.metadata.name}")
 
@@ -279,7 +280,7 @@ class EndedPolicies:
     def _look(self, policy: str, seen: _Seen | None, now: float) -> _Seen:
         try:
             path = f"/apis/coordination.k8s.io/v1/namespaces/{self._namespace}/leases/reconciler-{checked_owner(policy)}"
-            version = msgspec.json.decode(self._api.get(path), type=_Lease).metadata.resource_version
+            version = decode(self._api.get(path), _Lease).metadata.resource_version
         except (ApiError, UnreachableError, msgspec.DecodeError, ValueError):
             version = ""
         since = seen.since if seen is not None and seen.version == version else now

@@ -7,6 +7,7 @@ import msgspec
 from reconciler.cluster.platform_reading import PlatformReading, WireKind, readings
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import Api, ApiError
+from reconciler.values.decoding import decode
 
 
 class Collection(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,10 +149,10 @@ def located(collection: Collection, api: Api) -> Collection:
     """
     found = collection
     if not found.version:
-        group = msgspec.json.decode(api.get(f"/apis/{found.group}"), type=_Group)
+        group = decode(api.get(f"/apis/{found.group}"), _Group)
         found = msgspec.structs.replace(found, version=group.preferred_version.version)
     if not found.plural:
-        listed = msgspec.json.decode(api.get(f"/apis/{found.group}/{found.version}"), type=_Resources)
+        listed = decode(api.get(f"/apis/{found.group}/{found.version}"), _Resources)
         plural = next((item.name for item in listed.resources if item.kind == found.kind and "/" not in item.name), None)
         if plural is None:
             raise ApiError(404, "NotFound", f"{found.api_version} has no kind {found.kind}")

@@ -16,6 +16,7 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, Kept, Key, f
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import pod as wire
 from reconciler.kube.watching.collection import Collection
+from reconciler.values.decoding import decoder
 
 # The pods of a live view: rows as a snapshot reads them, which are added, changed and removed.
 
@@ -135,7 +136,7 @@ class _Named(msgspec.Struct, gc=False):
     metadata: _Meta
 
 
-_named = msgspec.json.Decoder(_Named)
+_named = decoder(_Named)
 
 
 class ObjectStore(Intake):

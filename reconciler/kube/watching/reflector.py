@@ -23,6 +23,7 @@ from msgspec import Raw
 from reconciler.kube.connection.api import Api, ApiError, QuietError, UnreachableError, api_error
 from reconciler.kube.connection.outages import Backoff
 from reconciler.kube.watching.collection import Collection, located
+from reconciler.values.decoding import decoder
 from reconciler.values.whole_number import whole_number
 
 # The wrappers of a list and a watch around objects.
@@ -172,9 +173,9 @@ _CATCH_UP_SECONDS = 4
 _SHORTEST_WATCH_SECONDS, _MORE_WATCH_SECONDS = 300, 300
 _GONE, _NOT_FOUND = 410, 404
 _NOT_UNDERSTOOD = (400, 422)
-_event = msgspec.json.Decoder(Event)
-_page = msgspec.json.Decoder(ListPage)
-_versioned = msgspec.json.Decoder(VersionedObject)
+_event = decoder(Event)
+_page = decoder(ListPage)
+_versioned = decoder(VersionedObject)
 
 
 class Store(Protocol):

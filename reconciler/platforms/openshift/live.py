@@ -14,6 +14,7 @@ from reconciler.providers.live_platforms import Check, LivePlatform, State, Surr
 from reconciler.providers.machines.marks import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
+from reconciler.values.decoding import decode
 
 _NOT_FOUND = 404
 # The only version of the machines' group, and the version of the autoscalers' group that has the MachineAutoscaler.
@@ -42,7 +43,7 @@ def _has(api: Api, group: str) -> bool:
         if error.status == _NOT_FOUND:
             return False
         raise
-    return any(item.version == _VERSION for item in msgspec.json.decode(body, type=_Group).versions)
+    return any(item.version == _VERSION for item in decode(body, _Group).versions)
 
 
 def _provider(around: Surroundings) -> TargetProvider:

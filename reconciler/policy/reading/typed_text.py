@@ -16,6 +16,7 @@ from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.yaml_nodes import Mapping as MappingNode
 from reconciler.policy.yaml_nodes import Node, Place, Scalar, Sequence, Spot, spot_of
 from reconciler.values.decoder_words import in_plain_words
+from reconciler.values.decoding import convert
 from reconciler.values.duration import DurationError, parse_duration
 from reconciler.values.money import MoneyError, parse_money
 from reconciler.values.shown_text import shown
@@ -118,7 +119,7 @@ def read_typed(document: Node, source: Source, kind: type[T]) -> TypedText[T]:
     spots: dict[str, Spot] = {}
     value = _plain(document, "$", spots)
     try:
-        return TypedText(msgspec.convert(value, kind, dec_hook=_written), spots, source)
+        return TypedText(convert(value, kind, dec_hook=_written), spots, source)
     except msgspec.ValidationError as error:
         raise _explained(str(error), source, spots, kind) from None
 

@@ -15,6 +15,7 @@ from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import claim, disclaim, held_by_others, moved, not_ours, objection, objection_to_adopt
+from reconciler.values.decoding import decoder
 
 # What differs between platforms whose machines are objects: their paths, how they are read, and the delete mark.
 
@@ -27,7 +28,7 @@ class _Followed(msgspec.Struct):
     status: _Status | None = None
 
 
-_followed = msgspec.json.Decoder(_Followed)
+_followed = decoder(_Followed)
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -157,7 +158,7 @@ class _Object(msgspec.Struct):
     metadata: _Meta
 
 
-_object = msgspec.json.Decoder(_Object)
+_object = decoder(_Object)
 
 
 class MachineTargets:

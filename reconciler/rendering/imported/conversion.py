@@ -18,6 +18,7 @@ from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.rendering.imported.flag_reasons import RELEASE, WHY_NOT
 from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
+from reconciler.values.decoding import decode
 from reconciler.values.duration import DurationError, duration_text, parse_duration
 
 # Amounts in the settings of another autoscaler, read in the words of who wrote them.
@@ -317,7 +318,7 @@ class Conversion:
     def _gpus(self, setting: Setting) -> None:
         if setting.value.startswith("{"):
             try:
-                gpus = msgspec.json.decode(setting.value, type=dict[str, int | str])
+                gpus = decode(setting.value, dict[str, int | str])
             except DECODING_ERRORS:
                 raise AmountError(f"{setting.value} is not a limit of one type of accelerator: {{type, min, max}}") from None
             kind, (low, high) = str(gpus.get("type", "")), (whole_number(str(gpus.get(end, 0))) for end in ("min", "max"))

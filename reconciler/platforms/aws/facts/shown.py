@@ -13,6 +13,7 @@ import msgspec
 from reconciler.cluster.snapshots.redaction import Pseudonyms, is_quantity
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE
 from reconciler.platforms.aws.facts.user_data import without_the_rest
+from reconciler.values.decoding import convert
 
 Object = dict[str, Any]
 _ACCOUNT = re.compile(r"\b[0-9]{12}\b")
@@ -33,7 +34,7 @@ def words_of_group(item: Mapping[str, Any]) -> Iterable[str]:
 
 def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Pseudonyms) -> Object:
     """One item as `read` decodes it. Raises `msgspec.ValidationError`."""
-    found: Object = msgspec.to_builtins(msgspec.convert(item, read))
+    found: Object = msgspec.to_builtins(convert(item, read))
     if found.get("Tags"):
         found["Tags"] = [_tag(str(tag["Key"]), str(tag["Value"]), words) for tag in found["Tags"]]
     if found.get("labels"):

@@ -11,6 +11,7 @@ from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EKS, Aws, AwsError
+from reconciler.values.decoding import decode
 
 NOT_COUNTED = ("Terminating", "Terminated", "Detaching", "Detached", "EnteringStandby", "Standby", "Warmed")
 
@@ -94,4 +95,4 @@ def node_group(aws: Aws, tags: dict[str, str]) -> dict[str, Any] | None:
 
 def converted(body: dict[str, Any], kind: type[Any]) -> Any:  # noqa: ANN401 - one function for every kind of answer
     """A client's answer as the type that a file of it becomes. Raises `msgspec.ValidationError`."""
-    return msgspec.json.decode(msgspec.json.encode(body), type=kind)
+    return decode(msgspec.json.encode(body), kind)

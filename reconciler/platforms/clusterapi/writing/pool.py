@@ -11,6 +11,7 @@ from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.machines.targets import MachineTargets, Reading
 from reconciler.providers.ownership_guard import not_ours, objection
+from reconciler.values.decoding import decoder
 
 
 class _NodeRef(msgspec.Struct):
@@ -25,7 +26,7 @@ class _Pool(msgspec.Struct):
     status: _Status = msgspec.field(default_factory=_Status)
 
 
-_pool = msgspec.json.Decoder(_Pool)
+_pool = decoder(_Pool)
 
 
 class BlindRemovals:

@@ -17,6 +17,7 @@ from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteRe
 from reconciler.providers.machines.marks import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading
+from reconciler.values.decoding import decode, decoder
 
 # Which version of Cluster API is used, and the paths of its objects.
 
@@ -85,7 +86,7 @@ def served_version(api: Api, environment: Mapping[str, str]) -> ClusterApiVersio
         if error.status == 404:
             return None
         raise
-    found = newest(item.version for item in msgspec.json.decode(body, type=_Group).versions)
+    found = newest(item.version for item in decode(body, _Group).versions)
     return ClusterApiVersion(group, found) if found else None
 
 
@@ -108,11 +109,11 @@ class _Machines(msgspec.Struct):
     items: list[wire.Machine]
 
 
-_scalable = msgspec.json.Decoder(wire.Scalable)
-_cluster = msgspec.json.Decoder(wire.Cluster)
-_machine = msgspec.json.Decoder(wire.Machine)
-_sets = msgspec.json.Decoder(_Sets)
-_machines = msgspec.json.Decoder(_Machines)
+_scalable = decoder(wire.Scalable)
+_cluster = decoder(wire.Cluster)
+_machine = decoder(wire.Machine)
+_sets = decoder(_Sets)
+_machines = decoder(_Machines)
 
 
 def read_target(api: Api, version: ClusterApiVersion, ref: TargetRef, *, rollout: bool = False) -> Reading:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.values.decoding import decode
 
 
 class NodeTaint(msgspec.Struct):
@@ -190,7 +191,7 @@ def words_of_instance(item: Mapping[str, Any]) -> Iterable[str]:
 
 def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Pseudonyms) -> Object:
     """One item as `read` decodes it. Raises `msgspec.ValidationError`."""
-    found: Object = msgspec.json.decode(msgspec.json.encode(msgspec.json.decode(msgspec.json.encode(item), type=read)))
+    found: Object = msgspec.json.decode(msgspec.json.encode(decode(msgspec.json.encode(item), read)))
     if found.get("node_labels"):
         found["node_labels"] = {words.word(key): words.value(key, text) for key, text in found["node_labels"].items()}
     if found.get("node_taints"):

@@ -10,6 +10,7 @@ from reconciler.platforms.crusoe.facts.states import CHANGING, GOING, bare
 from reconciler.platforms.crusoe.facts.view import CrusoeView
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.notes import Noted
+from reconciler.values.decoding import decode
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -56,4 +57,4 @@ def read(account: Account, target: TargetRef, noted: Noted) -> Reading | None:
 
 def converted(body: dict[str, Any], kind: type[Any]) -> Any:  # noqa: ANN401 - one function for every kind of answer
     """An answer as the type that a file of it becomes. Raises `msgspec.ValidationError`."""
-    return msgspec.json.decode(msgspec.json.encode(body), type=kind)
+    return decode(msgspec.json.encode(body), kind)

@@ -11,6 +11,7 @@ import msgspec
 
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.values.decoding import decode
 
 PART = "crusoe"
 
@@ -78,7 +79,7 @@ class Notes:
         """The notes as they are now."""
         try:
             content = self._keeper.load(PART)
-            return msgspec.json.decode(content, type=Noted) if content else Noted()
+            return decode(content, Noted) if content else Noted()
         except msgspec.DecodeError as error:
             raise UnnotedError(f"the notes cannot be read: {error}") from None
         except Exception as error:  # of whatever keeps them

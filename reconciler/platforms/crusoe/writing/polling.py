@@ -4,8 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 
-import msgspec
-
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.targets.machine_rows import normalized_provider_id
 from reconciler.kube.watching.polled_source import AskingThread
@@ -18,6 +16,7 @@ from reconciler.platforms.crusoe.writing.calls import CrusoeError
 from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Keeper, Notes, UnnotedError
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
+from reconciler.values.decoding import convert
 
 MOVING_SECONDS, RESTING_SECONDS = 10.0, 30.0
 _PROVIDER = "crusoe"
@@ -138,5 +137,5 @@ def ask_once(account: Account, question: CloudQuestion) -> CloudAnswer:
 def _here(pools: list[dict[str, object]], provider_ids: tuple[str, ...]) -> bool:
     """Whether a machine of one of the pools is a node of the cluster."""
     nodes = {normalized_provider_id(one).lower() for one in provider_ids if one.startswith(PROVIDER_ID)}
-    machines = (name for pool in pools for name in msgspec.convert(pool.get("instance_ids") or [], list[str]))
+    machines = (name for pool in pools for name in convert(pool.get("instance_ids") or [], list[str]))
     return any(name.lower() in nodes for name in machines)

@@ -10,6 +10,7 @@ from reconciler.platforms.openshift.facts.machineset import DELETE_MARKS, facts,
 from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP
 from reconciler.platforms.openshift.reading import autoscaler_of
 from reconciler.providers.machines.targets import MachineReading, Reading
+from reconciler.values.decoding import decoder
 
 _NOT_FOUND = 404
 
@@ -22,10 +23,10 @@ class _Autoscalers(msgspec.Struct):
     items: list[wire.MachineAutoscaler]
 
 
-_set = msgspec.json.Decoder(wire.MachineSet)
-_machine = msgspec.json.Decoder(wire.Machine)
-_machines = msgspec.json.Decoder(_Machines)
-_autoscalers = msgspec.json.Decoder(_Autoscalers)
+_set = decoder(wire.MachineSet)
+_machine = decoder(wire.Machine)
+_machines = decoder(_Machines)
+_autoscalers = decoder(_Autoscalers)
 
 
 class MachineApiDialect:
