@@ -65,7 +65,8 @@ def filled(installed: Installed) -> Installed:
     shutil.copy(fixtures / "eksctl.yaml", folder / "cluster.eksctl.yaml")
     git = "git -c user.name=a -c user.email=a@example.org -c commit.gpgsign=false -c init.defaultBranch=main"
     done = installed.shell(
-        f"git init -q -b main . && git add policies clusters snapshot examples/quickstart && {git} commit -qm policy && git tag v1.4 && git tag v1.5"
+        f"git init -q -b main . && git add policies clusters snapshot examples/quickstart && {git} commit -qm policy"
+        f" && git tag v1.4 && git tag v1.5"
         f" && git update-ref refs/remotes/origin/main HEAD && git update-ref refs/remotes/origin/snapshots HEAD"
         f" && {git} commit -q --allow-empty -m 'change'"
     )
