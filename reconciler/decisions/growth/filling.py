@@ -59,8 +59,8 @@ class Outrun(msgspec.Struct, frozen=True):
 def outrun(draft: Draft) -> Outrun:
     """What nodes do to the spread of pods that were served before them: they are domains that took none of these pods.
 
-    For kube-scheduler all nodes to come are there at once. So in a domain that got pods of a shape the last of them has to fit
-    still, or all of them have to fit in another way. On nodes that are there pods are bound before any comes.
+    For kube-scheduler all nodes to come are there at once. So in a domain that got pods of a shape, the last of them must still
+    fit. Otherwise all of them must fit in another way. On existing nodes, pods are bound before any node comes.
     """
     state, new = draft.state, frozenset(node for group in draft.groups for node in group.new_nodes)
     if not new:
@@ -97,8 +97,8 @@ def _own_host(draft: Draft, node: int) -> str:
 
 
 def _domains_of_new(draft: Draft, shapes: Iterable[int]) -> tuple[tuple[NodeShape, ...], tuple[NodeShape, ...]]:
-    """What nodes that were added are, apart from hosts; and what they may be where a template does not say a label: like any node
-    that the group has."""
+    """The domains of nodes that were added, apart from hosts, then the domains that they may be in. If a template does not state a
+    label, a new node may be like any node of its group."""
     keys, said, unsaid = _spread_keys(draft, shapes), set[NodeShape](), set[NodeShape]()
     for group in draft.groups if keys else ():
         template = group.group.template
