@@ -199,8 +199,8 @@ class Draft:
         return found
 
     def _indifferent(self) -> frozenset[int]:
-        """Of the shapes that mind the zone, those that do so only for a volume that any zone would have. A claim gets a new volume
-        wherever its pod runs. Volumes that wait for a claim are each in one place."""
+        """Of the shapes that mind the zone, those that do so only for a volume that any zone would have. A claim gets a new
+        volume wherever its pod runs. Volumes that wait for a claim are each in one place."""
         volumes = {shape for shape in self.zone_minded if self.state.pod_shape(shape).volumes}
         if not volumes or not all(volume.claim for volume in self.world.storage.volumes):
             return frozenset()
