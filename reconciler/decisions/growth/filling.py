@@ -97,8 +97,8 @@ def _own_host(draft: Draft, node: int) -> str:
 
 
 def _domains_of_new(draft: Draft, shapes: Iterable[int]) -> tuple[tuple[NodeShape, ...], tuple[NodeShape, ...]]:
-    """The domains of nodes that were added, apart from hosts, then the domains that they may be in. If a template does not state a
-    label, a new node may be like any node of its group."""
+    """The domains of nodes that were added, apart from hosts, then the domains that they may be in. If a template does not state
+    a label, a new node may be like any node of its group."""
     keys, said, unsaid = _spread_keys(draft, shapes), set[NodeShape](), set[NodeShape]()
     for group in draft.groups if keys else ():
         template = group.group.template
