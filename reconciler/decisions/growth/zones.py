@@ -9,6 +9,7 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import NOT_OPEN, Draft, GroupDraft, OpenZones
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, GroupRejects, ZoneNotCertain
 from reconciler.plan.reason import Because
+from reconciler.scheduling.label_match import selects
 from reconciler.scheduling.verdict import Rejection
 
 
@@ -30,11 +31,16 @@ def place(
     if not elsewhere:
         return state.place(shape, count, nodes)
     every = range(state.node_count) if nodes is None else nodes
-    certain, many, pod = [node for node in every if node not in elsewhere], count, state.pod_shape(shape)
-    if pod.spread or pod.affinity or pod.anti_affinity:
-        # Pods on nodes whose zones are open count in one zone or in another.
-        for opened in dict.fromkeys(elsewhere.values()):
-            many = _in_any_case(draft, shape, many, opened, certain) if many and opened.loaded else many
+    certain = [node for node in every if node not in elsewhere]
+    many = count
+    # Pods on nodes whose zones are open count in one zone or in another.
+    minded = [opened for opened in dict.fromkeys(elsewhere.values()) if opened.loaded and _is_minded(draft, shape, opened)]
+    if minded:
+        mark = state.mark()
+        many = sum(bound for _, bound in state.place(shape, count, certain))
+        state.undo(mark)
+    for opened in minded:
+        many = _in_any_case(draft, shape, many, opened, certain) if many else 0
     found = list(state.place(shape, many, certain)) if many else []
     left = count - sum(bound for _, bound in found)
     together: dict[OpenZones, list[int]] = {}
@@ -42,10 +48,23 @@ def place(
         if node in elsewhere:
             together.setdefault(elsewhere[node], []).append(node)
     for opened, among in together.items():
-        if left and (many := _in_any_case(draft, shape, left, opened, among)):
+        fits = left and any(state.fits(shape, node) for node in among)
+        if fits and (many := _in_any_case(draft, shape, left, opened, among)):
             found.extend(state.place(shape, many, among))
             left = count - sum(bound for _, bound in found)
     return found
+
+
+def _is_minded(draft: Draft, shape: int, opened: OpenZones) -> bool:
+    """Whether a pod on another node minds the zone of some pod that is on these."""
+    pod, there = draft.state.pod_shape(shape), {other for node in opened.nodes for other, _ in draft.state.bound(node)}
+    if pod.affinity or pod.anti_affinity:
+        return True
+    for other in map(draft.state.pod_shape, there - opened.fixed):
+        spread = other.namespace == pod.namespace and any(selects(rule.selector, other.labels) for rule in pod.spread)
+        if spread or other.anti_affinity:
+            return True
+    return False
 
 
 def _in_any_case(draft: Draft, shape: int, count: int, opened: OpenZones, among: Sequence[int]) -> int:
