@@ -56,21 +56,23 @@ def test_a_node_with_pods_refutes_nothing() -> None:
 
 
 def test_what_goes_with_every_node_takes_its_room() -> None:
-    """A static pod of 2 cpu, which no template knows: 2 of 4 are left, and the pod needs 3."""
+    """A static pod of 2 cpu, which the newest node has not: 2 of 4 are left, and the pod needs 3."""
     cluster = ClusterBuilder()
-    cluster.group("general", nodes=1, cpu="4", memory="16Gi")
+    cluster.group("general", nodes=2, cpu="4", memory="16Gi")
     cluster.pods("static", 1, cpu="2", on="general-1", owner=None, traits={"mirror": True})
+    cluster.pods("full", 1, cpu="4", on="general-2")
     cluster.pods("web", 1, cpu="3")
     desired, told, message = _grown(cluster, Template())
-    assert (desired, told) == (1, ["NoGroupFits", "TemplateRefuted"])
+    assert (desired, told) == (2, ["NoGroupFits", "TemplateRefuted"])
     assert message.endswith("needs 3 cpu; 2 free")
 
 
 def test_what_is_needed_never_looks_like_what_is_free() -> None:
     """A static pod of 8202 of 16384 Mi leaves 8182 Mi, which are 7.99 Gi, and the pod needs 8192."""
     cluster = ClusterBuilder()
-    cluster.group("general", nodes=1, cpu="4", memory="16Gi")
+    cluster.group("general", nodes=2, cpu="4", memory="16Gi")
     cluster.pods("static", 1, memory="8202Mi", on="general-1", owner=None, traits={"mirror": True})
+    cluster.pods("full", 1, memory="16Gi", on="general-2")
     cluster.pods("web", 1, memory="8Gi")
     assert _grown(cluster, Template())[2].endswith("needs 8Gi memory; 7.99Gi free")
 
