@@ -165,8 +165,8 @@ _MOST_CHARACTERS = 2_000
 
 def _text(group: GroupDraft, verdict: Sequence[Rejection]) -> str:
     """Without what nobody reads: a rejection repeats what is written in a pod, for each group."""
-    text = "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
+    text = "; ".join(f"{rejection.message} [{rejection.plugin}]" for rejection in verdict)
     more = len(text) - _MOST_CHARACTERS
     if more <= 0 and [rejection.plugin for rejection in verdict] == ["TaintToleration"] and not _writes_taints(group):
-        return f"{text} ({TEMPORARY_TAINT})"
+        return f"{verdict[0].message} ({TEMPORARY_TAINT}) [TaintToleration]"
     return text if more <= 0 else f"{text[:_MOST_CHARACTERS]}… ({more} characters more)"
