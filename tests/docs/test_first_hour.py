@@ -159,8 +159,8 @@ def _same_sizes(seen: Seen) -> bool:
 
 
 def _minutes(seen: Seen) -> bool:
-    """As `explain` says what is in force, and over what."""
-    now, before = f"scaleDown.unneededTime: {seen.said['now']}s (policy.yaml", f"over {seen.said['before']}m (built-in)"
+    """As `explain` says what is in force, and instead of what."""
+    now, before = f"scaleDown.unneededTime: {seen.said['now']}s (policy.yaml", f"instead of {seen.said['before']}m (built-in)"
     return any(now in line and before in line for line in seen.told[_HOLD].splitlines())
 
 
@@ -183,7 +183,7 @@ def _stay(seen: Seen) -> bool:
     return (
         size is not None
         and f"{size[1]} nodes empty, used 0%" in seen.told[_HOLD]
-        and "- looking at it [GroupHeld]" in seen.told[_HOLD]
+        and re.search(r"- looking at it\b[^\[]*\[GroupHeld\]", seen.told[_HOLD]) is not None
     )
 
 
