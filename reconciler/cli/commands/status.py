@@ -7,7 +7,6 @@ import click
 
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.inputs.plan import live_options
-from reconciler.values.decoding import decode
 
 if TYPE_CHECKING:
     from reconciler.kube.connection.api import Api
@@ -75,6 +74,7 @@ def _asked(url: str, token_file: Path | None) -> "PlanStatus":
     from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
     from reconciler.plan.plan import Plan
     from reconciler.rendering.status import PlanStatus
+    from reconciler.values.decoding import decode
 
     try:
         plan = decode(ask(url, "/plan", token_file, text=False), Plan)
