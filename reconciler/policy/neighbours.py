@@ -1,7 +1,7 @@
 """Files next to policies that are not policies: kustomizations, Helm values, patches, secrets, links.
 
-A policy tree is seldom alone in its directory. What can be read and is none of our documents is passed over and named. What
-cannot be read at all is passed over only where nothing says that a document of ours may stand in it.
+A policy tree is seldom alone in its directory. A file that can be read and has none of our documents is skipped and named. A file
+that cannot be read is skipped only if nothing suggests that one of our documents is in it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
