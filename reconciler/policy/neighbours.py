@@ -106,8 +106,8 @@ class Beside:
     def judge(self, findings: Findings, documents: frozenset[Named], before: InForce | None) -> None:
         """Report those that must not be skipped.
 
-        A tree without a policy is an error, and what could not be read is the likely reason. A document that left the policy in
-        force may be in a file that became unreadable, or that is new and unreadable.
+        A tree without a policy is an error, and an unreadable file is the likely reason. A document that left the policy in force
+        may be in a file that became unreadable, or that is new and unreadable.
         """
         lost = sorted(before.documents - documents) if before is not None else []
         policy = any(kind == "NodeGroupPolicy" for kind, _, _ in documents)

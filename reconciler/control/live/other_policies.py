@@ -77,8 +77,8 @@ class _Renewed(msgspec.Struct, frozen=True):
 
 
 class OtherPolicies:
-    """Used by one thread. `monotonic` is the clock of ages, `wall_seconds` the one that a Lease is compared with at first sight.
-    `saves` counts how often our own state has been written. What was read before that is too old for a write."""
+    """Used by one thread. `monotonic` is the clock for ages. `wall_seconds` is the clock that a Lease is compared with when it is
+    first seen. `saves` counts how often our own state has been written. What was read before that is too old for a write."""
 
     def __init__(
         self,

@@ -112,8 +112,8 @@ class AwaitedWrite(msgspec.Struct, frozen=True):
 
 class SettlingPort:
     """A port whose view shows our own last write before anything is decided on it. A plan's next action on the same target is
-    thus judged on what the last one left. A write that does not show in time leaves the view as it is; the judgement refuses
-    then."""
+    thus judged on what the last one left. If a write does not show in time, the view stays as it is, and the next action is
+    refused."""
 
     def __init__(self, port: ClusterPort, pause: Pause) -> None:
         self._port = port
