@@ -66,7 +66,7 @@ def flags_page() -> str:
     """The table, area by area."""
     text = (
         f"# Every flag of the Cluster Autoscaler\n\nThese are the flags of the {RELEASE} release. The third column shows what "
-        "`reconciler import` makes of each one; the generator of this page asked it. "
+        "`reconciler import` makes of each one; the generator of this page runs that code. "
         "If it makes nothing, the last column states why. "
         "[Concepts](../explanation/concepts.md) explains what differs on purpose.\n"
     )

@@ -1,7 +1,7 @@
 """Open pull requests, each previewed and told in a comment: round after round, without any state but these comments.
 
-The previewer finds its comment on a pull request again by a marker. The marker also says for which commit and when it was
-written, so that a restart writes nothing twice. A comment is left alone while its content has not changed.
+A marker lets the previewer find its own comment on a pull request. The marker also contains the commit and the time of writing,
+so that a restarted previewer writes nothing twice. A comment is left alone while its content has not changed.
 """
 
 import traceback

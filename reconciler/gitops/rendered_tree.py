@@ -1,7 +1,8 @@
 """Kustomizations and Helm charts of a tree, rendered by the user's own programs, isolated from everything else.
 
-The tree is only data for them: no plugin, no function, no network, no environment, no home. They read a copy of the tree with
-only plain files, and a kustomization cannot name anything outside of it. What is not known to be safe is not rendered.
+The tree is only data for them. They get no plugins, functions or network, and an empty home directory instead of our environment.
+They read a copy of the tree with only plain files, and a kustomization cannot name anything outside of it. What is not known to
+be safe is not rendered.
 """
 
 import ctypes

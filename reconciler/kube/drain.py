@@ -1,9 +1,9 @@
 """Emptying a node through the Eviction API, one step at a time.
 
-Our taint on the node is the only memory. It keeps new pods away, and has the owner of the drain and its start. So a new process
-goes on where the old one ended. `spec.unschedulable` is left alone, because nobody could tell later who had set it. Each step
-reads the pods again instead of using the watched view. Pods that were bound a moment ago must leave too, and pods that have just
-left must not be evicted again. The decision layer's own rule chooses the pods that must leave.
+Our taint on the node is the only memory. It keeps new pods away, and contains the owner and the start time of the drain. So a new
+process continues where the old one ended. `spec.unschedulable` is left alone, because nobody could tell later who had set it.
+Each step reads the pods again instead of using the watched view. Pods that were bound a moment ago must leave too, and pods that
+have just left must not be evicted again. The decision layer's own rule chooses the pods that must leave.
 """
 
 import re

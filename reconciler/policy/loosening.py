@@ -1,7 +1,8 @@
 """Which values of a policy become looser: more may be written, removed or evicted than before.
 
-Judged by effective values, group by group, as the levels merge them. The field tables say of each field which change is known
-to be harmless or tighter. Whatever they do not say may loosen, and is told: a field that is added later needs no line here.
+The comparison uses the effective values of each group, after the levels are merged. The field tables state which changes of each
+field are known to be harmless or tighter. Any other change may loosen and is reported, so a field that is added later needs no
+line here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

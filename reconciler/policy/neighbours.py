@@ -1,7 +1,7 @@
 """Files next to policies that are not policies: kustomizations, Helm values, patches, secrets, links.
 
-A policy tree is seldom alone in its directory. What can be read and is none of our documents is passed over and named. What
-cannot be read at all is passed over only where nothing says that a document of ours may stand in it.
+A policy tree is seldom alone in its directory. A file that can be read and has none of our documents is skipped and named. A file
+that cannot be read is skipped only if nothing suggests that one of our documents is in it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -106,8 +106,8 @@ class Beside:
     def judge(self, findings: Findings, documents: frozenset[Named], before: InForce | None) -> None:
         """Report those that must not be skipped.
 
-        A tree without a policy is an error, and what could not be read is the likely reason. A document that left the policy in
-        force may be in a file that became unreadable, or that is new and unreadable.
+        A tree without a policy is an error, and an unreadable file is the likely reason. A document that left the policy in force
+        may be in a file that became unreadable, or that is new and unreadable.
         """
         lost = sorted(before.documents - documents) if before is not None else []
         policy = any(kind == "NodeGroupPolicy" for kind, _, _ in documents)

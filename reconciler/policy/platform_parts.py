@@ -174,10 +174,9 @@ class PlatformManifests(msgspec.Struct, frozen=True, kw_only=True):
 
     `provider` is its key in policies, `group` the API group of its objects; `renamed`: an operator may have given the group
     another name. `sized` are kinds with `spec.replicas`, `kept` those of which a webhook keeps the size between both size
-    annotations where a write leaves it out. `topology` is a kind whose workers declare sizes of objects of the kinds
-    `workers`. `parents` are kinds of other projects that declare sizes of its targets.
-    `kind_suffix` is what stands behind a kind in the name of a target's kind. `unset` is what to do before a declared size goes,
-    where no annotation keeps it.
+    annotations where a write leaves it out. `topology` is a kind whose workers declare sizes of objects of the kinds `workers`.
+    `parents` are kinds of other projects that declare sizes of its targets. `kind_suffix` is what follows a kind in the name of a
+    target's kind. `unset` is what to do before a declared size is removed, if no annotation keeps it.
     """
 
     provider: str

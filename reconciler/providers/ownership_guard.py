@@ -1,9 +1,9 @@
 """The last check before a write: the same judgement as the decision's, on what was just read.
 
-SOURCE: rule 1 of the product. The evidence alone tells whether a target is ours, without policy or clock. Whether it may be taken
-over depends on both, but only in one direction. With the same evidence, time and the decision's policy can turn a hold into an
-adoption, but not back. So the terms here are the widest, and the digest of the decision binds them. The digests are equal only if
-the decision, under its own terms, came to the same state by the same evidence.
+SOURCE: rule 1 of the product. The evidence alone decides whether a target is ours, without policy or clock. Whether it may be
+taken over depends also on policy and clock, but only in one direction. With the same evidence, time and the decision's policy can
+turn a hold into an adoption, but not back. So the terms here are the widest, and the digest of the decision binds them. The
+digests are equal only if the decision, under its own terms, came to the same state by the same evidence.
 """
 
 import time

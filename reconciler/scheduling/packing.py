@@ -1,9 +1,9 @@
 """Many kinds of pods onto new nodes of many templates at once: open a large one, fill it, then take the smallest that fits.
 
-Pods are taken in the given order (large first makes it first-fit decreasing). A node is opened as the largest template of a class
-and filled with whatever fits under all constraints. In the end, it becomes the cheapest template of its class that fits its pods.
-Templates of one class give the same answer for every constraint and differ only in size. Karpenter packs in a similar way, with a
-set of instance types that narrows while a node fills. Here the choice is made once, at the end.
+Pods are placed in the given order; with large pods first, this is first-fit decreasing. A node is opened as the largest template
+of a class and filled with whatever fits under all constraints. In the end, it becomes the cheapest template of its class that
+fits its pods. Templates of one class give the same answer for every constraint and differ only in size. Karpenter packs in a
+similar way, with a set of instance types that narrows while a node fills. Here the choice is made once, at the end.
 """
 
 from bisect import bisect_left

@@ -1,8 +1,8 @@
 """JSON and plain values as typed structs, from any thread.
 
 SOURCE: msgspec 0.22 stores what it knows about a struct type in the class before that knowledge is complete. A second thread that
-decodes the same type for the first time then reads a null pointer, and the process ends with SIGSEGV. Observed in a loop that
-started its watches; eight threads and a short switch interval reproduce it at once. So one lock guards the first use of a type.
+decodes the same type for the first time then reads a null pointer, and the process ends with SIGSEGV. We saw this when the loop
+started its watches. Eight threads and a short switch interval reproduce it at once. So one lock guards the first use of a type.
 """
 
 import threading

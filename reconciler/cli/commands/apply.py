@@ -51,14 +51,14 @@ def command(
     """Carry out a plan that `reconciler plan --out PLANFILE` saved. The command decides again, and does what both plans do.
     Without --policy, and if the directory policies/ does not exist, it decides by the policy in the file.
 
-    On the live cluster, apply holds the Lease. It is refused while a loop of the policy runs. It stays until the drains that it
+    On the live cluster, apply holds the Lease, so it is refused while a loop of the policy runs. It ends when the drains that it
     began have ended (^C undoes them). With --simulate, it acts on the embedded cluster instead.
 
     An action is refused if the policy, the owner of the replicas, the bounds of the group or the replicas have changed. The
     refusal says which. A scale-up takes the smaller of both counts. Exit code 0: everything was done; 1: something was not.
 
     An approval is a trailer of a commit message. It approves one saved plan for one cluster and one policy, until an instant. A
-    refusal prints the whole line. An approval counts once: after the plan was carried out, it matches nothing any more.
+    refusal prints the whole line. An approval counts once: after the plan has been carried out, it matches nothing.
 
     \b
       Reconciler-Approve: policy=sha256:… plan=sha256:… cluster=prod

@@ -60,10 +60,10 @@ def command(
 ) -> int:
     """For each pending pod and node, on its own: does it fit, and every scheduler plugin that says no.
 
-    Pods without a node that are neither terminating nor finished, those held back by scheduling gates included. Verdicts
-    are those of the filter plugins of kube-scheduler 1.36 in its default configuration. POD, `--namespace`, `--group` and
-    `--node` may hold `*` and `?`; a pod is named with its namespace or without. The beginning of a name is enough, as in
-    `explain`. Exit code 1 when no pending pod matches.
+    The pods are those without a node that are neither terminating nor finished, including those that scheduling gates hold back.
+    Verdicts are those of the filter plugins of kube-scheduler 1.36 in its default configuration. POD, `--namespace`, `--group`
+    and `--node` may contain `*` and `?`. Name a pod with or without its namespace. The beginning of a name is enough, as in
+    `explain`. The exit code is 1 if no pending pod matches.
 
     \b
     Examples:

@@ -46,9 +46,9 @@ def command(
     """Write the annotation reconciler.dev/hold on the targets of groups, or take it off. Replicas stay as they are. On an Auto
     Scaling group it is a tag of the same name, and whoever calls needs autoscaling:CreateOrUpdateTags and autoscaling:DeleteTags.
 
-    A held group is neither grown nor shrunk, and no node of it is drained; plans say what would be done. When the hold ends,
-    decisions resume with fresh back-offs. On what a Cluster's topology owns nothing is written: the lines to add to the Cluster
-    are printed, and the exit code is 1.
+    The loop does not scale a held group and drains none of its nodes. Plans show what it would do. When the hold ends, decisions
+    resume with fresh back-offs. If a Cluster's topology owns a target, nothing is written to it, and the exit code is 1. The
+    command then prints the lines to add to the Cluster.
 
     \b
     Examples:

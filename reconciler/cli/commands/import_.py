@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 @click.option("--region", metavar="NAME", default="", help="Region or location of the targets, where they are a cloud's.")
 def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str, region: str) -> None:
     """Convert the settings of another autoscaler to a policy in mode Observe. It reads OpenShift (ClusterAutoscaler,
-    MachineAutoscaler), Karpenter (NodePool), eksctl (ClusterConfig) and the Cluster Autoscaler. Of the last: its Deployment, the
-    values of its Helm chart, or text with its flags; the ConfigMap of its priority expander; CapacityQuota.
+    MachineAutoscaler), Karpenter (NodePool), eksctl (ClusterConfig) and the Cluster Autoscaler. For the Cluster Autoscaler, it
+    reads the Deployment, the values of the Helm chart, text with flags, the ConfigMap of the priority expander, and
+    CapacityQuota.
 
     Every value says what it came from. A setting without an equivalent stays as a comment with the reason, and is reported on
     stderr. Sizes in annotations of targets and tags of Auto Scaling groups are read as they are and need no conversion. A group

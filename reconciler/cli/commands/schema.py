@@ -29,8 +29,8 @@ def command(what: str) -> None:
     validate, doctor, status, hold, policy-test, test, crds or reference.
 
     policy and policy-test are the JSON Schemas of policies and of policy tests, for editors. crds are the custom resource
-    definitions. reference is the table of all keys, as markdown. The others are those of what the command of that name prints
-    with `-o json` (run: with --simulate).
+    definitions. reference is the table of all keys, as markdown. Each other name is a command: its schema describes what the
+    command prints with `-o json` (run: with --simulate).
 
     \b
     Examples:

@@ -57,8 +57,8 @@ def command(
 
     The decisions are those of the loop; cluster and clock are simulated. The figures of --policy and --against are shown side by
     side: availability first, then cost. A curve is lines of CSV: a header `time,cpu` (or pods, memory, nodes), then when and how
-    much. A line `# pod: cpu=1 memory=2Gi` describes its pods. Exit code 1, after the figures: with one policy no group could
-    grow, because all are held or no new node's size is known.
+    much. A line `# pod: cpu=1 memory=2Gi` describes its pods. If no group could grow under one policy, the exit code is 1, after
+    the figures. Then all groups are held, or no new node's size is known.
 
     \b
     Examples:

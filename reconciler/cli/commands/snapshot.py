@@ -45,8 +45,9 @@ def command(
     Secrets and ConfigMaps are never read. With --redact, only the fields that decisions read stay. Names of nodes, namespaces,
     targets, machines and classes, amounts, zones and instance types stay as they are. So do words that Kubernetes or
     --readable-policy uses. Every other word (pods, their labels, owners, volumes) becomes a pseudonym, made with the secret in
-    --salt-file. Plans stay the same except for these. With --hide-names, those names become numbered pseudonyms, too, unless a
-    readable policy has them. So does the name of the cluster, unless --cluster-name gives it. Names of a cloud's groups stay.
+    --salt-file. Plans stay the same except for these words. With --hide-names, those names become numbered pseudonyms, too,
+    unless a readable policy has them. So does the name of the cluster, unless --cluster-name gives it. Names of a cloud's groups
+    stay.
 
     --publish writes a redacted snapshot to where previews find it without credentials for the cluster. This is a branch of a
     repository (`preview --cluster-ref`), below the name of the cluster, or one file (`--cluster NAME.tar.gz`).

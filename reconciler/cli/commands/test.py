@@ -53,9 +53,9 @@ def command(
 ) -> int:
     """Run the policy tests in files and directories (default: policies/): what is given, and what to expect of the policy.
 
-    Exit code 0: all tests passed, or were skipped; 4: a test failed; 1: a file is wrong, or there is no test. A test is a
-    `kind: PolicyTest` document next to the policy. It is given a snapshot, with pods or nodes on top, or a scenario. It expects
-    sizes, held groups, pending pods, evictions, costs or consequences. `reconciler schema policy-test` has every key.
+    Exit code 0: all tests passed, or were skipped; 4: a test failed; 1: a file is invalid, or there is no test. A test is a
+    `kind: PolicyTest` document next to the policy. It starts from a snapshot, with pods or nodes added, or from a scenario. It
+    expects sizes, held groups, pending pods, evictions, costs or consequences. `reconciler schema policy-test` has every key.
 
     A failed test shows what was found, and what `explain` says about it. --update changes only the values of failed expectations:
     read the difference before you keep it.

@@ -1,8 +1,12 @@
 """The clusters that options name, as connections.
 
-SOURCE of the five arrangements: the Cluster API provider of the Cluster Autoscaler. One cluster for both (joined), or one
-kubeconfig for both. In the workload cluster, with a kubeconfig of the management cluster. In the management cluster, with one of
-the workload cluster. Two kubeconfigs.
+SOURCE of the five arrangements: the Cluster API provider of the Cluster Autoscaler.
+
+- one cluster for both (joined)
+- one kubeconfig for both
+- in the workload cluster, with a kubeconfig of the management cluster
+- in the management cluster, with a kubeconfig of the workload cluster
+- two kubeconfigs
 """
 
 import os

@@ -42,7 +42,7 @@ def read_policy_tree(
     was named; with several, each keeps its own name in front. With `as_given`, keys are the paths as the user would type them,
     for messages that editors and pull requests link to. Directories are walked in sorted order. Hidden entries and other suffixes
     are skipped, except for a file that is named itself. A symbolic link that leaves its root, or leads to a directory, is not
-    followed. `endings` are endings of names, in small letters. `-` reads standard input. Raises `InputError` for what is missing,
+    followed. `endings` are endings of names, in lower case. `-` reads standard input. Raises `InputError` for what is missing,
     not readable, or too large.
     """
     found: dict[str, bytes] = {}

@@ -79,8 +79,9 @@ def read_cluster(
 ) -> tuple[World, int, SnapshotSeen | None]:
     """The World, called `name` where that is given, the instant in Unix seconds, and what snapshot it is. Raises `InputError`.
 
-    `before` gives the policies in force at an instant. For a live cluster they say what clouds are asked for, in addition to what
-    belongs to its nodes. The change under review does not count here: its author must not choose whom to ask, and as whom.
+    `before` gives the policies in force at an instant. For a live cluster, they determine what is read from clouds, in addition
+    to what belongs to its nodes. The change under review does not count here: its author must not choose which cloud is read, and
+    with which identity.
     """
     instant = None if asked.now is None else decision_instant(asked.now)
     if asked.ref is not None:

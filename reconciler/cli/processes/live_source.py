@@ -59,9 +59,9 @@ class ClusterSource:
     ) -> str | None:
         """The name that --name gives, else that of the only policy in the cluster.
 
-        `wait` so many seconds for one that is not there yet, true when the process is to end: then None. Without `wait` a cluster
-        without one is an `InputError`. `kept` gives the policies that were in force from custom resources. If the cluster has
-        none any more and `kept` exactly one, that one goes on, as with --name.
+        If no policy is there yet, `wait` waits so many seconds. It returns true if the process is to end; the result is then
+        None. Without `wait`, a cluster without a policy is an `InputError`. `kept` gives the policies that were in force from
+        custom resources. If the cluster has none any more and `kept` exactly one, that one goes on, as with --name.
         """
         from reconciler.control.policy.custom_resources import SOURCE
         from reconciler.gitops.git.fault import FaultCode
@@ -181,9 +181,9 @@ class LiveSource:
     ) -> str | None:
         """The name that --name gives, else that of the policy found: Lease and state are called after it.
 
-        `wait` so many seconds for a source that cannot be read yet, true when the process is to end: then None. Without `wait`
-        such a source is an `InputError`. `kept` gives the policies that were in force from a source. While the source has none
-        that may be used and `kept` exactly one, that one goes on, as with --name.
+        If the source cannot be read yet, `wait` waits so many seconds. It returns true if the process is to end; the result is
+        then None. Without `wait`, such a source is an `InputError`. `kept` gives the policies that were in force from a source.
+        While the source has none that may be used and `kept` exactly one, that one goes on, as with --name.
         """
         from reconciler.control.policy.policy_source import FollowedPolicy
         from reconciler.gitops.sources.last_good import MemoryLastGoodStore

@@ -1,6 +1,6 @@
 """A redacted snapshot for other people: fields that decisions read stay, typed, and everything else is removed.
 
-Of an object, only the fields stay that the reader of snapshots decodes. Pure numbers, amounts and instants stay. Words of
+Of each object, only those fields stay that the reader of snapshots decodes. Pure numbers, amounts and instants stay. Words of
 Kubernetes or the policy stay (see `Pseudonyms`). Names of nodes, namespaces, targets, machines and classes stay, because plans
 and policies use them, unless they are to be hidden. Every other word becomes a pseudonym, and free text is removed. A pod's name
 becomes a number and a pseudonym. The number keeps the order of the names: names break ties, and the plan must stay the same.

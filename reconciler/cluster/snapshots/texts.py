@@ -2,7 +2,7 @@
 
 SOURCE: kubectl writes warnings of the API server as `Warning: …`, its own as klog lines (`W1125 12:00:00.000000 …`) and
 `Flag --x has been deprecated`; with `2>&1` they land in the file. `cluster-info dump` puts the logs of containers between the
-lists, inside of `==== START logs for container …` and `==== END logs for container …`.
+lists, between `==== START logs for container …` and `==== END logs for container …`.
 """
 
 import re

@@ -71,10 +71,11 @@ class Source(Protocol):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How the process runs. `name` is the policy's: it stands in Lease, state and taints. `namespace` is where Lease and state
-    lie. `identity` tells this process from its siblings. `read_only`: not one write, so that it neither leads nor remembers
-    beyond its life. `served` are the platforms of which the management cluster keeps targets, `target_namespaces` limits what is
-    read of them (none: all). `beside_autoscaler`: a Cluster Autoscaler that is alive holds no group. `once`: one turn alone."""
+    """How the process runs. `name` is the policy's; the Lease, state and taints contain it. `namespace` is that of the Lease and
+    state. `identity` distinguishes this process from its siblings. `read_only`: the process writes nothing, so it neither leads
+    nor remembers anything after it ends. `served` are the platforms of which the management cluster keeps targets,
+    `target_namespaces` limits what is read of them (none: all). `beside_autoscaler`: a Cluster Autoscaler that is alive holds no
+    group. `once`: only one iteration."""
 
     name: str
     namespace: str
@@ -104,7 +105,7 @@ class LiveProcess:
     `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
 
     A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
-    uses nothing then of what it knew as the leader: memory and policy are read again, and drains are marked on the nodes.
+    then uses nothing that it knew as the leader. It reads memory and policy again; drains are marked on the nodes.
     """
 
     def __init__(

@@ -102,8 +102,9 @@ _BEGUN_SECONDS = 0.5
 """Delay before the first step of a removal. The scheduler needs it to see the taint and to bind what it had placed before; then
 the loop looks for pods. A pod that comes even later is evicted by the platform, as its budget allows."""
 _GATHERED_SECONDS = 5
-"""So long the first nodes whose time is up wait for those that follow: a hundred pods of one Deployment end within four. They go
-in one write; of several lots each would wait for its marks while the platform deletes the machines of the one before it."""
+"""How long the first nodes that may be removed wait for those that follow: a hundred pods of one Deployment end within four. All
+of them are removed in one write. With several batches, each would wait for its marks while the platform deletes the machines of
+the one before it."""
 
 _BINDING = re.compile(r"\d+ pods? fits? ")
 

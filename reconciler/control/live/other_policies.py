@@ -1,10 +1,11 @@
 """What other policies of this product say of targets: the claims in their stored memories, and whether their Leases are in force.
 
-Only the namespace of our own state is looked at: it is that of our account. Whoever may write elsewhere holds nothing of ours.
-A policy of another installation is known by its mark on a target, and by values that it wrote under our field manager.
+We read only the namespace of our own state, which belongs to our account. Someone who can write only in other namespaces cannot
+hold our groups. A policy of another installation is known by its mark on a target, and by values that it wrote under our field
+manager.
 
-SOURCE: clocks of two machines are not compared finely. A Lease that changes while we look is in force for a minute from then;
-at first sight it is judged by its own time. A minute is longer than an upgrade leaves a policy without a leader.
+SOURCE: the clocks of two machines may differ. A Lease that changes while we watch is in force for a minute from then. When we
+first see it, its own time counts. A minute is longer than an upgrade leaves a policy without a leader.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,8 +77,8 @@ class _Renewed(msgspec.Struct, frozen=True):
 
 
 class OtherPolicies:
-    """Used by one thread. `monotonic` is the clock of ages, `wall_seconds` the one that a Lease is compared with at first sight.
-    `saves` counts how often our own state has been written. What was read before that is too old for a write."""
+    """Used by one thread. `monotonic` is the clock for ages. `wall_seconds` is the clock that a Lease is compared with when it is
+    first seen. `saves` counts how often our own state has been written. What was read before that is too old for a write."""
 
     def __init__(
         self,

@@ -40,8 +40,8 @@ class FormerPolicy(msgspec.Struct, frozen=True):
 
 
 class LeftMarks:
-    """`former` gives, for the name of another policy, what takes its marks back; None while somebody may run it. `tell` is given
-    a code and a sentence, once for each thing that happens. All that a guard raises comes out."""
+    """`former` returns, for the name of another policy, the function that removes its marks; None while somebody may run that
+    policy. `tell` gets a code and a sentence, once per event. Every error of a guard is raised to the caller."""
 
     def __init__(
         self,
@@ -193,9 +193,9 @@ class _Object(msgspec.Struct):
 
 
 def set_hold(api: Api, served: tuple[Served, ...], policy: PolicySet, group: str, facts: TargetFacts, text: str) -> HoldResult:
-    """Write the annotation with `text` (empty: take it off). The object is read, and written under that resourceVersion; read
-    again, up to three times, when somebody else was faster. A target of a cloud is written there, by whom `policy` says. Never
-    raises for what the server or the cloud says."""
+    """Write the annotation with `text` (empty: take it off). The object is read, and written with that resourceVersion. If
+    somebody else was faster, it is read again, up to three times. A target of a cloud is written there, by whom `policy` says.
+    Never raises for what the server or the cloud says."""
     found = object_of(facts.ref, served)
     if found is None:
         return _in_cloud(policy, group, facts, text)

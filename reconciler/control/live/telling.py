@@ -50,9 +50,9 @@ def action_code(kind: ActionKind, state: ResultState) -> str:
 
 
 def result_lines(report: LoopReport, period_seconds: int = 10) -> Iterator[LogLine]:
-    """Actions that were tried, then removals that ended. What was not tried because the plan says so is told by the plan. What
-    was refused or failed says what the loop does next; it decides again every `period_seconds`. What is not available says itself
-    when it is asked again."""
+    """Actions that were tried, then removals that ended. The plan reports what was not tried because of the plan. For a refused
+    or failed action, the line says what the loop does next; it decides again every `period_seconds`. A platform that is not
+    available reports by itself when it is asked again."""
     tried = [r for r in report.results if not (r.state is ResultState.SKIPPED and r.code in _SAID_BY_THE_PLAN)]
     for results in _lots(tried, lambda one: (one.action.kind, one.action.target, one.state, one.code, one.action.reason.code)):
         yield _action(results, report, period_seconds)

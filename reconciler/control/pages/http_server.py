@@ -305,8 +305,9 @@ class HttpServer:
         self._open.pop(task).close()
 
     async def _room(self) -> bool:
-        """Whether there is room for one more, made by ending the oldest connection whose request has not arrived. Each has a
-        moment to send it, while those that come wait in the kernel's queue. No: every place has a request that is answered."""
+        """Whether there is room for one more connection. If necessary, this ends the oldest connection whose request has not
+        arrived. Each connection gets a moment to send its request, while new ones wait in the kernel's queue. False: every
+        connection has a request that is being answered."""
         while len(self._open) >= self._limits.connections:
             oldest = next(((task, connection) for task, connection in self._open.items() if connection.reading), None)
             if oldest is None:

@@ -86,8 +86,8 @@ class CertificateError(Exception):
 class Certificate:
     """The files `tls.crt` and `tls.key` in `directory`. Raises `CertificateError` where they cannot be used.
 
-    Kubernetes renews a mounted Secret by replacing a link. What counts is what the names lead to now, looked at once per
-    handshake. A pair that cannot be used leaves the one before in force, and `told` is given the reason.
+    Kubernetes renews a mounted Secret by replacing a link. The files that the names lead to now count; they are checked once per
+    handshake. If a pair cannot be used, the one before stays in force, and `told` gets the reason.
     """
 
     def __init__(self, directory: Path, told: Callable[[str], None] = lambda _: None) -> None:

@@ -36,8 +36,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Answers requests to `path`, or below it when it ends with `/`. `details`: shows objects of the cluster, so the
-    asker must be known. A body is read up to `max_body_bytes`, after all else was judged. Raising is answered by 500 without
-    the message, which the server's `broken` is given."""
+    asker must be known. A body is read up to `max_body_bytes`, after all other checks. If the function raises, the answer is 500
+    without the message; the server's `broken` gets the message."""
 
     method: str
     path: str

@@ -1,8 +1,8 @@
 """Status of NodeGroups and their policy that are applied in a cluster whose loop follows another source, such as git.
 
-The loop does not decide by these objects. The person who applies them waits for their status all the same. If an object says what
-the policy in force says, its status shows what is done for the group of the same name. Otherwise the status says that it is not
-in force yet, and what is.
+The loop does not use these objects for decisions, but the person who applies them still waits for their status. If an object
+agrees with the policy in force, its status shows what the loop does for the group of the same name. Otherwise the status says
+that the object is not in force yet, and what is.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,11 +1,11 @@
 """A saved plan, carried out on a live cluster by the one instance that leads meanwhile, until its drains have ended.
 
 Apply takes the Lease that the loop takes, and is refused while a loop renews it. Two writers that each judge correctly would
-still undo each other's drains, and take each other for a second writer. Apply does not hand the plan to the loop either. A loop
-in Enforce decides the same by itself; with `--read-only` it holds no Lease.
+still undo each other's drains, and each would see the other as a second writer. Apply does not hand the plan to the loop either.
+A loop in Enforce decides the same by itself; with `--read-only` it holds no Lease.
 
-The whole plan is bound to the term of leading in which it began. Once the Lease is lost, nothing more of the plan is done, even
-if the Lease is regained. Another instance may have led meanwhile, and what was judged before may no longer hold.
+The whole plan is bound to the leadership term in which it began. Once the Lease is lost, nothing more of the plan is done, even
+if the Lease is regained. Another instance may have been the leader meanwhile, and what was judged before may no longer be true.
 """
 
 from collections.abc import Callable, Sequence
@@ -112,8 +112,8 @@ class AwaitedWrite(msgspec.Struct, frozen=True):
 
 class SettlingPort:
     """A port whose view shows our own last write before anything is decided on it. A plan's next action on the same target is
-    thus judged on what the last one left. A write that does not show in time leaves the view as it is; the judgement refuses
-    then."""
+    thus judged on what the last one left. If a write does not show in time, the view stays as it is, and the next action is
+    refused."""
 
     def __init__(self, port: ClusterPort, pause: Pause) -> None:
         self._port = port

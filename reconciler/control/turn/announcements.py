@@ -26,10 +26,9 @@ def announcements(
     targets: dict[str, TargetRef],
     objects: Mapping[str, Subject] = MappingProxyType({}),
 ) -> tuple[Happening, ...]:
-    """The Events of one turn, given the plan of the turn before it. `served` are the platforms as
-    the server speaks them, `targets`
-    the targets by the text that plans call them by. `objects` by the same text are custom resources of ours, which are told
-    instead of their targets.
+    """The Events of one turn, given the plan of the turn before it. `served` are the platforms as the server speaks them,
+    `targets` the targets by the text that plans call them by. `objects`, by the same text, are our custom resources; their Events
+    are about them instead of their targets.
 
     SOURCE of the pod events: the Cluster Autoscaler tells pods TriggeredScaleUp and NotTriggerScaleUp; people look there.
     """

@@ -1,7 +1,7 @@
 """The demand for which nodes were added. While it lasts, it does not cost nodes again.
 
-A drain into the spare capacity of nodes that the same demand just added is a scale-up and a scale-down without any change.
-Cluster Autoscaler does that one unneeded time after a scale-up (measured on 1.36: 2 -> 9 -> 8 for one burst of pods).
+A drain into the spare capacity of nodes that the same demand just added is a scale-up and a scale-down without any change. The
+Cluster Autoscaler does that one unneeded time after a scale-up (measured on 1.36: 2 -> 9 -> 8 nodes for one burst of pods).
 """
 
 import hashlib

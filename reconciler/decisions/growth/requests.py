@@ -2,7 +2,7 @@
 
 Source: Cluster Autoscaler `clusterstate` (an instance without node is long unregistered after max-node-provision-time) and
 `removeOldUnregisteredNodes`. It lowers the size by whatever is missing; in incidents, that removed healthy nodes. Here exactly
-the failed machines are deleted, and the size falls by their number. A group at its minimum gets others.
+the failed machines are deleted, and the size falls by their number. A group at its minimum gets new machines instead.
 """
 
 from reconciler.decisions.draft import Cancellation, Draft, GroupDraft

@@ -1,7 +1,7 @@
 """What a policy lets our account do, in terms that the API server can hold without us: ranges, takeovers, evictions.
 
-A range is what the group may have at any time: windows only narrow it, so that they are left out. What a person holds by an
-annotation is left out as well: that stands on the target, where the API server reads it by itself.
+A range is what the group may have at any time: windows only narrow it, so they are left out. Holds that a person sets by
+annotation are left out as well. The annotation is on the target, where the API server reads it.
 """
 
 import msgspec

@@ -101,8 +101,8 @@ def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
 
 class FromTopology(Because, frozen=True, kw_only=True):
     """A topology declares the replicas of a group: what to write so that the group becomes ours, and what the webhook makes of
-    it. `lines` are YAML to add at `where`. `block` is the same as a part of the Cluster, to copy. `alone` is the value after
-    removing replicas without them."""
+    it. `lines` are YAML to add at `where`. `block` is the part of the Cluster with these lines, to copy. `alone` is the value
+    that the webhook sets if replicas are removed without adding them."""
 
     code = "FromTopology"
     where: str

@@ -1,8 +1,9 @@
 """Two policies with a group on one target: which of them may write it, before either has written anything.
 
-Each stores in its memory which targets it means to write (its claims), before it acts. Then it reads the claims of the others,
-and writes only where they are what it has judged. Whichever of two stores first, the other one reads it: never do both write.
-A claim under which something was written holds against one under which nothing was; a dead policy holds nothing.
+Before a policy acts, it stores in its memory which targets it means to write (its claims). Then it reads the claims of the
+others. It writes only where these are still the claims that it has judged. Whichever of two policies stores its claim first, the
+other one reads that claim, so they never both write. A claim under which something was written wins over one under which nothing
+was. A dead policy holds nothing.
 
 SOURCE: the order "raise the flag, then look" of L. Lamport's bakery (1974), over an API server whose reads are consistent.
 """

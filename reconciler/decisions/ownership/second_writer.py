@@ -1,8 +1,8 @@
 """Our last write to a target: what is remembered of it, and how it relates to later reads.
 
-If a platform's objects have no generation, a read does not show which write it includes. There, time decides. A read that began
-before our write ended, or within the platform's lag after it, may show the previous state. SOURCE: measured with responses after
-0.3 s and reads 15 s old: growth alone looked like a second writer.
+If a platform's objects have no generation, a read does not show which write it includes. For those platforms, time decides. A
+read that began before our write ended, or within the platform's lag after it, may show the previous state. SOURCE: measured with
+responses after 0.3 s and reads 15 s old: growth alone looked like a second writer.
 """
 
 from collections.abc import Sequence

@@ -276,8 +276,8 @@ class TemplateUntried(Because, frozen=True, kw_only=True):
 
 
 class LeastCostMix(Because, frozen=True, kw_only=True):
-    """A mix of groups costs less than one choice after the other, or the same with fewer nodes. Prices are decimal strings per
-    hour, each with its number of new nodes. `solver` is false if the solver is not installed and a greedy search found the
+    """A mix of groups costs less than choosing one group after another, or the same with fewer nodes. Prices are decimal strings
+    per hour, each with its number of new nodes. `solver` is false if the solver is not installed and a greedy search found the
     mix."""
 
     code = "LeastCostMix"

@@ -1,7 +1,8 @@
 """Which nodes could be drained today, at which utilization threshold, what keeps the others, and what that costs.
 
-As in Kubecost's static check, the table has nodes by thresholds, and every failing pod with every failing rule. It adds the
-hourly price that each blocker pins, and what to do about it. Each node is examined alone, against the current cluster.
+As in Kubecost's static check, the table shows nodes by threshold, and every failing pod with every failing rule. It adds the
+hourly price of the nodes that each blocker keeps, and what to do about the blocker. Each node is examined alone, against the
+current cluster.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """The result of merging a change into its target, without touching the repository. Nothing of the trees is executed or followed.
 
-The merge uses a bare repository of our own that only borrows objects. It has no configuration, attributes, hooks or work tree. So
+The merge uses our own bare repository, which only borrows objects. It has no configuration, attributes, hooks or work tree. So
 neither the repository nor the change can name a merge driver, filter or command. SOURCE: git-merge-tree (its output and exit
 codes) and gitrepository-layout (`objects/info/alternates`, `shallow`). Also gitattributes (`merge`: without configuration, a
 driver is the built-in one).

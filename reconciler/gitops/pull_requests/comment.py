@@ -1,7 +1,8 @@
 """One comment for one cluster on a pull request: found by a hidden marker, written, updated, or left alone.
 
 SOURCE: the marker is an HTML comment in the first line, where cutting a text short cannot lose it. GitHub accepts 65,536
-characters and answers 422 beyond. Hosts let people with rights edit comments of others, so the author counts too.
+characters, and answers 422 if there are more. Hosts let people with the right permissions edit the comments of others, so the
+author counts too.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """Pull requests of a GitHub repository and their comments, through PyGithub. The only file that knows it.
 
-SOURCE: GitHub's REST API. A pull request is an issue for comments. The token of a workflow run cannot ask for its identity (403
+SOURCE: GitHub's REST API. For comments, a pull request is an issue. The token of a workflow run cannot ask for its identity (403
 at /user) and writes as `github-actions[bot]`. Rate limits are 403 or 429 with `Retry-After` or `X-RateLimit-Reset`. The head of a
 pull request can be fetched as `refs/pull/N/head` from the repository that it goes into, also from a fork.
 """

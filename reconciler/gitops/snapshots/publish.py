@@ -2,7 +2,7 @@
 
 Nothing is kept here and nothing is checked out: a bare repository is created for one push and deleted. The branch has only the
 newest snapshots, since old ones would make the repository grow with every push. The branch moves only from the value that was
-read before (a lease), and only if we published its tip. A branch of people is never touched.
+read before (a lease), and only if we published its tip. A branch that a person made is never touched.
 
 SOURCE: git-push, git-mktree and git-commit-tree. `--force-with-lease=<ref>:<expect>` with an empty value means that the ref must
 not exist; also `--porcelain`. git-fetch `--filter`: a server that does not filter sends everything, which works too.

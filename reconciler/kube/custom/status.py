@@ -1,8 +1,9 @@
 """The status of our custom resources, written by server-side apply with our manager, and only after a change.
 
-We own only what we apply to `/status`. The managers who apply metadata and spec own those, and neither side removes anything of
-the other. SOURCE: server-side apply and status subresources in the API documentation. A write to `/status` changes nothing else,
-and no generation. SOURCE: metav1.Condition for the time of a condition, which moves only with its status.
+We own only what we apply to `/status`. The managers that apply metadata and spec own those fields, and neither side removes a
+field of the other. SOURCE: server-side apply and status subresources in the API documentation. A write to `/status` changes
+nothing else, and does not raise the generation. SOURCE: metav1.Condition. The transition time of a condition changes only with
+its status.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,9 @@
 """The Lease by which one of several instances leads: only the leader writes.
 
 SOURCE: the protocol is that of client-go's leader election: optimistic writes of a coordination.k8s.io Lease. A follower counts
-from the moment when it saw the lease change, so clocks are never compared. Three things are ours. Every age is counted on a
-monotonic clock, from before the renewing request was sent. Each write asks `guard` when it only has to be sent. Every period of
-leading has a number (its term), so that a decision from one term is not executed in another.
+from the moment when it saw the lease change, so clocks are never compared. We add three things. Every age is counted on a
+monotonic clock, from before the renewing request was sent. Each write calls `guard` just before it is sent. Every period of
+leadership has a number (its term), so that a decision from one term is not executed in another.
 """
 
 import threading

@@ -5,7 +5,7 @@ A Deployment counts by what it runs (`cluster.workloads.autoscaler`), not by its
 SOURCE: the Cluster Autoscaler's defaults. It has the Lease `cluster-autoscaler` and the ConfigMap `cluster-autoscaler-status` in
 its own namespace (kube-system by default). The status has the annotation `cluster-autoscaler.kubernetes.io/last-updated`, and the
 autoscaler rewrites it in every iteration of 10 s. Clocks of two machines are not compared precisely. What changes while we watch
-is alive. At first sight, an object is judged by its own time, with a minute's grace.
+is alive. When we first see an object, its own time counts, with a minute of tolerance.
 """
 
 import re

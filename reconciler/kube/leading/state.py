@@ -3,7 +3,7 @@
 A part (the memory, the last good policy) is bytes with a name. It is in the ConfigMap itself or, above 700 KiB, in chunks that
 are named by their content. Chunks are written before the ConfigMap that names them. So a reader always finds the complete old or
 the complete new state, wherever a writer stopped. Every write has the resourceVersion that was read. If two instances both
-believe that they lead, the second one to write learns it before it acts.
+believe that they lead, the second one to write gets a conflict before it acts.
 """
 
 import base64

@@ -1,8 +1,9 @@
 """How a MachineSet is handed over between OpenShift's autoscaler and us.
 
-SOURCE: cluster-autoscaler-operator, read; the same replayed on the controllers of the Machine API. Deleting a MachineAutoscaler
-removes its annotations from the set and leaves replicas; the autoscaler then skips the set. The operator recreates a deleted
-Deployment, but leaves the replicas of an existing one. `spec.replicas` has the default 1: if its only owner drops it, it is 1.
+SOURCE: the code of cluster-autoscaler-operator; we replayed its writes on the controllers of the Machine API. Deleting a
+MachineAutoscaler removes its annotations from the set and leaves replicas; the autoscaler then skips the set. The operator
+recreates a deleted Deployment, but leaves the replicas of an existing one. `spec.replicas` has the default 1: if its only owner
+drops the field, it becomes 1.
 """
 
 import msgspec

@@ -100,7 +100,7 @@ def _below_minimums(
     left_out: set[str],
     findings: Findings,
 ) -> bool:
-    """An error where the sum of minimums alone is above the limit: some group could never reach its min. Its cause are the groups
+    """An error if the sum of the minimums alone is above the limit: some group could never reach its min. The cause is the groups
     that do not fit next to those before them. `left_out` has those that fit under no limit so far."""
     total = fits = 0
     amount = dict(limit.max)[resource]

@@ -65,7 +65,7 @@ def size_changes(
     group: str = "",
 ) -> tuple[SizeChange, ...]:
     """By place at the head. Files map a path, as it is to be printed, to bytes, and may move; `group` is as in
-    `manifests_by_group`. Of a file that stays as it is only what the policies newly claim is told."""
+    `manifests_by_group`. For a file that does not change, only what the policies newly claim is reported."""
     old_files, new_files = (_concerned(files, group) for files in (base[0], head[0]))
     before, after = _declared(old_files, group), _declared(new_files, group)
     then, now = _problems(old_files, base[1], group), _problems(new_files, head[1], group)

@@ -1,7 +1,7 @@
 """Regular expressions in policies, on an engine that takes time linear in the length of a name.
 
-A pattern is data from a pull request, so it may not be able to stall the loop. RE2 never backtracks; what it cannot do in linear
-time (look-around, back references) it refuses, and so do we. It is also what API servers use in CEL rules.
+A pattern is data from a pull request, so it must not be able to stall the loop. RE2 never backtracks. It refuses what it cannot
+match in linear time (look-around, back references), and so do we. API servers also use it, in CEL rules.
 """
 
 import re

@@ -9,9 +9,9 @@ SOURCE: CronJob parses with `robfig/cron` v3 `ParseStandard`. It differs from ot
 
 - A wall-clock time that a spring transition skips does not happen. One that an autumn transition repeats happens twice.
 
-`cronsim` finds the next matching wall-clock minute. It imitates Debian's cron: skipped jobs run after the gap, repeated ones
-once. A stepped star counts as a star, and `L`, `#`, 7 and seconds are valid. Therefore it gets wall-clock time without a zone,
-and only the part of an expression that both crons read alike. The zone is applied here.
+`cronsim` finds the next matching wall-clock minute. It imitates Debian's cron: jobs that a clock change skips run after the gap,
+and repeated ones run once. It treats a stepped star as a star, and accepts `L`, `#`, 7 and seconds. We therefore give it
+wall-clock time without a zone, and only the part of an expression that both crons read alike. This module applies the zone.
 """
 
 import io

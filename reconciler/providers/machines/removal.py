@@ -1,8 +1,8 @@
 """Deleting exactly the chosen machines of a target: all marked first, then replicas lowered by as many in one write.
 
-If all of the target's machines go, one mark on the target replaces theirs, in the write that lowers replicas. At 0 replicas the
-platform has nothing to choose. SOURCE: measured on Cluster API 1.14, two cores. Each mark on a Machine makes it reconcile the
-Machine again. A hundred marks cost it 4 to 5 s, in addition to the 17 to 21 s in which it deletes the hundred.
+If all of the target's machines are removed, one mark on the target replaces theirs, in the write that lowers replicas. At 0
+replicas the platform has nothing to choose. SOURCE: measured on Cluster API 1.14, two cores. Each mark on a Machine makes it
+reconcile the Machine again. A hundred marks cost it 4 to 5 s, in addition to the 17 to 21 s in which it deletes the hundred.
 
 A later process recognizes a removal from the API objects alone. The Node has our taint (the drain's). The Machine or its target
 has our mark, with the target's generation G and replicas R at that time. The target now has generation g and replicas r.

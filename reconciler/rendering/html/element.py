@@ -1,7 +1,7 @@
 """HTML that is safe by construction: only `Html` goes in as it is, every text of anybody is escaped.
 
-Typed elements rather than a template library with autoescape, for what each of them can guarantee. A template escapes what its
-author does not mark as safe, in quoted places only, and a type checker sees nothing of it. Here an attribute is always quoted,
+This module uses typed elements, because they guarantee more than a template library with autoescape. A template escapes only what
+its author does not mark as safe, and only in quoted places. A type checker cannot check it. Here, an attribute is always quoted,
 and `str` is never `Html`. The function that escapes also makes hidden characters visible and cuts long texts. Nothing is loaded
 at run time, and reports need no further dependency.
 """

@@ -1,8 +1,8 @@
 """What input objects refer to: ConfigMaps, Secrets and files of values, found among the inputs or reported as not read.
 
-SOURCE: Flux `HelmRelease.spec.valuesFrom` is in order, with `spec.values` over all of them; `targetPath` puts one text at a path.
-Argo CD `helm.valueFiles` is in order, below `values`; `fileParameters` is over everything. Also the Helm controller's
-`valuesSecrets`, and Kubernetes `envFrom` and `valueFrom`.
+SOURCE: Flux applies `HelmRelease.spec.valuesFrom` in order, and then `spec.values` over all of them; `targetPath` puts one text
+at a path. Argo CD applies `helm.valueFiles` in order, then `values` over them, and `fileParameters` over everything. Also the
+Helm controller's `valuesSecrets`, and Kubernetes `envFrom` and `valueFrom`.
 """
 
 import base64

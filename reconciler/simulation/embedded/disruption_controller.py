@@ -3,8 +3,8 @@
 SOURCE: Kubernetes disruption controller. `minAvailable` as a count needs that many matching pods. As a percentage, or with
 `maxUnavailable` in either form, the expected number is the sum of the replicas of their controllers. Both percentages round up.
 Healthy minus desired may be disrupted, never below zero, and nothing while none are expected. Healthy means Ready and not
-terminating. Eviction subresource: pending, finished or terminating pods go without asking a budget. A pod under two budgets is
-refused.
+terminating. The Eviction subresource evicts pending, finished or terminating pods without checking a budget. It refuses to evict
+a pod that two budgets match.
 """
 
 from collections import Counter

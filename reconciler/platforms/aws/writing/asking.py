@@ -1,9 +1,9 @@
 """What is known of one account and region, and when each part of it is asked again.
 
 Most groups rarely change, so the whole list is asked seldom. Some are asked as often as the caller asks: groups that move (not
-all instances in service), written groups, and groups with a hold tag. People change what surrounds groups, so that is asked every
-half hour. A write reads all of it first. If that read finds another writer, the surroundings are
-asked again.
+all instances in service), written groups, and groups with a hold tag. People change what surrounds groups, such as
+scaling policies, so that is read every half hour. A write reads all of it first. If that read finds another writer, the
+surroundings are read again.
 
 SOURCE of the budget: one call every 10 s makes 360 calls per hour for every kind of answer. Users report thousands
 (kubernetes/autoscaler#252, #3877).

@@ -1,8 +1,8 @@
 """Who else sizes groups, asked before each write: one call for a single group, or one for all groups of a burst of writes.
 
-AWS has no precondition for a write, so scaling policies and scheduled actions are asked for each time. AWS lists them for one
-group or for all. A dozen groups would take half the calls of a burst from one bucket. A list for all groups counts for as long as
-a burst takes to write. The group itself and its instance refreshes are read again before each write.
+AWS has no precondition for a write, so scaling policies and scheduled actions are read each time. AWS lists them for one group or
+for all. For a dozen groups, single lists would take half the calls of a burst from one bucket. A list for all groups counts for
+as long as a burst takes to write. The group itself and its instance refreshes are read again before each write.
 """
 
 import time

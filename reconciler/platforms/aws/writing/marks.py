@@ -1,7 +1,7 @@
 """What this program writes on groups: tags with the policy that writes, its revision, and the last write.
 
 Tags have no precondition: if two writers set one at once, the last one wins, unseen. The mark of the last write has the value and
-the time, so a desired capacity from somebody else can be told from ours.
+the time, so a desired capacity that somebody else set can be distinguished from ours.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Auto Scaling groups as targets that are written.
 
 AWS has no precondition: it cannot refuse a write because a group has changed since it was read. So every write follows its own
-read, in the same moment. A call that cannot be undone (it ends an instance) names the exact instance. The window that is left is
-the time between the two calls.
+read, in the same moment. A call that cannot be undone (it ends an instance) names the exact instance. The remaining gap is the
+time between the two calls.
 """
 
 from collections.abc import Callable, Mapping

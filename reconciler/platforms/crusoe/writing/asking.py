@@ -1,8 +1,8 @@
 """What is known of one cluster's pools, and when each part of it is asked again.
 
-The API's rate limits are not published, so little is asked. Pools, their machines and what replaces those are asked often. Stock
-and reservations are asked every minute, and what hardly changes every half hour. If the user lacks a right to read, that is
-reported, and the rest goes on.
+The API's rate limits are not published, so we send few requests. Pools, their machines and the replacements of those are read
+often. Stock and reservations are read every minute, and what hardly changes every half hour. If the user may not read something,
+that is reported, and the rest continues.
 """
 
 import time

@@ -1,7 +1,7 @@
 """What removals must remember in addition to the taint on the node: neither pools nor machines can have a mark of ours.
 
-A note is written before the step that it protects. So a process that ends between two calls leaves the next one proof of its
-intent. The note has the count before it was lowered, and the machines that ran next to the one to remove.
+A note is written before the step that it protects. So if a process ends between two calls, the note shows the next one what was
+intended. The note has the count before it was lowered, and the machines that ran next to the one to remove.
 """
 
 from collections.abc import Collection, Mapping

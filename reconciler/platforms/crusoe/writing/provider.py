@@ -1,8 +1,8 @@
 """Node pools of Crusoe as targets that are written.
 
 A pool has no version, no marks and no owner. So Crusoe cannot refuse a write because the pool has changed since it was read.
-Every write follows its own read, in the same moment, compares the count, and sends only the count. The window that is left is the
-time between the two calls.
+Every write follows its own read, in the same moment, compares the count, and sends only the count. The remaining gap is the time
+between the two calls.
 """
 
 from collections.abc import Callable, Mapping
