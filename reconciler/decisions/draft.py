@@ -216,6 +216,7 @@ class Draft:
             if self.zone_minded:
                 machines = self.members.machines[draft.position]
                 draft.order = zone_order(self.world, draft.group, draft.situation, self.members, machines)
+        self._ordered = tuple(draft for draft in self.groups if draft.order is not None)
         for index, node in enumerate(self.world.nodes):
             where = self.members.group_of[index]
             group = self.groups[where].group if where >= 0 else None
@@ -407,7 +408,7 @@ class Draft:
         fewest has a node, their order makes no difference. That holds while these nodes have taken the same pods, apart from pods
         that run in one of the zones only."""
         found: dict[int, OpenZones] = {}
-        for draft in self.groups:
+        for draft in self._ordered:
             order = draft.order
             if order is None:
                 continue
