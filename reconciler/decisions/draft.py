@@ -241,7 +241,7 @@ class Draft:
         shape = msgspec.structs.replace(template, labels=tuple(sorted(labels.items())))
         staying = self.staying_shapes()
         running = [shape for shape, many in self.state.bound(index) if shape not in staying for _ in range(many)]
-        # It is no second domain beside the other.
+        # The stand-in takes its place: both together would count as two domains.
         self.state.leave(index)
         return self.state.add_node(name, shape, (*draft.daemons, *running))
 

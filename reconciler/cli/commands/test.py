@@ -76,7 +76,7 @@ def command(
 
     began = time.perf_counter()
     if not paths and not DEFAULT_POLICIES.exists():
-        raise InputError("there is no policies/ here; name a file or directory: reconciler test PATH")
+        raise InputError("no directory policies/ here; name a file or directory: reconciler test PATH")
     chosen = paths or (DEFAULT_POLICIES,)
     texts, problems = read_test_files(chosen, root)
     if problems:

@@ -71,7 +71,7 @@ def command(
         WORKFLOW_COMMANDS.stop()
     chosen = paths or (Path("policies"),)
     if not paths and not chosen[0].exists():
-        raise InputError("there is no policies/ here; name a file or directory: reconciler validate PATH")
+        raise InputError("no directory policies/ here; name a file or directory: reconciler validate PATH")
     found = read_policy_tree(chosen, as_given=True)
     files = found.files
     if not files and not found.unread:

@@ -122,7 +122,7 @@ def _write(path: str, root: Path, edits: Sequence[tuple[Spot, str]]) -> list[Cha
         changes = []
         for spot, new in sorted(edits, key=lambda edit: (edit[0].line, edit[0].column), reverse=True):
             line = lines[spot.line - 1]
-            # A byte order mark is no column.
+            # A byte order mark does not count as a column.
             start = spot.column - 1 + line.startswith("\ufeff")
             changes.append((f"{path}:{spot.line}:{spot.column}", line[start : start + spot.width], new))
             lines[spot.line - 1] = line[:start] + new + line[start + spot.width :]

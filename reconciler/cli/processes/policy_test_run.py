@@ -210,7 +210,7 @@ class PolicyTestRunner:
         return _Answer(result=result, groups=tuple(line.name for line in self._found[one.key].plan.groups))
 
     def _preload(self, text: PolicyTestText) -> None:
-        """Read what tests name before there are several processes. What is wrong is told by the tests themselves."""
+        """Read what tests name before there are several processes. The tests themselves report what is wrong with them."""
         for index, test in enumerate(text.value.spec.tests):
             given = test.given.on(text.value.spec.given)
             with suppress(DocumentError):

@@ -75,7 +75,7 @@ def outrun(draft: Draft) -> Outrun:
             first.setdefault(shape, turn)
     last = max(began.values(), default=-1)
     said, unsaid = _domains_of_new(draft, first)
-    # A domain that no template says is none that the plan knew of, whoever came first.
+    # The plan did not know a domain that no template states, in whatever order pods were served.
     risked = [shape for shape, turn in first.items() if turn < last or unsaid]
     mark = state.mark()
     open_late(draft, unsaid)

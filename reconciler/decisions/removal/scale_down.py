@@ -11,7 +11,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.demand.purchase import NOTHING, Bought, came_late
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.groups.group import balance_difference, ignored_labels
+from reconciler.decisions.groups.group import OFF, balance_difference, ignored_labels
 from reconciler.decisions.reasons.kept_nodes import (
     AtMinSize,
     AwaitedByPods,
@@ -79,24 +79,21 @@ def _rank(draft: Draft, candidate: Candidate) -> tuple[bool, int, int, int, str]
 def _evenly(draft: Draft, order: list[Candidate]) -> list[Candidate]:
     """The same order, but equal candidates of one family leave its groups and zones evenly. They share the positions that they
     had, so that nothing else moves."""
-    families = _families(draft)
-    sizes = {position: group.desired for position, group in enumerate(draft.groups)}
-    zones = Counter(
-        (draft.members.group_of[index], _zone(draft, index))
-        for index, state in enumerate(draft.states)
-        if state is not NodeState.LEAVING
-    )
-    even = list(order)
-    alike: dict[tuple[object, ...], list[int]] = {}
+    families, group_of = _families(draft), draft.members.group_of
+    equals: dict[tuple[object, ...], list[int]] = {}
     for position, candidate in enumerate(order):
-        family = families.get(draft.members.group_of[candidate.index])
+        family = families.get(group_of[candidate.index])
         if family is not None:
-            alike.setdefault((family, *_rank(draft, candidate)[:-1]), []).append(position)
-    for positions in alike.values():
+            equals.setdefault((family, *_rank(draft, candidate)[:-1]), []).append(position)
+    sizes = {position: group.desired for position, group in enumerate(draft.groups)}
+    zone_of_shape = [shape.label(ZONE_LABEL) or "" for shape in draft.world.node_shapes]
+    places = [(group_of[index], zone_of_shape[node.shape]) for index, node in enumerate(draft.world.nodes)]
+    zones = Counter(place for place, state in zip(places, draft.states, strict=True) if state is not NodeState.LEAVING)
+    even = list(order)
+    for positions in equals.values():
         waiting: dict[tuple[int, str], deque[Candidate]] = {}
         for position in positions:
-            place = draft.members.group_of[order[position].index], _zone(draft, order[position].index)
-            waiting.setdefault(place, deque()).append(order[position])
+            waiting.setdefault(places[order[position].index], deque()).append(order[position])
         for position in positions:
             place = min(waiting, key=lambda one: (-sizes[one[0]], -zones[one], draft.world.nodes[waiting[one][0].index].name))
             even[position] = waiting[place].popleft()
@@ -111,15 +108,16 @@ def _families(draft: Draft) -> dict[int, int]:
     """For each group the first one with which the policy balances it, by position; a group that balances with none has itself."""
     ignored = ignored_labels(draft.policy)
     found: dict[int, int] = {}
+    balanced = list[int]()
     for position, group in enumerate(draft.groups):
-        first = (other for other in range(position) if found[other] == other)
-        alike = (other for other in first if balance_difference(draft.groups[other].group, group.group, ignored) == "")
+        found[position] = position
+        if group.group.balance_with == OFF:
+            continue
+        alike = (other for other in balanced if balance_difference(draft.groups[other].group, group.group, ignored) == "")
         found[position] = next(alike, position)
+        if found[position] == position:
+            balanced.append(position)
     return found
-
-
-def _zone(draft: Draft, index: int) -> str:
-    return draft.world.node_shapes[draft.world.nodes[index].shape].label(ZONE_LABEL) or ""
 
 
 # Shapes of pods of which a plan says what rejects them on every other node.
