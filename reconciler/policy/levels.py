@@ -169,7 +169,7 @@ def _headroom_text(value: Headroom) -> str:
 
 
 def _windows_text(windows: tuple[Window, ...]) -> str:
-    return ", ".join(one.name or one.schedule for one in windows)
+    return ", ".join(one.name or one.schedule or f"from {instant_text(one.from_seconds or 0)}" for one in windows)
 
 
 def _hold_text(hold: Hold) -> str:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reconciler.decisions.groups.effective_groups import closes_at
+from reconciler.policy.windows import closes_at
 from reconciler.policy.values.schedule import (
     ScheduleError,
     UnknownTimeZoneError,

@@ -1,4 +1,4 @@
-"""The chain of effective values: NodeGroup, else the target itself, else its tier, else the policy's defaults, else built-in."""
+"""The chain of effective values: an open window, the NodeGroup, the target itself, its tier, the policy's defaults, built-in."""
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
@@ -9,10 +9,21 @@ import msgspec
 
 from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.groups.group import Origin
-from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
+from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier, Window
 from reconciler.policy.field import structs_in
-from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, GroupScalar, LevelField, fields_below, group_value, level_order
+from reconciler.policy.levels import (
+    LEVEL_FIELDS,
+    NOTHING,
+    WINDOWS,
+    GroupScalar,
+    LevelField,
+    fields_below,
+    group_value,
+    level_order,
+)
+from reconciler.policy.windows import OpenWindow, open_windows, window_level
 from reconciler.policy.yaml_nodes import Place
+from reconciler.values.instant import instant_text
 
 Value = TypeVar("Value")
 
@@ -25,13 +36,36 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     policy: NodeGroupPolicy
     tier: Tier | None
     tier_index: int = -1
+    opened: tuple[OpenWindow, ...] = ()
+
+    def written(self) -> tuple[GroupFields, ...]:
+        """The levels without open windows, from near to far."""
+        return level_order(self.document, None if self.tier is None else self.tier.defaults, self.policy.defaults)
+
+    def windows(self) -> tuple[Window, ...]:
+        """Those of the nearest level that has any."""
+        nearest = WINDOWS.nearest(self.written())
+        return () if nearest is None else nearest[1]
+
+    def ahead(self) -> tuple[OpenWindow, ...]:
+        """The open windows that set more than bounds. They come before all levels, in their order."""
+        return tuple(one for one in self.opened if window_level(one) is not None)
 
     def fields(self) -> tuple[GroupFields, ...]:
         """The policy levels from near to far."""
-        return level_order(self.document, None if self.tier is None else self.tier.defaults, self.policy.defaults)
+        return (*(level for one in self.opened if (level := window_level(one)) is not None), *self.written())
 
     def place(self, level: int, path: str) -> str:
         """Where the level says the field `path` (`scaleDown.mode`), or where the next field around it is."""
+        ahead = self.ahead()
+        if level < len(ahead):
+            opened = ahead[level]
+            nearest = WINDOWS.nearest(self.written())
+            where = "" if nearest is None else self._place(nearest[0], f"windows[{opened.index}].{path}")
+            return f"{where} (window {opened.name}, open until {instant_text(opened.until_seconds)})"
+        return self._place(level - len(ahead), path)
+
+    def _place(self, level: int, path: str) -> str:
         if self.document is not None:
             if level == 0:
                 return _place(self.document.places, f"spec.{path}", self.document.place)
@@ -45,6 +79,15 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         """Where the policy itself says `spec.PATH`, or that it is built in."""
         place = self.policy.places.get(f"spec.{path}")
         return f"{place} (policy)" if place is not None else "built-in"
+
+
+def sources_at(
+    document: NodeGroup | None, facts: TargetFacts | None, policy: NodeGroupPolicy, tier: Tier | None, rank: int, now_seconds: int
+) -> Sources:
+    """The sources of a group, with the windows that are open at `now_seconds` (Unix time)."""
+    sources = Sources(document=document, facts=facts, policy=policy, tier=tier, tier_index=rank)
+    opened = open_windows(sources.windows(), now_seconds)
+    return msgspec.structs.replace(sources, opened=opened) if opened else sources
 
 
 class Resolved(msgspec.Struct, Generic[Value], frozen=True):
@@ -94,7 +137,7 @@ def resolve(
     levels = sources.fields()
     rank = len(levels)
     if target is not None and sources.policy.target_annotations is TargetAnnotations.READ:
-        rank = 0 if sources.document is None else 1
+        rank = len(sources.ahead()) + (0 if sources.document is None else 1)
 
     def sourced() -> tuple[Origin, ...]:
         found: list[Origin] = []

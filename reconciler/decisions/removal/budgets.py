@@ -3,11 +3,11 @@
 from collections import Counter
 
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.groups.effective_groups import closes_at
 from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.situation.group_situation import unhealthy
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, RemovalReason
+from reconciler.policy.windows import closes_at
 
 # Without budgets in the policy. Empty nodes disturb nobody, so that they all go at once; of those with pods a tenth at a time, as
 # Karpenter does. The Cluster Autoscaler's parallelism (10 at once, 1 of them drained) takes hours for a large cluster.

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from reconciler.policy.checks.levels import Found, Level, effective, levels_of, own_levels, strongest
 from reconciler.policy.checks.overlap import Overlaps
-from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, Size, Window
+from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, ScaleDown, Size, Window
 from reconciler.policy.levels import HEADROOM
 from reconciler.policy.problems.findings import Findings, Severity
 from reconciler.policy.reading.draft import AnyDraft, Draft
@@ -23,6 +23,10 @@ def check_level_sizes(draft: AnyDraft, findings: Findings, overlaps: Overlaps) -
             if given and window.size.min is None and window.size.max is None:
                 hint = "write min, max or both"
                 draft.report(findings, "EmptyWindow", level.path(path), f"{level.name(path)} sets no bound", hint)
+            elif not given and window.size == Size() and window.scale_down == ScaleDown() and level.sound(f"windows[{index}]"):
+                window_path, name = level.path(f"windows[{index}]"), level.name(f"windows[{index}]")
+                message = f"{name} changes nothing: it sets neither size nor scaleDown"
+                draft.report(findings, "EmptyWindow", window_path, message, "add what differs while it is open")
         _windows_against_each_other(level, findings, overlaps)
 
 
@@ -116,7 +120,7 @@ def _changes_nothing(window: Window, low: Found | None, high: Found | None) -> b
     """Whether the bounds of one group are as narrow anyway. A target's own annotation may widen what is not certain."""
     idle_min = window.size.min is None or (low is not None and low.certain and window.size.min <= low.value)
     idle_max = window.size.max is None or (high is not None and high.certain and window.size.max >= high.value)
-    return idle_min and idle_max and window.size != Size()
+    return idle_min and idle_max and window.size != Size() and window.scale_down == ScaleDown()
 
 
 def _windows_against_each_other(level: Level, findings: Findings, overlaps: Overlaps) -> None:
