@@ -37,12 +37,11 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     advice: str = ""
 
 
-# What a live process gets from a platform: whether it is there, what writes its targets, and what to read from elsewhere than the
-# API server.
+# What a live process gets from a platform: whether it is there, what writes its targets, and what is read from a cloud.
 #
-# A platform's targets are on the API server of the management cluster (which is watched), or in a cloud (which is polled).
-# Third-party clients are imported in one named file of the platform's `writing` folder, inside the functions that need them,
-# because every live process loads this part.
+# A platform's targets are on the API server of the management cluster (which is watched), or in a cloud (which is polled). Every
+# live process loads this part. So third-party clients are imported in one named file of the platform's `writing` folder, inside
+# the functions that need them.
 
 
 class Notes(Protocol):
