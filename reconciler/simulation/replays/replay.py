@@ -258,9 +258,9 @@ _SPEAKS_FOR_ITSELF = (ActionKind.RESIZE, ActionKind.REMOVE_NODE)  # what follows
 class ReplayRun:
     """One policy over one trace. Deterministic: same inputs, same figures.
 
-    Iterations are on the loop's interval. Iterations in which the decision cannot have changed are skipped: no pod or node came
-    or went, no timer of the plan expired, and no window opened or closed. Changes in progress are checked every minute, a cluster
-    in steady state every ten. Actions are carried out whatever the policy's mode, because this shows what would happen.
+    Iterations are on the loop's interval. Iterations in which the decision cannot have changed are skipped. In these, no pod or
+    node came or went, no timer of the plan expired, and no window opened or closed. Changes in progress are checked every minute,
+    a cluster in steady state every ten. Actions are carried out whatever the policy's mode, because this shows what would happen.
     """
 
     def __init__(
