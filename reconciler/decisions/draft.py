@@ -41,9 +41,9 @@ Load = tuple[tuple[int, int], ...]
 
 
 class OpenZones(msgspec.Struct, frozen=True, eq=False):
-    """Nodes to come of one group that are taken to be in one zone each, and may be in others. `ways` are the other ways: the
-    shapes of the nodes in each. Pods of the shapes `fixed` run in one of these zones only, on whichever node is there. `loaded`:
-    other pods are on them."""
+    """Future nodes of one group that are assumed to be in one zone each, but may come up in others. `ways` are the other
+    possibilities: for each, the shapes of the nodes. Pods of the shapes `fixed` can run in only one of these zones, on whichever
+    node is there. `loaded`: the nodes have other pods."""
 
     nodes: tuple[int, ...]
     ways: tuple[tuple[NodeShape, ...], ...]
@@ -67,9 +67,10 @@ class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupDraft:
-    """One group while a plan is made. `desired` is the size after what was decided so far; node numbers are indices of
-    the scheduling state, `removed` indices of the World. `not_ours` tells of machines that may be somebody else's. `order` is
-    the one in which new nodes get their zones (None: no pending pod minds it, or they come where the template says)."""
+    """One group while a plan is made. `desired` is the size after the decisions so far. Node numbers are indices of the
+    scheduling state; `removed` are indices of the World. `not_ours` is a reason about machines that may belong to somebody else.
+    `order` is the order in which new nodes get their zones. It is None if no pending pod depends on the zone, or if the template
+    sets the zone."""
 
     __slots__ = (
         "cancelled",
@@ -114,9 +115,9 @@ class GroupDraft:
 
 
 class Draft:
-    """Everything that the steps of one decision share. `protected` are nodes that headroom stands on, `promised` those that
-    take pods of nodes that are leaving already. What `state` binds from `begun` on was decided. `refuted`: what nodes say against
-    a template, by group and pod shape (None: they do not)."""
+    """Everything that the steps of one decision share. `protected` are nodes that provide headroom. `promised` are nodes that
+    take the pods of nodes that are already leaving. Everything that `state` binds from `begun` on is a decision of this plan.
+    `refuted`: how nodes contradict a template, by group and pod shape (None: they do not)."""
 
     def __init__(
         self,
@@ -199,8 +200,8 @@ class Draft:
         return found
 
     def _indifferent(self) -> frozenset[int]:
-        """Of the shapes that mind the zone, those that do so only for a volume that any zone would have. A claim gets a new
-        volume wherever its pod runs. Volumes that wait for a claim are each in one place."""
+        """Shapes that depend on the zone only because of a volume that could be created in any zone. A claim gets a new volume
+        wherever its pod runs. But volumes that wait for a claim are each in one place."""
         volumes = {shape for shape in self.zone_minded if self.state.pod_shape(shape).volumes}
         if not volumes or not all(volume.claim for volume in self.world.storage.volumes):
             return frozenset()
@@ -273,8 +274,8 @@ class Draft:
         return self.state.pod_shape(shape).namespace
 
     def replace_leaving(self) -> None:
-        """Pods of leaving nodes take their places elsewhere first: they run now and will ask again in a moment. Not so those
-        that end there already: the pods made in their stead ask by themselves, and no place is taken for both."""
+        """Pods of leaving nodes are placed elsewhere first: they run now and will be pending in a moment. This excludes pods that
+        are already terminating. Their replacements are pending pods of their own, and a pod must not get two places."""
         leaving = [index for index, state in enumerate(self.states) if state is NodeState.LEAVING]
         if not leaving:
             return
@@ -404,9 +405,9 @@ class Draft:
         return draft.order.landing(self.coming(draft)) if draft.order is not None else None
 
     def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, OpenZones]:
-        """Nodes to come whose zone is open. `trials` are further ones of the group `trying`. Once each of the zones with the
-        fewest has a node, their order makes no difference. That holds while these nodes have taken the same pods, apart from pods
-        that run in one of the zones only."""
+        """Future nodes whose zone is open. `trials` are additional ones of the group `trying`. Once each of the zones with the
+        fewest nodes has a new one, their order makes no difference. That holds while these nodes have the same pods, apart from
+        pods that can run in only one of the zones."""
         found: dict[int, OpenZones] = {}
         for draft in self._ordered:
             order = draft.order

@@ -91,9 +91,9 @@ def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:
 def _settled(memory: Memory, outcome: Outcome) -> Memory:
     if not outcome.done:
         if outcome.nodes:
-            # A removal that was refused or given up: its node is open again and may be judged anew.
-            # Its time of being unneeded starts afresh, so that a drain which cannot end is not begun again at once; a server
-            # that did not answer says nothing about the node.
+            # A removal was refused or given up: its node is open again and is judged again. Its unneeded time starts over, so
+            # that a drain that cannot end does not begin again at once. But if a server did not answer, that says nothing about
+            # the node, and the time continues.
             restarts = () if outcome.code == "Unavailable" else outcome.nodes
             leaving = {name: since for name, since in memory.leaving.items() if name not in outcome.nodes}
             unneeded = {name: since for name, since in memory.unneeded_since.items() if name not in restarts}

@@ -21,14 +21,14 @@ class Work:
         return self.spent > self.budget
 
 
-# The work of a plan, shared among the namespaces whose pods ask for a place, or run and are asked about.
+# The work of a plan, shared among the namespaces whose pods are pending, or run and are examined.
 #
-# Anybody who may create pods can make kinds of them that take long to look at. Half of the steps that are left are set aside in
-# equal parts, one for each namespace, and nobody else uses them; the other half goes to whose turn it is. Who has used both
-# waits for the next plan, and nobody waits for them.
+# Anybody who may create pods can create kinds of pods that take long to examine. So half of the remaining steps are reserved in
+# equal parts, one for each namespace. The other half is for any namespace in its turn. A namespace that has used both waits for
+# the next plan, and nobody waits for it.
 #
-# Who asks says beforehand what the question takes at least. What else it took, since so much is written in the pod, is booked
-# before the next question.
+# Callers state beforehand the least that a step takes. Any additional work, because a pod has so many rules, is counted before
+# the next step.
 
 SET_ASIDE = 2
 """One part in so many of the steps is set aside for the namespaces."""

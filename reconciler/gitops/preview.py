@@ -32,9 +32,10 @@ def compare(
 ) -> Preview:
     """Both decisions on the same world, without any memory except the groups of the base.
 
-    Each side shows what happens under it: a target that is only observed is not written. If both policies only observe, both are
-    shown as they would act. The groups of the base are the previous groups of the head's decision, so a group that leaves the
-    policy is released. `pictured` adds the pictures of the cluster now and in steady state with either policy.
+    Each side shows the actions under its own policy: a target that is only observed is not written. If both policies only
+    observe, both are shown as they would act. The decision for this PR gets the groups of main as its previous groups, so it
+    releases a group that leaves the policy. `pictured` adds the pictures of the cluster now and in steady state with either
+    policy.
     """
     before_side, before_policy = base
     after_side, after_policy = head

@@ -23,7 +23,7 @@ from reconciler.values.quantity import quantity_text
 
 # One value of a group in the field table: where it is in a level of the policy, and its built-in value.
 #
-# The row of the field table is the only place that knows such a default; who uses a value names its path.
+# Only the row of the field table has this default. Code that uses a value names its path.
 
 GroupScalar = int | str
 

@@ -327,9 +327,9 @@ class Filters:
     def skipped(self, shape: int) -> frozenset[str]:
         """Plugins that would ignore pods that are promised to a node.
 
-        Source: two PreFilters answer Skip, so that their Filter does not run. InterPodAffinity does if the pod has no term and no
-        term of others selects it. VolumeRestrictions does without an in-tree disk and without a ReadWriteOncePod claim that is in
-        use. VolumeBinding ignores other pods.
+        Source: two PreFilters return Skip, so that their Filter does not run. InterPodAffinity does so if the pod has no term and
+        no term of other pods selects it. VolumeRestrictions does so if the pod has no in-tree disk and no ReadWriteOncePod claim
+        that is in use. VolumeBinding ignores other pods.
         """
         found = {"VolumeBinding"}
         value = self._shapes.shapes[shape]

@@ -162,9 +162,9 @@ def template_class(shape: NodeShape, keys: frozenset[str]) -> TemplateClass:
 
 
 def label_keys(shapes: Iterable[PodShape], templates: Iterable[NodeShape]) -> frozenset[str]:
-    """Labels by which some pod could distinguish the templates. Volumes may depend on any label: zones of disks, topologies of
-    storage classes, segments of storage capacity. So all labels of the templates count if a pod has a volume.
-    `ATTACH_LIMIT` is among the keys if the offers of drivers differ."""
+    """Labels by which some pod could distinguish the templates. If a pod has a volume, all labels of the templates count, because
+    volumes may depend on any label. Examples are the zones of disks, the topologies of storage classes and the segments of
+    storage capacity. Then `ATTACH_LIMIT` is a key as well, if the templates differ in how many volumes a driver attaches."""
     found: set[str] = set()
     for shape in shapes:
         if shape.volumes:

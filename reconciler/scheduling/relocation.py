@@ -48,8 +48,8 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
 class Places:
     """Nodes that take pods, in the order in which they are tried.
 
-    Room on them only shrinks between two trials: what a trial took is kept or given back whole, a node that is closed stays
-    closed. So the nodes at the front that have no room for a shape are passed over in every later trial.
+    Between two trials, room on them only shrinks. A trial keeps everything that it took or gives all of it back, and a closed
+    node stays closed. So later trials skip the nodes at the front that have no room for a shape.
     """
 
     def __init__(self, state: "SchedulingState", order: Iterable[int] = ()) -> None:

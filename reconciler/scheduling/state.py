@@ -112,8 +112,8 @@ class SchedulingState:
             self._closed.append(node)
 
     def leave(self, node: int) -> None:
-        """The node is leaving: it is closed, and spread constraints no longer count it. Those that honor taints ignore it as soon
-        as it is marked, the others once it is gone. Pods that wait for that are bound then."""
+        """The node is leaving: it is closed, and spread constraints stop counting it. Constraints that honor taints ignore it as
+        soon as it is marked, the others once it is gone. Pods that wait for this are bound then."""
         self.close(node)
         if node not in self._nodes.leaving:
             self._nodes.leaving.add(node)
@@ -159,14 +159,14 @@ class SchedulingState:
         return len(shapes)
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
-        """Shapes whose pods share no host with those of this one (if itself is among them: one pod per host). None if anything
-        else about other pods concerns it, except a spread over hosts, or if it has a volume or a host name."""
+        """Shapes whose pods share no host with pods of this shape; this shape is among them if there is one pod per host. None if
+        the shape has a volume or a host name. None also if any other rule about pods concerns it, except a spread over hosts."""
         return self._filters.host_rivals(shape)
 
     def domain_keys(self, shape: int) -> frozenset[str] | None:
-        """Labels whose values may matter for a pod of this shape, besides the offer of its node. While the number of pods of
-        every shape in each of these domains stays the same, nothing changes for it. None if the host, a volume or a port also
-        matters."""
+        """Labels whose values may matter for a pod of this shape, apart from the resources of its node. While each of these
+        domains keeps the same number of pods of every shape, nothing changes for the pod. None if the host, a volume or a port
+        also matters."""
         return self._filters.domain_keys(shape)
 
     def enters(self, shape: int, node: int) -> bool:

@@ -72,9 +72,9 @@ _JSON, _SPACE = (b"{", b"["), (b" ", b"\t", b"\r", b"\n")
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Items of one kind from one place of one file; `api_version` and `kind` are those of an item.
 
-    `is_list` tells an empty list (captured, nothing there) from a single object. `more` is true when the API said that
-    the list goes on elsewhere. `offset` is what the first item counts as, from 1. `part` names the document where a
-    file holds several.
+    `is_list` distinguishes an empty list (captured, but no items) from a single object. `more` is true if the API said that more
+    of the list follows. `offset` is the number of the first item in the whole list, from 1. `part` names the document if a file
+    has several.
     """
 
     file: str

@@ -42,8 +42,9 @@ _encoder = msgspec.json.Encoder(order=None)
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """The items of one kind. `file` is the name in the snapshot without suffix (`management/machines`); items carry neither
-    apiVersion nor kind, as in a typed list of the API. `list_key` is above them instead, where a cloud prints them so."""
+    """The items of one kind. `file` is the name in the snapshot without suffix (`management/machines`). Items have neither
+    apiVersion nor kind, as in a typed list of the API. If a cloud prints its items under a key of its own, `list_key` is that
+    key."""
 
     file: str
     api_version: str
@@ -66,10 +67,10 @@ def name_of(item: Object) -> tuple[str, str]:
     return str(meta.get("namespace") or ""), str(meta.get("name") or "")
 
 
-# Words of a snapshot that leaves the house: those that are known to be harmless stay, every other becomes a pseudonym.
+# Words of a snapshot that leaves the company: known harmless words stay, and every other word becomes a pseudonym.
 #
-# A pseudonym is a keyed hash: the same word gives the same one throughout a cluster's snapshots, so that what was equal stays
-# equal, and without the key nobody can try words until one fits.
+# A pseudonym is a keyed hash. A word has the same pseudonym in all snapshots of a cluster, so that equal words stay equal.
+# Without the key, nobody can find a word by trying.
 
 _HARMLESS = re.compile(r"[+-]?[0-9]{1,6}%?|([0-9]{1,6}(h|m|s|ms)){1,4}|true|false|[A-Za-z]?")
 _QUANTITY = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?(m|k|[KMGTPE]i?|[eE][0-9]{1,2})?")

@@ -75,8 +75,8 @@ def given_up(
 
 
 def second_chances(world: World, all_gangs: Sequence[Gang], refused: Mapping[int, Served]) -> tuple[Gang, ...]:
-    """Gangs that may fit now that others were given up after them, the most important first. There are at most as many as are
-    given up one by one. A gang that was given up alone had its try. A gang with a pod that fits no group fits nowhere."""
+    """Gangs that may fit now, because others were given up after them; the most important first. There are at most `ONE_BY_ONE`.
+    A gang that was given up alone has had its try. A gang with a pod that fits no group does not get another."""
     lost = [gang for gang in all_gangs if gang.pods[0] in refused]
     if len(lost) < 2:
         return ()
@@ -119,13 +119,13 @@ def _told(world: World, gang: Gang, served: Mapping[int, Served]) -> list[tuple[
     return found
 
 
-# Pending pods that kube-scheduler has already chosen a node for, where pods of lower priority are ending for them.
+# Pending pods for which kube-scheduler has already chosen a node, where pods of lower priority are being removed for them.
 #
-# SOURCE: kube-scheduler's DefaultPreemption writes `status.nominatedNodeName`, tries that node first from then on, keeps its
-# room from others and takes nobody else away while a pod of lower priority terminates there; it nominates anew once the node
-# will not do. The Cluster Autoscaler puts such a pod on that node in its snapshot whatever else is there, and buys nothing for
-# it. Here it has to fit there once those that end are gone, and they are waited for no longer than that should take. Since 1.33
-# the scheduler may write the nomination before it deletes anybody, so that just after its first refusal any pods of lower
+# SOURCE: kube-scheduler's DefaultPreemption writes `status.nominatedNodeName`. From then on it tries that node first and keeps
+# its room from others. It preempts nobody else while a pod of lower priority terminates there. If the node no longer fits, it
+# nominates another. The Cluster Autoscaler puts such a pod on that node in its snapshot, whatever else is there, and adds no node
+# for it. Here, the pod must fit once the terminating pods are gone, and it waits for them no longer than that should take. Since
+# 1.33, the scheduler may write the nomination before it deletes any pod. So just after its first refusal, all pods of lower
 # priority count.
 
 

@@ -185,11 +185,11 @@ def rejections(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...
     return tuple(f"{many} {name}" for name, many in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-# A burst of pods that is still arriving: what its end is waited for, so that it is bought for as a whole.
+# A burst of pods that is still arriving. Growth waits for its end, so that nodes are chosen for the whole burst.
 #
-# Judged as they come, the first pods of a burst buy machines that do not suit the later ones. Batching of pending pods is
-# Karpenter's (idle and longest duration). A plan says what would be bought now; whether that is done now is asked here, by
-# loops: in a capture of a cluster every burst would last for ever.
+# If pods were judged one by one, the first of a burst would add machines that do not suit the later ones. Batching of pending
+# pods comes from Karpenter (idle and longest duration). A plan shows what would be added now. Only loops ask whether to do it
+# now: in a capture of a cluster, a burst would never end.
 
 
 def arriving(plan: Plan, world: World, rules: PodRules, now_seconds: int) -> Arriving | None:

@@ -18,8 +18,8 @@ class StaticPod(msgspec.Struct, frozen=True):
 
 
 def static_pods(world: World, group_of: Sequence[int]) -> Mapping[int, tuple[StaticPod, ...]]:
-    """Those on the newest ready node of each group, by its position, in World order. The next node is made as that one was.
-    Source: Cluster Autoscaler's template of a group keeps the mirror pods of the node that it is made from."""
+    """The static pods on the newest ready node of each group, by the group's position, in World order. The next node will be made
+    like that one. Source: Cluster Autoscaler's template of a group keeps the mirror pods of the node that it is made from."""
     mirrors = bytes(traits.mirror for traits in world.pod_traits)
     if not any(mirrors):
         return {}
@@ -40,9 +40,9 @@ def static_pods(world: World, group_of: Sequence[int]) -> Mapping[int, tuple[Sta
 
 
 def daemon_shapes(world: World, group_of: Sequence[int]) -> Mapping[tuple[str, str, int], int]:
-    """The shape of the newest pod, by namespace and name of its DaemonSet and position of the group. It covers DaemonSets whose
-    pods differ in their requests, because a webhook may depend on the node. `group_of` has positions by node, below 0 for
-    none."""
+    """The shape of the newest pod, by namespace and name of its DaemonSet and position of the group. This covers DaemonSets whose
+    pods differ in their requests, because a webhook may set these by node. `group_of` has the group's position for each node,
+    below 0 for none."""
     several = {(daemon.namespace, daemon.name): (daemon.shape, *daemon.others) for daemon in world.daemon_pods if daemon.others}
     if not several:
         return {}

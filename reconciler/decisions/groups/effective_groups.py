@@ -29,8 +29,9 @@ from reconciler.values.money import parse_money
 
 
 def within_platform(facts: TargetFacts | None, lowest: int, highest: int) -> tuple[int, int, tuple[PlatformBound, ...]]:
-    """The range that is left of `lowest` to `highest`, and each bound of it that the platform refuses. A minimum above the
-    platform's maximum becomes that maximum; a maximum below its minimum stays, since it asks for no size that is refused."""
+    """The part of `lowest` to `highest` that the platform allows, and each bound that the platform refuses. A minimum above the
+    platform's maximum becomes that maximum. A maximum below the platform's minimum stays, because it requests no size that the
+    platform refuses."""
     if facts is None or not facts.sizes_bind or facts.min_size is None or facts.max_size is None:
         return lowest, highest, ()
     least, most, origin = facts.min_size, facts.max_size, facts.size_origin

@@ -92,8 +92,9 @@ OFF, AUTO = "Off", "Auto"
 
 
 def balance_difference(one: EffectiveGroup, other: EffectiveGroup, ignored: frozenset[str]) -> str | None:
-    """Empty where the policy balances these two groups: a shared name says so, `Auto` goes by similarity. None where it does not
-    speak of both, else what sets two `Auto` groups apart. Only groups of one tier whose nodes are known balance."""
+    """What keeps two groups from balancing. Empty if they balance: they share a name, or both have `Auto` and are similar. A
+    phrase if both have `Auto` and differ. None if the policy does not balance them. Only groups of one tier whose new nodes are
+    known balance."""
     name = one.balance_with
     if name == OFF or other.balance_with != name or other.tier_rank != one.tier_rank:
         return None

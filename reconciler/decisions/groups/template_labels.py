@@ -77,9 +77,9 @@ def labels_of(
 ) -> Labels:
     """What all members share, overlaid by the target's, overlaid by the policy's.
 
-    What belongs to a single member does not count: a value that is its name, and the keys by which volume drivers distinguish
-    nodes. Their location counts only if the platform does not determine it. In a group of several zones it never counts. With a
-    single member, only what all nodes of the cluster share counts.
+    Values that belong to a single member do not count: its name, and the keys by which volume drivers distinguish nodes. The
+    location of the members counts only if the platform does not determine it. In a group of several zones it never counts. If
+    there is only one member, only labels that all nodes of the cluster share count.
     """
     merged = _shared(target, evidence, world, members)
     if not members:

@@ -59,8 +59,8 @@ class Outrun(msgspec.Struct, frozen=True):
 def outrun(draft: Draft) -> Outrun:
     """What nodes do to the spread of pods that were served before them: they are domains that took none of these pods.
 
-    For kube-scheduler all nodes to come are there at once. So in a domain that got pods of a shape, the last of them must still
-    fit. Otherwise all of them must fit in another way. On existing nodes, pods are bound before any node comes.
+    kube-scheduler sees all new nodes at once. So in a domain that got pods of a shape, the last of them must still fit. Otherwise
+    all of them must fit in another way. On existing nodes, pods are bound before any node comes.
     """
     state, new = draft.state, frozenset(node for group in draft.groups for node in group.new_nodes)
     if not new:

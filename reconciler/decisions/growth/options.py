@@ -163,11 +163,11 @@ def _option_of(draft: Draft, group: GroupDraft, template: NodeShape, filled: Fil
     )
 
 
-# Which groups are worth a closer look in the next choice of a tier that has very many.
+# Which groups deserve a closer look in the next choice, in a tier that has very many.
 #
-# Every choice asks each group what it would do for the pods that are left. Under spread and affinity a choice serves few pods,
-# so that a tier of hundreds of groups is asked hundreds of times, with nearly the same answers. Between two rounds over all of
-# them only the best of each class are asked again.
+# Each choice computes for every group what it would do for the remaining pods. Under spread and affinity, a choice serves few
+# pods. So a tier of hundreds of groups is computed hundreds of times, with nearly the same results. Between two rounds over all
+# groups, only the best of each class are computed again.
 
 FEW_GROUPS, BEST_OF_A_CLASS = 32, 8
 """A tier of so few groups is always asked as a whole; of more, so many of each class between two rounds over all."""

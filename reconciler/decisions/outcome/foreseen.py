@@ -42,8 +42,9 @@ class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
     """`groups` are those that change. Nodes are indices of the World, the new ones behind them.
 
-    `nodes`, `shapes` and `counts` are columns of what is bound beyond what was bound before, in order; counts below zero are
-    taken off. `placed` are rows of pending pods that get a place among these. By `last_seconds` the last of the nodes may leave.
+    `nodes`, `shapes` and `counts` are columns of pods that are bound now and were not before, in order. Negative counts are pods
+    that left. `placed` are the rows of pending pods that get one of these places. By `last_seconds` the last of the nodes may
+    leave.
     """
 
     groups: tuple[ChangedGroup, ...]

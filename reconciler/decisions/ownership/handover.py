@@ -100,9 +100,9 @@ def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
 
 
 class FromTopology(Because, frozen=True, kw_only=True):
-    """A topology declares the replicas of a group: what to write so that the group becomes ours, and what the webhook makes of
-    it. `lines` are YAML to add at `where`. `block` is the part of the Cluster with these lines, to copy. `alone` is the value
-    that the webhook sets if replicas are removed without adding them."""
+    """A topology declares the replicas of a group. This reason says what to write so that the group becomes ours, and what the
+    webhook then does. `lines` are YAML to add at `where`. `block` is the part of the Cluster with these lines, ready to copy.
+    `alone` is the value that the webhook sets if somebody removes replicas without adding the lines."""
 
     code = "FromTopology"
     where: str

@@ -37,8 +37,9 @@ def by_target(claims: tuple[PolicyClaim, ...]) -> dict[str, list[PolicyClaim]]:
 
 
 def contest(others: Sequence[PolicyClaim], before: Claim | None, policy: str) -> Contest:
-    """What becomes of a target that `policy` means to write and had claimed `before` (None: it had not). `others` are the claims
-    of other policies on it. Two claims that are equal hold both; then the policy whose name comes later gives way."""
+    """Decides who may write a target that `policy` means to write. `before` is this policy's claim so far (None: it had none).
+    `others` are the claims of other policies on the target. If two claims are equal, neither policy writes. Then the policy whose
+    name comes later gives up its claim."""
     live = max((one for one in others if one.live), key=_rank, default=None)
     if live is None:
         dead = max((Claim(number=one.number, written=one.written) for one in others), default=Claim(number=0))

@@ -9,8 +9,9 @@ from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, RemovalReason
 from reconciler.policy.windows import closes_at
 
-# Without budgets in the policy. Empty nodes disturb nobody, so that they all go at once; of those with pods a tenth at a time, as
-# Karpenter does. The Cluster Autoscaler's parallelism (10 at once, 1 of them drained) takes hours for a large cluster.
+# These apply if the policy has no budgets. Removing empty nodes disturbs nobody, so all of them may leave at once. Of the nodes
+# with pods, a tenth leave at a time, as with Karpenter. The Cluster Autoscaler's parallelism (10 at once, 1 of them drained)
+# takes hours for a large cluster.
 DEFAULT_BUDGETS = (
     Budget(
         name="default drain",

@@ -239,10 +239,10 @@ def _opportunity(target: GroupDraft, chosen: list[Candidate]) -> Opportunity | N
     )
 
 
-# A `Replace` from its first sight to its end: it waits, grows, moves the pods, or is given up.
+# A `Replace` from start to end: it waits, grows, moves the pods, or is given up.
 #
-# The new node comes first, the others are drained when it is there: a machine that never comes costs nothing that runs. What is
-# under way lies in the memory, which is stored before the target grows, so that a restart goes on with it.
+# The new node comes first, and the others are drained when it is there. So a machine that never comes disturbs nothing that runs.
+# Replacements in progress are in the memory, which is stored before the target grows. So a restart continues them.
 
 PATIENCE_SECONDS = 3600
 """So long after the new node should have been there, nodes that cannot be drained are no longer waited for."""

@@ -50,9 +50,9 @@ NOT_EXAMINED = NodeNotExamined().blocker()
 
 
 def in_order(draft: Draft, candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Empty nodes first, because they cost no work. Then by longest wait, so that the choice is stable from plan to plan, by
-    highest price and by lowest utilization. Equal nodes of groups that balance leave the largest group first, and of one group
-    the fullest zone. Names break ties.
+    """Empty nodes come first, because they cost no work. The next keys are the longest wait, so that the choice is stable from
+    plan to plan, the highest price, and the lowest utilization. Among equal nodes of groups that balance, the largest group loses
+    a node first, and within it the fullest zone. Names break ties.
 
     If the last plan ran out of work, nodes with pods start at the first one that it did not examine (`Memory.examine_next`).
     Those before it come last. So several plans together examine every node.
@@ -332,8 +332,9 @@ class Removals:
         return why.blocker(_pod_of(self._draft.world, candidate, shape))
 
     def _crowded_out(self, candidate: Candidate, found: Moved, places: Places, lifted: int) -> Blocker | None:
-        """A shape without a place if smaller pods are bound first to where it was to move. kube-scheduler binds evicted pods in
-        the order of their re-creation, wherever they fit. Afterwards, only the node itself is `lifted` from the state."""
+        """Tests whether smaller pods could take the places of larger ones: kube-scheduler binds evicted pods in the order of
+        their re-creation, wherever they fit. Returns a blocker for a shape that then has no place. Afterwards, only the node
+        itself is `lifted` from the state."""
         state, moving = self._draft.state, candidate.moving
         state.undo(lifted)
         order = list(dict.fromkeys(found.shapes))[::-1]

@@ -60,10 +60,10 @@ def _leaving(world: World) -> frozenset[str]:
     return frozenset((*marked, *own))
 
 
-# Removals that have begun and must not go on: what is true now would have kept the node from leaving.
+# Removals that have begun and must not continue, because something now would have kept the node.
 #
-# A drain takes minutes, in which a hold is set, a minimum raised, a pod or node annotated. Whoever drains asks this before each
-# step; a node that is called off is opened again and judged like any other from then on.
+# During the minutes of a drain, somebody may set a hold, raise a minimum, or annotate a pod or node. The drain checks this before
+# each step. A node whose removal is called off is uncordoned, and from then on judged like any other.
 
 OUR_TAINT = LEAVING_TAINTS[0]
 
@@ -79,8 +79,8 @@ class CalledOff(msgspec.Struct, frozen=True, kw_only=True):
 def called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> tuple[CalledOff, ...]:
     """Removals to call off, by node in World order. Empty, and cheap, where no node carries the taint of a removal.
 
-    A node whose machine is going already is past that. Disruption budgets do not count: the drain waits for them, and its own
-    evictions use them up. Of several drains that would together pass a minimum those go on that have fewest pods left.
+    If the machine is already being deleted, it is too late. Disruption budgets do not count: the drain waits for them, and its
+    own evictions use them up. If several drains together would pass a minimum, those with the fewest pods left continue.
     """
     marked = [any(taint.key == OUR_TAINT for taint in shape.taints) for shape in world.node_shapes]
     under_way = [index for index, node in enumerate(world.nodes) if marked[node.shape] and not node.deleting]

@@ -80,9 +80,11 @@ def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[
     return msgspec.structs.replace(memory, backoffs=kept, conflicts=conflicts)
 
 
-# Writes that the platform denies for want of a right: tried again now and then, and told until one of their kind is done.
+# Writes that the platform denies because a permission is missing. They are tried again now and then, and reported until one of
+# their kind succeeds.
 #
-# A denial is no failure of the group's nodes and no writer's answer. Growth and removal are told apart, since their rights are.
+# A denial is not a failure of the group's nodes, nor another writer's answer. Growth and removal are kept apart, because they
+# need different permissions.
 
 DENIED = "Denied"
 GROWTH, REMOVAL = "growth", "removal"

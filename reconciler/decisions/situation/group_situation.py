@@ -164,8 +164,8 @@ def _situation(
     return GroupSituation(
         nodes=nodes,
         current=current,
-        # Between the write and the controller that follows it a node has left spec.replicas, and its machine is not being
-        # deleted yet: there are more nodes than are asked for, and those that leave are not to be taken off twice.
+        # A node leaves spec.replicas first; its controller deletes the machine a little later. In between, more nodes exist than
+        # are requested, and those that leave must not be subtracted twice.
         size=min(current, max(current, registered) - (len(leaving) - gone)) - (len(cancellable) + unmade),
         upcoming=0 if belonging.expects_nothing(overdue=bool(failed)) else max(0, asked - len(failed)),
         starting=tuple(index for index in nodes if states[index] is NodeState.NOT_STARTED),

@@ -68,10 +68,11 @@ def parent_sizes(node: Node) -> Iterator[ParentSize]:
                         yield ParentSize(platform=platform, declared=declared, spot=spot)
 
 
-# What Cluster API's defaulting webhook makes of replicas that a write leaves out.
+# The value that Cluster API's defaulting webhook sets if a write leaves out replicas.
 #
-# SOURCE: the defaulting of MachineDeployments and MachineSets, measured on Cluster API 1.14 with its webhooks: with both size
-# annotations the minimum on a new object, else the old value brought into the range; with fewer 1, whatever ran before.
+# SOURCE: the defaulting of MachineDeployments and MachineSets, measured on Cluster API 1.14 with its webhooks. With both size
+# annotations, a new object gets the minimum, and an existing one its old value, brought into the range. With one annotation or
+# none it gets 1, whatever ran before.
 
 DEFAULT_REPLICAS = 1
 

@@ -31,8 +31,8 @@ def fill_each(
     worth: cython.longlong[::1],
     gains: cython.longlong[::1],
 ) -> int:
-    """First fit of the items on one node of each offer that is `usable`, in each of `ways` orders: rows of `orders`, with all
-    items. Row `offer * ways + way` of `loads` becomes the pods by item, as many of each as `counts` has.
+    """Fill one node of each `usable` offer with the items, first fit, once in each of `ways` orders. `orders` has one row per
+    way, each with all items. Row `offer * ways + way` of `loads` becomes the number of pods by item, at most `counts` of each.
 
     A row that is `known` stands as long as there are enough pods for it. Returns how many rows are new; `renewed` has which,
     and `gains` by row what its pods are worth together, by item `worth`.
@@ -105,13 +105,13 @@ def fill_by_value(
     loads: cython.longlong[::1],
     worths: cython.longlong[::1],
 ) -> int:
-    """Fill one node of each offer from `first` to `end` `turns` times, in order of value per use. A resource weighs more if it
-    was scarcer in earlier turns. Row `(offer - first) * turns + turn` of `loads` becomes the pods by item, with that row of
-    `worths` as their worth. Returns how many items may go on the last of these offers.
+    """Fill one node of each offer from `first` to `end`, `turns` times, in order of value per use. A resource has more weight if
+    it was scarcer in earlier turns. Row `(offer - first) * turns + turn` of `loads` becomes the number of pods by item, and the
+    same row of `worths` their worth. Returns how many items may run on the last of these offers.
 
-    `order` has a row for every offer with all items in any order; the order of the last call is best. Its first places become the
-    items that may go on it, in the order of the last turn. `keys` then has their value per weight for the last offer, and
-    `weights` the weight of a share of each resource there.
+    `order` has a row for every offer, with all items in any order; it is fastest to pass the result of the last call. The row
+    then begins with the items that may run there, in the order of the last turn. For the last offer, `keys` then has the value
+    per weight of these items, and `weights` the weight of a share of each resource.
     """
     items: cython.Py_ssize_t = len(counts)
     offer: cython.Py_ssize_t

@@ -29,9 +29,9 @@ def exchange(
     best: cython.longlong[::1],
     steps: cython.longlong,
 ) -> int:
-    """Improve the load `best` of one node. Each try removes one pod or all pods of an item, or none. Then one or two pods of
-    another item go first, and the rest is filled in `order` (all items that may). It continues while that gains. Returns what is
-    left of `steps`; one step is a look at one item.
+    """Improve the load `best` of one node. Each try removes one pod or all pods of an item, or none. Then it adds one or two pods
+    of another item and fills the rest in `order`, which has all items that may run there. It continues as long as the load
+    improves. Returns what is left of `steps`; one step examines one item.
 
     `least` has a row for every place of `order`. It becomes the least that items from there on need of each resource.
     """

@@ -37,8 +37,9 @@ def running_pods(
 
 
 def by_node(pod_node: cython.int[::1], starts: cython.int[::1], order: cython.int[::1]) -> int:
-    """Write the indices of pods that are on a node to `order`, by node and in their order on each. Those of node n are
-    `order[starts[n]:starts[n + 1]]`. `starts` has two places more than there are nodes, all 0. Returns their number."""
+    """Write the indices of pods that are on a node to `order`, by node, and for each node in their own order. Those of node n are
+    `order[starts[n]:starts[n + 1]]`. `starts` must have two more places than there are nodes, all 0. Returns the number of these
+    pods."""
     index: cython.Py_ssize_t
     node: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
@@ -70,9 +71,9 @@ def waiting_pods(
     starts: cython.int[::1],
     order: cython.int[::1],
 ) -> int:
-    """Write to `order` the indices of pods without a node that are neither finished, terminating nor gated, by shape and in their
-    order in each. Those of shape s are `order[starts[s]:starts[s + 1]]`. `starts` has two places more than there are shapes, all
-    0. Returns their number."""
+    """Write to `order` the indices of pods without a node that are neither finished, terminating nor gated. They are by shape,
+    and for each shape in their own order. Those of shape s are `order[starts[s]:starts[s + 1]]`. `starts` must have two more
+    places than there are shapes, all 0. Returns the number of these pods."""
     index: cython.Py_ssize_t
     shape: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0

@@ -38,10 +38,10 @@ def fit_each(
     """Bind the pods of several shapes, one shape after the other: entries `first` to `end` of `shapes` and `counts`. Each is
     first fit over the nodes of `before`, then those of `order`. Returns the new size of the stack.
 
-    `allowed[allowed_row[shape] * kinds + node_shape]` is 1 where the shape may run. Nodes of `order` before `cursor[shape]` have
-    no room. `reached[entry]` becomes the place up to which that is true afterwards. It stops after the first shape without a
-    place. Then `looked[1]` is the number of its entry (`end` if there is none) and `looked[2]` its pods without a place.
-    `looked[0]` grows by the number of nodes examined.
+    `allowed[allowed_row[shape] * kinds + node_shape]` is 1 if the shape may run there. Nodes of `order` before `cursor[shape]`
+    have no room. `reached[entry]` becomes the new place up to which no node has room. The call stops after the first shape
+    without a place for each of its pods. Then `looked[1]` is the number of its entry (`end` if there is none) and `looked[2]` is
+    how many of its pods have no place. `looked[0]` grows by the number of nodes examined.
     """
     entry: cython.Py_ssize_t
     turn: cython.Py_ssize_t
@@ -181,12 +181,13 @@ def fill_new(
     told: cython.longlong[::1],
 ) -> int:
     """Fill at most `most` equal new nodes, each with `empty` free, with the pods of several shapes, one shape after the other.
-    Each is first fit over the open nodes, then on one more while it takes any. Returns how many were opened.
+    The pods of a shape first fill the open nodes, first fit. Then nodes are opened for them, as long as a new node takes a pod.
+    Returns how many nodes were opened.
 
-    No node takes two pods of an entry that is `alone`. No node takes a pod next to pods of an earlier entry among its rivals,
+    If an entry is `alone`, no node takes two of its pods. The earlier entries that share no node with an entry are
     `rivals[rival_starts[entry]:rival_starts[entry + 1]]`. If `skews[entry]` is above 0, no node has more than that many pods of
-    the entry above the fewest of any host. `lowest[entry]` is the fewest of the hosts that are not new. While fewer than
-    `missing[entry]` new ones are open, the fewest is 0. One more pod on the last node with the fewest lets the first nodes take
+    the entry above the host with the fewest. `lowest[entry]` is the fewest on the hosts that already exist. While fewer than
+    `missing[entry]` new nodes are open, the fewest is 0. When the last node with the fewest gets a pod, the first nodes can take
     more. Placements are written as columns `entries`, `nodes` (by number) and `many_of`. Those of one entry are at
     `starts[entry]` to `starts[entry + 1]`. As work space, `free` has `most` rows, `shut` as many zeros and `held` as many
     numbers. `told[0]` is the number of nodes examined.

@@ -43,9 +43,9 @@ def seats(
     starts: cython.int[::1],
     found: cython.int[::1],
 ) -> int:
-    """Write to `found` every node that stays, once for each of its pods, by shape and in the order of the entries. Those of shape
-    s are `found[starts[s]:starts[s + 1]]`. `starts` has two places more than there are shapes, all 0. Entries of shapes beyond it
-    are skipped. Returns the number of nodes written, or -1 if a node that stays loses some."""
+    """Write to `found` every node that stays, once for each of its pods, by shape and in the order of the entries. The nodes of
+    shape s are `found[starts[s]:starts[s + 1]]`. `starts` must have two more places than there are shapes, all 0. Entries of
+    shapes beyond these are skipped. Returns the number of nodes written, or -1 if a node that stays loses pods."""
     entry: cython.Py_ssize_t
     turn: cython.Py_ssize_t
     shape: cython.Py_ssize_t

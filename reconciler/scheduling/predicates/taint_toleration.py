@@ -13,9 +13,9 @@ _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
     """Does one toleration cover one taint?
 
-    Source: core/v1 `Toleration.ToleratesTaint`, 1.36: an effect or key that is given must be equal, Exists covers any
-    value, Equal (or no operator) the same value. Gt and Lt need the gate TaintTolerationComparisonOperators, which is
-    alpha and off in 1.36: they cover nothing.
+    Source: core/v1 `Toleration.ToleratesTaint`, 1.36. If the toleration has an effect or a key, it must equal the taint's. Exists
+    matches any value. Equal (or no operator) matches the same value. Gt and Lt need the gate TaintTolerationComparisonOperators,
+    which is alpha and off in 1.36, so they match nothing.
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False

@@ -64,9 +64,9 @@ def ration(
 ) -> dict[int, int]:
     """Bind up to `count` pods. Returns pods by node, in the order of the first use of nodes.
 
-    `nodes` are the candidates in order of preference, each once. `rooms` is for how many pods each has room. `bind(node, pods)`
-    must make the limits' counters count the pods. Between two moves of a floor, a domain can only close. So a node that a limit
-    rejects is parked until that limit's floor moves. Nodes without room never return.
+    `nodes` are the candidates in order of preference, each once. `rooms` has the number of pods that each has room for.
+    `bind(node, pods)` must make the limits' counters count the pods. Until a floor moves, a domain can close but never open. So a
+    node that a limit rejects is parked until that limit's floor moves. Nodes without room never return.
     """
     coarse, fine, most_groups = list[DomainLimit](), list[DomainLimit](), 1
     for limit in limits:

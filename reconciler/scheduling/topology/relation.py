@@ -15,8 +15,8 @@ _SMALL_TABLE_BITS = 1 << 24
 class Relation:
     """Selections with who makes them; `of` says who selects an index. `reach` is all that is selected.
 
-    The table of bits has a row a holder and is turned by its first question, so that a question is a column of it. Where that
-    is a large table and many holders select the same, a row is a selection.
+    The table of bits has one row per holder. The first call of `of` transposes it, so that each later call reads one column. If
+    that table would be large and many holders select the same indices, it has one row per selection instead.
     """
 
     __slots__ = ("_columns", "_first", "_height", "_holders", "_rows", "reach")

@@ -118,9 +118,9 @@ class ShapeSelection:
     def by_own_term(self, term: AffinityTerm) -> IndexSet:
         """Shapes that a term of the pod to be placed selects.
 
-        Source: plugin InterPodAffinity, PreFilter. A namespace selector means the Namespace objects that match it. An empty one
-        means every namespace, none means no further one. Some releases lose that result (see `Release`). They then match the
-        selector against empty labels, whatever the namespace.
+        Source: plugin InterPodAffinity, PreFilter. A namespace selector stands for the Namespace objects that match it. An empty
+        selector stands for every namespace; without a selector, no namespace is added. Some releases lose that result (see
+        `Release`). They then match the selector against empty labels, whatever the namespace.
         """
         self._refresh()
         selected, chosen = self._select(term.selector), term.namespace_selector

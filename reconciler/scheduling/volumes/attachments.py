@@ -12,8 +12,8 @@ from reconciler.values.label_selector import Requirement
 
 # In-tree disks that a CSI driver has taken over on a node (CSI migration, csi-translation-lib 1.36).
 #
-# Of the plugins that can be translated, the scheduler knows five as migrated. VolumeBinding goes by what the node's CSINode
-# says, NodeVolumeLimits takes all five as taken over on every node that has a CSINode.
+# The scheduler treats five of the plugins that can be translated as migrated. VolumeBinding follows the node's CSINode.
+# NodeVolumeLimits assumes that all five are migrated on every node that has a CSINode.
 
 ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 REGION, BETA_REGION = "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"

@@ -256,9 +256,9 @@ _SPEAKS_FOR_ITSELF = (ActionKind.RESIZE, ActionKind.REMOVE_NODE)  # what follows
 class ReplayRun:
     """One policy over one trace. Deterministic: same inputs, same figures.
 
-    Iterations are on the loop's interval. Those at which the decision cannot have changed are left out. Then no pod or node came
-    or went, no timer of the plan expired, and no window opened or closed. Changes under way are checked every minute, a cluster
-    in steady state every ten. Actions are carried out whatever the policy's mode: this shows what would come.
+    Iterations are on the loop's interval. Iterations in which the decision cannot have changed are skipped. In these, no pod or
+    node came or went, no timer of the plan expired, and no window opened or closed. Changes in progress are checked every minute,
+    a cluster in steady state every ten. Actions are carried out whatever the policy's mode, because this shows what would happen.
     """
 
     def __init__(
@@ -485,9 +485,9 @@ def replay(
 ) -> Replay:
     """The figures of each policy (with its source) over one trace. Pure.
 
-    It runs on the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`). Without one, it runs on
-    the groups of the policies alone. A target that only one of two policies prices has that price under both. Nodes join
-    `join_seconds` after they were requested. `told` reports progress: seconds done, and of how many.
+    It runs on the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`). Without `world`, it runs
+    on the groups of the policies alone. If only one of two policies has a price for a target, that price applies under both.
+    Nodes join `join_seconds` after they were requested. `told` receives the progress: seconds done, and seconds in total.
     """
     begin = trace.start_seconds - lead_seconds
     start = policy_world([policy for _, policy in sides], begin) if world is None else world

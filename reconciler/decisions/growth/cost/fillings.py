@@ -244,9 +244,9 @@ _ROUNDS = 300
 _OF_EACH = 2  # fillings of an offer that one round adds
 _ENOUGH = 6  # fillings that a closer look adds before the linear program says what they change
 _CLOSE_STEPS, _CLOSER, _CLOSEST_STEPS = 30_000, 4, 1_000_000
-# What all rounds of a problem may take, in steps of a closer look; of those a node filled by value takes so many an item, and
-# the linear program so many an item and filling, as measured. On 20 offers this is what ends the rounds from 50 items on: twice
-# the items took 1.4 to 1.7 times as long without it, for mixes that cost the same within 0.3 %.
+# The work that all rounds of a problem may take, in steps of a closer look. A node filled by value costs a number of steps per
+# item. The linear program costs a number per item and filling. Both were measured. With 20 offers, this bound ends the rounds
+# from 50 items on. Without it, twice the items took 1.4 to 1.7 times as long, for mixes whose cost was the same within 0.3 %.
 _ALL_STEPS, _STEPS_BY_VALUE, _STEPS_OF_PROGRAM = 14_000_000, 12, 1
 
 

@@ -101,8 +101,8 @@ class Growth:
 
 # From a draft to a problem in numbers, and back.
 #
-# Pods under rules about zones (or other domains) take part, too: of every shape as many go to each domain as before, so that
-# whatever counts them there counts the same.
+# Pods under rules about zones (or other domains) take part, too. Each domain gets as many pods of each shape as before, so that
+# the counts behind these rules stay the same.
 
 _MILLION = 1_000_000
 Domain = tuple[str | None, ...]
