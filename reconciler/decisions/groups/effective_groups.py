@@ -48,12 +48,12 @@ def closes_at(schedule: str, time_zone: str, duration_seconds: int, now_seconds:
 
 def open_windows(windows: tuple[Window, ...], now_seconds: int) -> tuple[OpenWindow, ...]:
     """Those of `windows` that are open, in their order."""
-    found = []
+    open_now = []
     for index, window in enumerate(windows):
         until = closes_at(window.schedule, window.time_zone, window.duration_seconds, now_seconds)
         if until is not None:
-            found.append(OpenWindow(window=window, index=index, until_seconds=until))
-    return tuple(found)
+            open_now.append(OpenWindow(window=window, index=index, until_seconds=until))
+    return tuple(open_now)
 
 
 # Where the platform itself refuses sizes: the narrower of its bounds and the policy's applies.
@@ -174,7 +174,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
 
 def _with_limits(shape: NodeShape) -> tuple[tuple[str, int], ...]:
     """What a node offers, with how many volumes drivers attach, as `template.capacity` names them."""
-    return (*shape.capacity.items(), *((ATTACH_LIMIT + driver, many) for driver, many in shape.volumes.limits))
+    return (*shape.capacity.items(), *((ATTACH_LIMIT + driver, volume_count) for driver, volume_count in shape.volumes.limits))
 
 
 def _mode(values: Values) -> Mode:
@@ -235,8 +235,8 @@ def _new_node(world: World, claim: Claim, complete_until: int) -> TemplateResult
 
 
 def _windows(sources: Sources) -> tuple[Window, ...]:
-    found = WINDOWS.nearest(sources.fields())
-    return () if found is None else found[1]
+    nearest = WINDOWS.nearest(sources.fields())
+    return () if nearest is None else nearest[1]
 
 
 def _window_name(opened: OpenWindow) -> str:
@@ -261,7 +261,7 @@ def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tupl
 def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, NodeGroup | None, Discovery | None], ...]:
     """Which targets the policy sizes: those of its documents, then discovered ones; an explicit NodeGroup wins."""
     explicit = {target_ref(group.target): group for group in policy.groups}
-    found: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
+    claimed: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
     left_out = doubles(world.targets)
     foreign = strangers(world)
     for facts in world.targets:
@@ -269,8 +269,8 @@ def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, N
             continue
         item = discovered(policy.policy, facts)
         if item is not None and (item.tags or item.labels or facts.ref not in foreign):
-            found.append((facts.ref, None, item))
-    return tuple(sorted(found, key=lambda entry: entry[0]))
+            claimed.append((facts.ref, None, item))
+    return tuple(sorted(claimed, key=lambda entry: entry[0]))
 
 
 class NamedTarget(msgspec.Struct, frozen=True, kw_only=True):
