@@ -13,13 +13,14 @@ from tests.builders import NOW, ClusterBuilder, node_group, policy
 HOUR = 3600
 CALM = Pace(delay_after_add_seconds=0, delay_after_delete_seconds=0, delay_after_failure_seconds=0)
 QUICK = ScaleDown(unneeded_time_seconds=60)
+BUILT_IN = ScaleDown()
 
 
 def _window(scale_down: ScaleDown[None], start: str = "0 8", hours: int = 2, **dates: int) -> Window:
     return Window(name="night", schedule=f"{start} * * *", duration_seconds=hours * HOUR, scale_down=scale_down, **dates)
 
 
-def _decided(*windows: Window, now: int = NOW, own: ScaleDown[None] = ScaleDown()) -> tuple[str, list[str], int | None]:
+def _decided(*windows: Window, now: int = NOW, own: ScaleDown[None] = BUILT_IN) -> tuple[str, list[str], int | None]:
     """When the only, empty node that is unneeded for five minutes may go, why it waits, and the next timer."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=1)

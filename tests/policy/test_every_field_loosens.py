@@ -86,8 +86,8 @@ HARMLESS = (
 )  # fmt: skip
 # Neither of two values is known to be the tighter one: told whichever way it goes.
 EITHER_WAY = (
-    "targetAnnotations", "nodes.", "windows[].schedule", "windows[].timeZone", "windows[].duration", "windows[].from", "windows[].until",
-    "windows[].size.", "windows[].scaleDown.",
+    "targetAnnotations", "nodes.", "windows[].schedule", "windows[].timeZone", "windows[].duration", "windows[].from",
+    "windows[].until", "windows[].size.", "windows[].scaleDown.",
     "limits[].groups.", "limits[].nodes.", "discovery[].tier", "discovery[].clusterAPI.", "discovery[].openshift.",
     "discovery[].crusoe.", "discovery[].aws.", "groupNamespaces[].targets.", "pods.schedulerNames", "pods.gangLabels",
     "budgets[].reasons", "budgets[].schedule", "budgets[].timeZone", "budgets[].duration", "target.",

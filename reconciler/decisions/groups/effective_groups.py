@@ -144,7 +144,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
 
 def _with_limits(shape: NodeShape) -> tuple[tuple[str, int], ...]:
     """What a node offers, with how many volumes drivers attach, as `template.capacity` names them."""
-    return (*shape.capacity.items(), *((ATTACH_LIMIT + driver, many) for driver, many in shape.volumes.limits))
+    return (*shape.capacity.items(), *((ATTACH_LIMIT + driver, volume_count) for driver, volume_count in shape.volumes.limits))
 
 
 def _mode(values: Values) -> Mode:
@@ -222,7 +222,7 @@ def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tupl
 def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, NodeGroup | None, Discovery | None], ...]:
     """Which targets the policy sizes: those of its documents, then discovered ones; an explicit NodeGroup wins."""
     explicit = {target_ref(group.target): group for group in policy.groups}
-    found: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
+    claimed: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
     left_out = doubles(world.targets)
     foreign = strangers(world)
     for facts in world.targets:
@@ -230,8 +230,8 @@ def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, N
             continue
         item = discovered(policy.policy, facts)
         if item is not None and (item.tags or item.labels or facts.ref not in foreign):
-            found.append((facts.ref, None, item))
-    return tuple(sorted(found, key=lambda entry: entry[0]))
+            claimed.append((facts.ref, None, item))
+    return tuple(sorted(claimed, key=lambda entry: entry[0]))
 
 
 class NamedTarget(msgspec.Struct, frozen=True, kw_only=True):

@@ -140,14 +140,14 @@ def resolve(
         rank = len(sources.ahead()) + (0 if sources.document is None else 1)
 
     def sourced() -> tuple[Origin, ...]:
-        found: list[Origin] = []
+        origins: list[Origin] = []
         for level, fields in enumerate(levels):
             if level == rank and target is not None:
-                found.append(Origin(source=target[1], value=text(target[0])))
+                origins.append(Origin(source=target[1], value=text(target[0])))
             value = read(fields)
             if value is not None:
-                found.append(Origin(source=sources.place(level, path), value=text(value)))
-        return (*found, Origin(source=last, value=text(built_in)))
+                origins.append(Origin(source=sources.place(level, path), value=text(value)))
+        return (*origins, Origin(source=last, value=text(built_in)))
 
     for level, fields in enumerate(levels):
         if level == rank and target is not None:
@@ -177,7 +177,7 @@ def _place(places: Mapping[str, Place], path: str, document: Place) -> str:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Part = TypeVar("Part", bound=msgspec.Struct)
-_Told = tuple[GroupScalar, str]
+_ValueText = tuple[GroupScalar, str]
 
 
 class Values:
@@ -200,23 +200,23 @@ class Values:
                 (inner,) = (structs_in(info.type) for info in msgspec.structs.fields(kind) if info.name == field.attribute)
                 decided[field.attribute] = self.all_below(below, inner[0])
             else:
-                decided[field.attribute] = self._found(below, self._option(below))
+                decided[field.attribute] = self._resolved(below, self._option(below))
         return kind(**decided)
 
     def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str, where: str = "built-in") -> int:
         """A number that the target itself may say, and where; `nothing`, from `where`, when nobody does, told as that text."""
-        found = self._found(path, target, (nothing, nothing_text), where)
-        if not isinstance(found, int):
+        number = self._resolved(path, target, (nothing, nothing_text), where)
+        if not isinstance(number, int):
             raise TypeError(f"{path} is not a number")
-        return found
+        return number
 
     def text(self, path: str, nothing_text: str = "", target: tuple[str, str] | None = None) -> str:
         """A text, which the target itself may say; empty when nobody does and none is built in, told as `nothing_text`."""
-        return str(self._found(path, target, ("", nothing_text)))
+        return str(self._resolved(path, target, ("", nothing_text)))
 
     def choice(self, path: str, kind: type[Choice], otherwise: Choice, where: str) -> Choice:
         """One of the words of `kind`; nothing is built in, but `otherwise` applies, as `where` says."""
-        return kind(str(self._found(path, None, (otherwise, str(otherwise)), where)))
+        return kind(str(self._resolved(path, None, (otherwise, str(otherwise)), where)))
 
     def written(self, now_seconds: int) -> None:
         """Note every field that is more than one scalar, with the levels that say something at this instant."""
@@ -227,12 +227,12 @@ class Values:
     def _levels_of(
         self, path: str, field: LevelField[Any], levels: tuple[GroupFields, ...], now_seconds: int
     ) -> tuple[Origin, ...]:
-        said = field.counting(levels, now_seconds) if field.adds else field.said(levels, now_seconds)
-        found = (Origin(source=self.sources.place(level, path), value=field.text(value)) for level, value in said)
+        values = field.counting(levels, now_seconds) if field.adds else field.said(levels, now_seconds)
+        origins = (Origin(source=self.sources.place(level, path), value=field.text(value)) for level, value in values)
         last = "the target and its nodes" if path.startswith("template.") else "built-in"
-        return (*found, Origin(source=last, value=NOTHING))
+        return (*origins, Origin(source=last, value=NOTHING))
 
-    def _option(self, path: str) -> _Told | None:
+    def _option(self, path: str) -> _ValueText | None:
         """The target's own value for a path, and where it says that. A switch is 0 or 1: the first or the second choice."""
         option = target_option(self._facts, path)
         built_in = group_value(path).built_in
@@ -240,17 +240,19 @@ class Values:
             return list(type(built_in))[option[0]], option[1]
         return option
 
-    def _found(self, path: str, target: _Told | None, nothing: _Told | None = None, where: str = "built-in") -> GroupScalar:
+    def _resolved(
+        self, path: str, target: _ValueText | None, nothing: _ValueText | None = None, where: str = "built-in"
+    ) -> GroupScalar:
         value = group_value(path)
         built_in = value.built_in
-        told = dict[GroupScalar, str]()
+        texts = dict[GroupScalar, str]()
         if built_in is None:
             if nothing is None:
                 raise TypeError(f"{path} has no default: name the value that applies if no level sets it")
             built_in = nothing[0]
-            told[built_in] = nothing[1]
+            texts[built_in] = nothing[1]
 
-        def text(found: GroupScalar) -> str:
-            return told.get(found) or value.text(found)
+        def text(scalar: GroupScalar) -> str:
+            return texts.get(scalar) or value.text(scalar)
 
         return self.chains.keep(path, resolve(self.sources, path, value.read, built_in, text, target, where))

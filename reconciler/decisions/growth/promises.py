@@ -62,11 +62,11 @@ def keep_promises(draft: Draft, queue: Queue, serve: Serve, keeping: Keeping) ->
             left = waiting
             for group in draft.groups:
                 wanted = promised.get(str(group.group.target), {})
-                many = min(left, wanted.get(digests[shape], 0))
+                pods = min(left, wanted.get(digests[shape], 0))
                 nodes = [*(node for node in group.situation.nodes if not draft.state.closed(node)), *group.upcoming_nodes]
-                if not many or not draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
+                if not pods or not draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
                     continue
-                for node, placed in put(draft, shape, many, nodes):
+                for node, placed in put(draft, shape, pods, nodes):
                     queue.take(shape, placed, serve(node))
                     wanted[digests[shape]] -= placed
                     left -= placed
@@ -79,10 +79,10 @@ def _on_emptiest(draft: Draft, shape: int, count: int, nodes: Sequence[int]) -> 
     for _ in range(count):
         if not draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
             break
-        found = place(draft, shape, 1, sorted(nodes, key=lambda node: _full_permille(draft, node)))
-        if not found:
+        placements = place(draft, shape, 1, sorted(nodes, key=lambda node: _full_permille(draft, node)))
+        if not placements:
             break
-        placed.update(dict(found))
+        placed.update(dict(placements))
     return placed.items()
 
 
@@ -121,10 +121,10 @@ def promises(draft: Draft, served: Mapping[int, Served]) -> Promises:
 
 
 def _by_target(counts: Iterable[tuple[tuple[str, str], int]]) -> Promises:
-    found: dict[str, dict[str, int]] = {}
-    for (target, shape), many in sorted(counts):
-        found.setdefault(target, {})[shape] = many
-    return found
+    promised: dict[str, dict[str, int]] = {}
+    for (target, shape), count in sorted(counts):
+        promised.setdefault(target, {})[shape] = count
+    return promised
 
 
 def _digest(shape: PodShape) -> str:
