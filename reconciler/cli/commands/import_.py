@@ -9,7 +9,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.telling import tell
 
 if TYPE_CHECKING:
-    from reconciler.rendering.imported.settings import Found
+    from reconciler.rendering.imported.settings import ImportedSettings
 
 
 @click.command("import")
@@ -51,18 +51,18 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.rendering.imported import capacity_quota, karpenter
     from reconciler.rendering.imported.conversion import UnsupportedCloudError
     from reconciler.rendering.imported.document import imported_policy
-    from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
+    from reconciler.rendering.imported.settings import ImportedFileError, ImportedSettings, settings_in
     from reconciler.rendering.imported.sources import NOT_THERE, Sources
     from reconciler.rendering.plain import plain
 
     if name != policy_name(name):
         raise InputError(f"--name {name}: lower-case letters, digits, '-' and '.', such as {policy_name(name)}")
-    found, empty = Found(), list[str]()
+    found, empty = ImportedSettings(), list[str]()
     try:
         files_given = read_policy_files(paths, as_given=True)
         sources = Sources(files_given)
         for file, body in files_given.items():
-            one = found_in(file, body, sources)
+            one = settings_in(file, body, sources)
             empty += [] if _anything(one) or sources.fully_taken_in(file) else [file]
             found += one
     except ImportedFileError as error:
@@ -96,7 +96,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         click.echo(plain(f"not converted: {note.setting.name}={note.setting.value}: {note.why}"), err=True)
 
 
-def _anything(found: "Found") -> bool:
+def _anything(found: "ImportedSettings") -> bool:
     """Whether a file says something to an autoscaler."""
     from reconciler.rendering.imported.conversion import Conversion
 
