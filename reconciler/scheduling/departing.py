@@ -12,5 +12,5 @@ def departing(world: World, leaving: bytearray, *, ending: bool) -> "array[int]"
     pods, which nobody evicts, and finished pods end with their node. `leaving` has a byte for each node of the World."""
     pods = world.pods
     ends = bytearray(traits.daemonset or traits.mirror for traits in world.pod_traits)
-    found = array("i", bytes(4 * len(pods)))
-    return found[: rows.rows_on(pods.node, pods.traits, pods.phase, leaving, ends, *FINISHED_PHASES, ending, found)]
+    picked = array("i", bytes(4 * len(pods)))
+    return picked[: rows.rows_on(pods.node, pods.traits, pods.phase, leaving, ends, *FINISHED_PHASES, ending, picked)]
