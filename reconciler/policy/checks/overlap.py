@@ -25,7 +25,7 @@ class Overlaps:
 
     def __init__(self, now_seconds: int) -> None:
         self._now = now_seconds
-        self._found: dict[tuple[_Recurrence, _Recurrence], int | None] = {}
+        self._instants: dict[tuple[_Recurrence, _Recurrence], int | None] = {}
         self._frequencies: dict[_Recurrence, tuple[int, int]] = {}
         self._steps = 0
 
@@ -42,15 +42,15 @@ class Overlaps:
     def first(self, one: Window, other: Window) -> int | None:
         """An instant (Unix time) at which both windows are open; None when none was found, or looked for to the end."""
         pair = _pair(one, other)
-        if pair not in self._found and not self.exhausted:
+        if pair not in self._instants and not self.exhausted:
             instant = self._search(*pair) if all(ever_fires(schedule) for schedule, _, _ in pair) else None
             if not self.exhausted:
-                self._found[pair] = instant
-        return self._found.get(pair)
+                self._instants[pair] = instant
+        return self._instants.get(pair)
 
     def examined(self, one: Window, other: Window) -> bool:
         """Whether the answer of `first` stands, instead of the end of the budget."""
-        return _pair(one, other) in self._found
+        return _pair(one, other) in self._instants
 
     def _search(self, one: _Recurrence, other: _Recurrence) -> int | None:
         now = self._now

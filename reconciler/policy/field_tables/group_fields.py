@@ -46,8 +46,8 @@ def size(description: str) -> Field:
 def _window_size() -> Field:
     """The same while a window is open: whether another value of it loosens depends on the other windows and the hour."""
     bounds = tuple(msgspec.structs.replace(bound, loosens="") for bound in (_MIN, _MAX))
-    found = size("The bounds while the window is open: a larger min, a smaller max, or both.")
-    return msgspec.structs.replace(found, required=True, children=bounds)
+    field = size("The bounds while the window is open: a larger min, a smaller max, or both.")
+    return msgspec.structs.replace(field, required=True, children=bounds)
 
 
 WINDOWS = Field(
