@@ -227,7 +227,7 @@ class Values:
     def _levels_of(
         self, path: str, field: LevelField[Any], levels: tuple[GroupFields, ...], now_seconds: int
     ) -> tuple[Origin, ...]:
-        values = field.counting(levels, now_seconds) if field.adds else field.said(levels, now_seconds)
+        values = field.counting(levels, now_seconds) if field.adds else field.stated(levels, now_seconds)
         origins = (Origin(source=self.sources.place(level, path), value=field.text(value)) for level, value in values)
         last = "the target and its nodes" if path.startswith("template.") else "built-in"
         return (*origins, Origin(source=last, value=NOTHING))

@@ -28,7 +28,7 @@ class Overlaps:
 
     def __init__(self, now_seconds: int) -> None:
         self._now = now_seconds
-        self._found: dict[_Pair, int | None] = {}
+        self._instants: dict[_Pair, int | None] = {}
         self._frequencies: dict[_Recurrence, tuple[int, int]] = {}
         self._steps = 0
 
@@ -45,16 +45,16 @@ class Overlaps:
     def first(self, one: Window, other: Window) -> int | None:
         """An instant (Unix time) at which both windows are open; None when none was found, or looked for to the end."""
         pair = self._pair(one, other)
-        if pair not in self._found and not self.exhausted:
+        if pair not in self._instants and not self.exhausted:
             fires = all(not schedule or ever_fires(schedule) for schedule, _, _ in pair[:2])
             instant = self._search(*pair) if fires else None
             if not self.exhausted:
-                self._found[pair] = instant
-        return self._found.get(pair)
+                self._instants[pair] = instant
+        return self._instants.get(pair)
 
     def examined(self, one: Window, other: Window) -> bool:
         """Whether the answer of `first` stands, instead of the end of the budget."""
-        return self._pair(one, other) in self._found
+        return self._pair(one, other) in self._instants
 
     def _pair(self, one: Window, other: Window) -> _Pair:
         low, high = sorted((_recurrence(one), _recurrence(other)))

@@ -239,10 +239,10 @@ class Findings:
         if self._errors_only and severity is not Severity.ERROR:
             return
         if severity is Severity.ERROR:
-            told = Problem(place=place, code=code, message=message, hint=hint, related=related)
+            cause = Problem(place=place, code=code, message=message, hint=hint, related=related)
             for path in self._because:
                 if path != place.path:
-                    self.caused.setdefault(path, told)
+                    self.caused.setdefault(path, cause)
         source = self._sources.get(place.path)
         line = source.line(place.line) if source else ""
         count = self._count.get(place.path, 0)
