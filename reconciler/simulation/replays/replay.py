@@ -472,7 +472,7 @@ class ReplayRun:
 
 # One trace under one or two policies, on the same cluster.
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 def replay(
@@ -483,13 +483,13 @@ def replay(
     lead_seconds: int = LEAD_SECONDS,
     join_seconds: int = 90,
     work_budget: int = DEFAULT_WORK_BUDGET,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Replay:
     """The figures of each policy (with its source) over one trace. Pure.
 
     It runs on the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`). Without one, it runs on
     the groups of the policies alone. A target that only one of two policies prices has that price under both. Nodes join
-    `join_seconds` after they were requested. `told` reports progress: seconds done, and of how many.
+    `join_seconds` after they were requested. `progress` is called with how far it is: seconds done, and of how many.
     """
     begin = trace.start_seconds - lead_seconds
     start = policy_world([policy for _, policy in sides], begin) if world is None else world
@@ -510,8 +510,8 @@ def replay(
             work_budget=work_budget,
         )
         for now in run.turns():
-            if told is not None:
-                told(number * seconds + now - begin, len(sides) * seconds)
+            if progress is not None:
+                progress(number * seconds + now - begin, len(sides) * seconds)
         found.append(run.figures(source))
     return Replay(
         trace=trace.name,
