@@ -470,7 +470,7 @@ class ReplayRun:
 
 # One trace under one or two policies, on the same cluster.
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 def replay(
@@ -481,13 +481,13 @@ def replay(
     lead_seconds: int = LEAD_SECONDS,
     join_seconds: int = 90,
     work_budget: int = DEFAULT_WORK_BUDGET,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Replay:
     """The figures of each policy (with its source) over one trace. Pure.
 
     It runs on the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`). Without `world`, it runs
     on the groups of the policies alone. If only one of two policies has a price for a target, that price applies under both.
-    Nodes join `join_seconds` after they were requested. `told` receives the progress: seconds done, and seconds in total.
+    Nodes join `join_seconds` after they were requested. `progress` receives how far it is: seconds done, and seconds in total.
     """
     begin = trace.start_seconds - lead_seconds
     start = policy_world([policy for _, policy in sides], begin) if world is None else world
@@ -508,8 +508,8 @@ def replay(
             work_budget=work_budget,
         )
         for now in run.turns():
-            if told is not None:
-                told(number * seconds + now - begin, len(sides) * seconds)
+            if progress is not None:
+                progress(number * seconds + now - begin, len(sides) * seconds)
         found.append(run.figures(source))
     return Replay(
         trace=trace.name,
