@@ -279,7 +279,7 @@ def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
 def _lifted(budget: Budget) -> Budget:
     if allows_none(budget):
         return budget
-    return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None)
+    return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None, zones=None)
 
 
 def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
