@@ -54,7 +54,7 @@ def compare(
         head=after_side,
         plan=after.plan,
         changes=compare_policies(before_policy, after_policy, now_seconds),
-        loosened=loosened(before_policy, after_policy, now_seconds, _found_groups(world, before_policy, after_policy)),
+        loosened=loosened(before_policy, after_policy, now_seconds, _discovered_groups(world, before_policy, after_policy)),
         comparison=comparison,
         impact_before=before.impact,
         impact_after=after.impact,
@@ -109,12 +109,12 @@ def _later(
     before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_seconds: int, work_budget: int
 ) -> tuple[LaterEffect, ...]:
     """The results of both policies at the first instants of the next day at which a differing window opens or hold ends."""
-    found = []
+    effects = []
     for instant in sorted(_turns(before, after, now_seconds))[:_MOST_LATER]:
         impacts = [_decided(world, policy, Memory(), instant, work_budget)[0].impact for world, policy in (before, after)]
         if impacts[0] != impacts[1]:
-            found.append(LaterEffect(at=instant_text(instant), impact_before=impacts[0], impact_after=impacts[1]))
-    return tuple(found)
+            effects.append(LaterEffect(at=instant_text(instant), impact_before=impacts[0], impact_after=impacts[1]))
+    return tuple(effects)
 
 
 def _turns(before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_seconds: int) -> set[int]:
@@ -138,13 +138,13 @@ def _names_times(policy: PolicySet) -> bool:
     return any(level.windows or level.hold is not None for level in levels)
 
 
-def _found_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[FoundGroup, ...]:
+def _discovered_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[FoundGroup, ...]:
     """Groups of both policies that at least one of them discovers and that get another document or tier under the other one."""
     if not before.policy.discovery and not after.policy.discovery:
         return ()
     today = {one.target: one for one in named_targets(world, before)}
     facts_of = {facts.ref: facts for facts in world.targets}
-    found = []
+    groups = []
     for later in named_targets(world, after):
         earlier = today.get(later.target)
         if earlier is None or (earlier.document is not None and later.document is not None):
@@ -153,8 +153,8 @@ def _found_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[Fo
         if old != new:
             facts = facts_of.get(later.target)
             size = (_target_size(facts, before.policy), _target_size(facts, after.policy))
-            found.append(FoundGroup(name=later.name, before=old, after=new, size=size))
-    return tuple(found)
+            groups.append(FoundGroup(name=later.name, before=old, after=new, size=size))
+    return tuple(groups)
 
 
 def _target_size(facts: TargetFacts | None, policy: NodeGroupPolicy) -> dict[str, int]:
