@@ -5,12 +5,13 @@ import msgspec
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide_ahead
-from reconciler.decisions.groups.effective_groups import effective_groups, named_targets
+from reconciler.decisions.groups.effective_groups import effective_groups, effective_view, named_targets
+from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.picture import Pictures, picture
-from reconciler.plan.preview import LaterEffect, Preview, PreviewSide
+from reconciler.plan.preview import LaterEffect, LimitSpent, Preview, PreviewSide
 from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
 from reconciler.policy.loosening import FoundGroup, loosened
@@ -18,6 +19,7 @@ from reconciler.policy.problems.findings import Problem
 from reconciler.policy.windows import next_opening
 from reconciler.simulation.settled import Rest, come_to_rest
 from reconciler.values.instant import instant_text
+from reconciler.values.money import PRICE_HOURS, price_text
 
 
 def compare(
@@ -58,6 +60,8 @@ def compare(
         comparison=comparison,
         impact_before=before.impact,
         impact_after=after.impact,
+        spent_before=_spent(before, before_policy, now_seconds),
+        spent_after=_spent(after, after_policy, now_seconds),
         later=_later((today, before_policy), (taken_over, after_policy), now_seconds, work_budget),
         untouched=tuple(line.name for line in after.plan.groups if line.name in earlier and line.name not in differing),
         warnings=warnings,
@@ -82,7 +86,8 @@ def alone(
     rest, _ = _decided(world, policy, Memory(), now_seconds, work_budget)
     return Preview(
         base=base, head=side, plan=rest.plan, impact_after=rest.impact, warnings=warnings, no_base=no_base,
-        base_problems=base_problems, pictures=_pictures(world, rest, None) if pictured else None,
+        base_problems=base_problems, spent_after=_spent(rest, policy, now_seconds),
+        pictures=_pictures(world, rest, None) if pictured else None,
     )  # fmt: skip
 
 
@@ -99,6 +104,22 @@ def _observed(
     sides = [{group.target: group.mode for group in effective_groups(world, policy, now_seconds)} for policy in (before, after)]
     first, second = (frozenset(target for target, mode in modes.items() if mode is Mode.OBSERVE) for modes in sides)
     return first, second
+
+
+def _spent(rest: Rest, policy: PolicySet, now_seconds: int) -> tuple[LimitSpent, ...]:
+    """The spending limits of a policy in its steady state."""
+    limits, currency = policy.policy.limits, policy.policy.currency
+    if not any(name in PRICE_HOURS for limit in limits for name, _ in limit.max):
+        return ()
+    ledger = LimitLedger(limits, currency)
+    groups, members = effective_view(rest.world, policy, now_seconds)
+    for index, node in enumerate(rest.world.nodes):
+        position = members.group_of[index]
+        ledger.count(groups[position] if position >= 0 else None, rest.world.node_shapes[node.shape])
+    return tuple(
+        LimitSpent(limit=limit, resource=name, spent=price_text(spent), max=price_text(most), currency=currency)
+        for limit, name, spent, most in ledger.spent()
+    )
 
 
 _DAY_SECONDS = 24 * 3600

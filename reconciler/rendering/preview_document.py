@@ -7,7 +7,7 @@ from reconciler.plan.plan import PlanProblem
 from reconciler.plan.policy_tests import PolicyTestRun, Verdict
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.rendering import document as tree
-from reconciler.rendering.change_figures import change_figures, joined_nodes
+from reconciler.rendering.change_figures import change_figures, joined_nodes, limit_rows
 from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Foreign, Sentence, foreign_sentence, gravest_first, names_listed
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_differences import action_differences, group_differences
@@ -102,7 +102,7 @@ def _ended(head: str, words: str) -> Sentence:
 
 
 def _figures(preview: Preview) -> tree.Table:
-    rows = tuple((figure.name, *figure.cells()) for figure in change_figures(preview))
+    rows = (*((figure.name, *figure.cells()) for figure in change_figures(preview)), *limit_rows(preview))
     columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     unpriced = preview.plan.cost.unpriced_groups
     note = f"{count(len(unpriced), 'group')} without a price not counted." if unpriced else ""
