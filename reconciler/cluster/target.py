@@ -125,13 +125,25 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     driver_labels: tuple[tuple[str, str, str], ...] = ()
 
 
+class RolloutPace(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """How a target replaces its machines: so many may exist beyond its replicas (`surge`), and so many may be missing
+    (`unavailable`) meanwhile. `on_delete`: it replaces a machine only after somebody has deleted it. `origin` is where that is
+    written."""
+
+    surge: int
+    unavailable: int
+    on_delete: bool = False
+    origin: str = ""
+
+
 class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One target as read. `replicas` is None if the object has none (a problem names it).
 
     `min_size`/`max_size` come from the two size annotations, which count only together; `size_origin` names them. `sizes_bind`:
     the platform rejects a size outside them, whatever a policy says. `read_seconds` is when the read began, by the reader's clock
-    (0: unknown). `rolling_out` is true while an older revision still has machines. `on_demand_base` is how many machines of a
-    mixed group are not spot. `price_per_hour` is the price of one node in the platform's own list, and `price_origin` that list.
+    (0: unknown). `rolling_out` is true while an older revision still has machines. `rollout` is how fast the target would replace
+    its machines (None: it does not say). `on_demand_base` is how many machines of a mixed group are not spot. `price_per_hour` is
+    the price of one node in the platform's own list, and `price_origin` that list.
 
     `launch_failure` is why missing machines will not come. `rooms` limit how many more machines are available. `writers` size the
     target by other means than a field. `unseen` is the evidence of such writers that was not captured (empty: all was).
@@ -162,6 +174,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     template: TargetTemplate = TargetTemplate()
     owner: OwnerEvidence = OwnerEvidence()
     rolling_out: bool = False
+    rollout: RolloutPace | None = None
     selectable: bool = True
     on_demand_base: int = 0
     price_per_hour: str = ""

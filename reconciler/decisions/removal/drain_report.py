@@ -182,3 +182,8 @@ def _loop_only() -> frozenset[str]:
     for kind in Because.__subclasses__():
         codes[kind.code] = codes.get(kind.code, True) and kind.for_the_loop_only
     return frozenset(code for code, only in codes.items() if only)
+
+
+def keeps_from_draining(candidate: Candidate) -> tuple[Blocker, ...]:
+    """What keeps the node from being drained by whomever, apart from room for its pods elsewhere."""
+    return tuple(blocker for blocker in candidate.blockers if blocker.code not in _loop_only())

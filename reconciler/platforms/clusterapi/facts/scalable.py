@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.nodes.node_rows import taint_set
-from reconciler.cluster.target import OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.target import OwnerEvidence, RolloutPace, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets import capacity, owner_evidence
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS, near_misses, read_options, scaling_bounds
 from reconciler.cluster.values.resources import PODS
@@ -29,6 +29,7 @@ def facts(
     zone: str = "",
     zones: tuple[str, ...] = (),
     rolling_out: bool = False,
+    rollout: RolloutPace | None = None,
     selectable: bool = True,
 ) -> TargetFacts:
     """The facts of one Cluster API target. Never raises: what cannot be read becomes a sentence in `problems`."""
@@ -63,6 +64,7 @@ def facts(
         owner=owner,
         writers=writers(item, kind, view, _cluster_name(item, view)),
         rolling_out=rolling_out,
+        rollout=rollout,
         selectable=selectable,
         problems=tuple(problems),
         api_group=view.group,
