@@ -129,7 +129,7 @@ def _decided(
     grew = {entry.group or "" for entry in grown.answers if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP} | grown.for_headroom
     if replaced.starts is not None:
         grew.add(draft.groups[replaced.starts.position].group.name)
-    remembered = replaced.told(remember(draft, judged, view.memory))
+    remembered = replaced.noted_in(remember(draft, judged, view.memory))
     adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
     remembered = msgspec.structs.replace(
         remembered,

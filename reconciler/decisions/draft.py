@@ -22,7 +22,7 @@ from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.pods import TemplateRefuted
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
-from reconciler.decisions.situation.group_situation import GroupSituation, too_many
+from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.work import Shares, Work
 from reconciler.plan.plan import NodeState
@@ -175,8 +175,8 @@ class Draft:
         templates = [shape for draft in self.groups for _, shape in draft.group.in_zones]
         if not templates:
             return frozenset()
-        said = Counter(pair for template in templates for pair in template.labels)
-        keys = {key for (key, _), many in said.items() if many < len(templates)}
+        label_counts = Counter(pair for template in templates for pair in template.labels)
+        keys = {key for (key, _), template_count in label_counts.items() if template_count < len(templates)}
         if any(term.topology_key in keys for shape in self.world.pod_shapes for term in shape.anti_affinity):
             return frozenset(shapes)
         return frozenset(shape for shape, pod in shapes.items() if keys & label_keys((pod,), templates))
@@ -189,15 +189,17 @@ class Draft:
             for shape in self.zone_minded
             if (pod := self.state.pod_shape(shape)).volumes or pod.node_selector or pod.required_terms is not None
         ]
-        found = {}
+        open_zones = {}
         for draft in self.groups if naming else ():
             mark = self.state.mark()
             nodes = [(zone, self.state.add_node(f"{draft.group.name}-try", zone)) for _, zone in draft.group.in_zones]
             for shape in naming if nodes else ():
-                said = {zone: {one.plugin for one in self.state.verdict(shape, node)} for zone, node in nodes}
-                found[draft.position, shape] = frozenset(zone for zone, plugins in said.items() if plugins.isdisjoint(_BY_ZONE))
+                plugins_by_zone = {zone: {one.plugin for one in self.state.verdict(shape, node)} for zone, node in nodes}
+                open_zones[draft.position, shape] = frozenset(
+                    zone for zone, plugins in plugins_by_zone.items() if plugins.isdisjoint(_BY_ZONE)
+                )
             self.state.undo(mark)
-        return found
+        return open_zones
 
     def _indifferent(self) -> frozenset[int]:
         """Shapes that depend on the zone only because of a volume that could be created in any zone. A claim gets a new volume
@@ -241,7 +243,7 @@ class Draft:
         labels = dict(template.labels) | dict(self.state.shape_of(index).labels)
         shape = msgspec.structs.replace(template, labels=tuple(sorted(labels.items())))
         staying = self.staying_shapes()
-        running = [shape for shape, many in self.state.bound(index) if shape not in staying for _ in range(many)]
+        running = [shape for shape, pods in self.state.bound(index) if shape not in staying for _ in range(pods)]
         # The stand-in takes its place: both together would count as two domains.
         self.state.leave(index)
         return self.state.add_node(name, shape, (*draft.daemons, *running))
@@ -257,9 +259,9 @@ class Draft:
         shapes = (
             self._daemon_shapes.get((daemon.namespace, daemon.name, draft.position), daemon.shape) for daemon in world.daemon_pods
         )
-        found = tuple(shape for shape in shapes if self.state.place(shape, 1, [node]))
+        daemon_pods = tuple(shape for shape in shapes if self.state.place(shape, 1, [node]))
         self.state.undo(mark)
-        return (*static, *found)
+        return (*static, *daemon_pods)
 
     def share_among(self, namespaces: Iterable[str]) -> None:
         """From here on each of these namespaces has its share of the work that is left."""
@@ -324,7 +326,7 @@ class Draft:
         if group.template is None:
             return TemplateUnknown(group=group.name, why=group.template_problem)
         health, unready, nodes = self.policy.health, draft.situation.unready, len(draft.situation.nodes)
-        if unready and too_many(unready, nodes, health.max_unready_percent, health.ok_unready_count):
+        if unready and exceeds_unready_bounds(unready, nodes, health.max_unready_percent, health.ok_unready_count):
             return GroupUnhealthy(
                 group=group.name,
                 unready=unready,
@@ -408,7 +410,7 @@ class Draft:
         """Future nodes whose zone is open. `trials` are additional ones of the group `trying`. Once each of the zones with the
         fewest nodes has a new one, their order makes no difference. That holds while these nodes have the same pods, apart from
         pods that can run in only one of the zones."""
-        found: dict[int, OpenZones] = {}
+        open_zones: dict[int, OpenZones] = {}
         for draft in self._ordered:
             order = draft.order
             if order is None:
@@ -423,13 +425,15 @@ class Draft:
                 if last == NEVER:
                     alone = tuple((zone,) for zone in first.others)
                     for one, load in zip(several, loads, strict=True):
-                        found[one] = OpenZones((one,), alone, loaded=_carries(load, draft.daemons))
+                        open_zones[one] = OpenZones((one,), alone, loaded=_carries(load, draft.daemons))
                 elif len(first.zones) > 1 and not (last < len(nodes) and _alike(loads)):
                     fixed = self._fixed(draft, loads, zones)
                     if last >= len(nodes) or not _alike(loads, fixed):
                         loaded = any(_carries(load, fixed.union(draft.daemons)) for load in loads)
-                        found.update(dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed, loaded)))
-        return found
+                        open_zones.update(
+                            dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed, loaded))
+                        )
+        return open_zones
 
     def _fixed(self, draft: GroupDraft, loads: Iterable[Load], zones: Sequence[NodeShape]) -> frozenset[int]:
         """Shapes of these loads that run in one of the zones only."""

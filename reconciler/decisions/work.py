@@ -98,9 +98,9 @@ class Shares:
         """Count work on many shapes at once, so many of each namespace, to each shape an equal part."""
         in_all = sum(shapes.values())
         passed = 0
-        for namespace, many in shapes.items():
-            self._count(namespace, steps * (passed + many) // in_all - steps * passed // in_all)
-            passed += many
+        for namespace, shape_count in shapes.items():
+            self._count(namespace, steps * (passed + shape_count) // in_all - steps * passed // in_all)
+            passed += shape_count
 
     def delay(self, namespace: str, pods: int) -> None:
         """So many pods of the namespace wait for the next plan."""

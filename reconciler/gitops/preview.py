@@ -15,7 +15,7 @@ from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
 from reconciler.policy.loosening import FoundGroup, loosened
 from reconciler.policy.problems.findings import Problem
-from reconciler.policy.values.schedule import openings_after
+from reconciler.policy.windows import next_opening
 from reconciler.simulation.settled import Rest, come_to_rest
 from reconciler.values.instant import instant_text
 
@@ -126,7 +126,7 @@ def _turns(before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_
         old, new = today.get(target), then.get(target)
         windows = [() if group is None else group.windows for group in (old, new)]
         for window in {*windows[0]} ^ {*windows[1]}:
-            turns.add(next(openings_after(window.schedule, window.time_zone, now_seconds), end))
+            turns.add(next_opening(window, now_seconds) or end)
         holds = [None if group is None else group.hold_until_seconds for group in (old, new)]
         if holds[0] != holds[1]:
             turns |= {until for until in holds if until is not None}

@@ -224,6 +224,6 @@ def _known(group: GroupStatus) -> Iterator[str]:
         yield from (f"evidence: {sentence}" for sentence in group.owner.evidence)
     if group.backoff_reason and group.backoff_until:
         yield f"back-off: {group.backoff_reason}"
-    yield from (told for told in (group.conflict, group.approval) if told)
+    yield from (sentence for sentence in (group.conflict, group.approval) if sentence)
     if group.held and group.next:
         yield f"next: {group.next}"

@@ -13,5 +13,5 @@ def departing(world: World, leaving: bytearray, *, ending: bool) -> "array[int]"
     node of the World."""
     pods = world.pods
     ends = bytearray(traits.daemonset or traits.mirror for traits in world.pod_traits)
-    found = array("i", bytes(4 * len(pods)))
-    return found[: rows.rows_on(pods.node, pods.traits, pods.phase, leaving, ends, *FINISHED_PHASES, ending, found)]
+    picked = array("i", bytes(4 * len(pods)))
+    return picked[: rows.rows_on(pods.node, pods.traits, pods.phase, leaving, ends, *FINISHED_PHASES, ending, picked)]

@@ -130,9 +130,9 @@ def _page(plan: "Plan", now: "World", at_rest: "World | None", chosen: "Chosen")
     from reconciler.rendering.html.plan import plan_html
 
     def drawn(world: "World") -> Picture:
-        found = picture(world, plan.groups, plan.nodes)
-        nodes = tuple(node for node in found.nodes if chosen.about_group(node.group) and chosen.about_node(node.node))
-        return Picture(nodes=nodes, waiting=found.waiting)
+        complete = picture(world, plan.groups, plan.nodes)
+        nodes = tuple(node for node in complete.nodes if chosen.about_group(node.group) and chosen.about_node(node.node))
+        return Picture(nodes=nodes, waiting=complete.waiting)
 
     return plan_html(plan, Pictures(now=drawn(now), rest=None if at_rest is None else drawn(at_rest)))
 

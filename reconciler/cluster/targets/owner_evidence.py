@@ -50,8 +50,8 @@ def read_hold(text: str) -> HoldMark | None:
     too long rather than not at all."""
     if not text:
         return None
-    reason, found, until = text.rpartition(_UNTIL)
-    if not (found and reason):
+    reason, separator, until = text.rpartition(_UNTIL)
+    if not (separator and reason):
         return HoldMark(reason=text)
     try:
         return HoldMark(reason=reason, until_seconds=parse_instant(until.strip(_BLANKS)))

@@ -75,8 +75,8 @@ class PodCounts(msgspec.Struct, frozen=True):
         """By kind, the larger of what was counted then and what is asked for at least now; `then` itself where that is it."""
         digits = _digits(then, self.least)
         before, now = _folded(then, digits), _folded(self.least, digits)
-        found = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}
-        return then if found == then else found
+        counts = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}
+        return then if counts == then else counts
 
 
 def kind_of(shape: PodShape) -> str:
@@ -103,11 +103,11 @@ def _text(shape: PodShape) -> bytes:
 
 
 def _by_kind(shapes: Mapping[int, int], kinds: Mapping[int, str]) -> dict[str, int]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for shape, count in shapes.items():
         if count > 0 and shape in kinds:
-            found[kinds[shape]] += count
-    return dict(sorted(found.items()))
+            counts[kinds[shape]] += count
+    return dict(sorted(counts.items()))
 
 
 def _digits(*counts: Counts) -> int:
@@ -117,10 +117,10 @@ def _digits(*counts: Counts) -> int:
 def _folded(counts: Counts, digits: int) -> Counts:
     if all(len(kind) <= digits for kind in counts):
         return counts
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for kind, count in counts.items():
-        found[kind[:digits]] += count
-    return dict(sorted(found.items()))
+        totals[kind[:digits]] += count
+    return dict(sorted(totals.items()))
 
 
 class Bought(msgspec.Struct, frozen=True):

@@ -29,14 +29,14 @@ def static_pods(world: World, group_of: Sequence[int]) -> Mapping[int, tuple[Sta
             one = (node.created_seconds, node.name, index)
             newest[group_of[index]] = max(one, newest.get(group_of[index], one))
     group_on = {index: group for group, (_, _, index) in newest.items()}
-    pods, found = world.pods, dict[int, list[StaticPod]]()
+    pods, by_group = world.pods, dict[int, list[StaticPod]]()
     for row in compress(range(len(pods)), map(mirrors.__getitem__, pods.traits)):
         node_index = pods.node[row]
         if node_index in group_on and not pods.finished(row) and not pods.deletion_seconds[row]:
             name = pods.name[row].removesuffix(f"-{world.nodes[node_index].name}")
             one_pod = StaticPod(pods.namespace[row], name, pods.shape[row], pods.traits[row])
-            found.setdefault(group_on[node_index], []).append(one_pod)
-    return {group: tuple(there) for group, there in found.items()}
+            by_group.setdefault(group_on[node_index], []).append(one_pod)
+    return {group: tuple(there) for group, there in by_group.items()}
 
 
 def daemon_shapes(world: World, group_of: Sequence[int]) -> Mapping[tuple[str, str, int], int]:
@@ -65,9 +65,9 @@ def daemon_shapes(world: World, group_of: Sequence[int]) -> Mapping[tuple[str, s
     by_requests = {
         (*name, world.pod_shapes[shape].requests): shape for name, shapes in several.items() for shape in reversed(shapes)
     }
-    found = {}
+    shape_of = {}
     for (namespace, name, group), (_, _, seen) in newest.items():
         shape = by_requests.get((namespace, name, world.pod_shapes[seen].requests))
         if shape is not None:
-            found[namespace, name, group] = shape
-    return found
+            shape_of[namespace, name, group] = shape
+    return shape_of

@@ -44,7 +44,7 @@ def accelerator_label(shape: NodeShape) -> tuple[str, str] | None:
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 _AT_ONCE = ("cpu", "memory", "pods")
 """What kubelet knows of a machine when it registers; devices and disks come later."""
-_TOO_MANY_TO_BE_BROKEN = 2
+_NODES_THAT_PROVE_A_LACK = 2
 
 
 class Witnesses(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,17 +120,17 @@ def _has_less(shape: NodeShape, stated: NodeShape, name: str) -> bool:
     return shape.capacity.get(name) < stated.capacity.get(name) or shape.allocatable.get(name) < stated.allocatable.get(name)
 
 
-def _least(stated: Resources, found: list[tuple[Resources, int]]) -> Resources:
-    return Resources.of({name: _amount(name, amount, found) for name, amount in stated.items()})
+def _least(stated: Resources, sizes: list[tuple[Resources, int]]) -> Resources:
+    return Resources.of({name: _amount(name, amount, sizes) for name, amount in stated.items()})
 
 
-def _amount(name: str, stated: int, found: list[tuple[Resources, int]]) -> int:
-    """`found` are what nodes of one shape have, and how many of them are complete."""
-    amounts = [one.get(name) for one, _ in found]
+def _amount(name: str, stated: int, sizes: list[tuple[Resources, int]]) -> int:
+    """`sizes` are what nodes of one shape have, and how many of them are complete."""
+    amounts = [one.get(name) for one, _ in sizes]
     if name not in _AT_ONCE:
         # A device that one node lacks is that node's trouble; what several nodes lack, and none has, will not come with the next.
-        lacking = sum(complete for one, complete in found if not one.get(name))
-        amounts = [amount for amount in amounts if amount] or ([0] if lacking >= _TOO_MANY_TO_BE_BROKEN else [])
+        lacking = sum(complete for one, complete in sizes if not one.get(name))
+        amounts = [amount for amount in amounts if amount] or ([0] if lacking >= _NODES_THAT_PROVE_A_LACK else [])
     return min([stated, *amounts])
 
 

@@ -108,9 +108,14 @@ def in_zones(template: NodeShape | None, target: TargetTemplate, evidence: Label
     """What a new node is in each of the zones that the platform fills; empty where they are not several."""
     if template is None or not target.fills_zones or len(target.zones) < 2 or template.label(ZONE_LABEL) is not None:
         return ()
-    said = frozenset(key for key, _ in template.labels)
+    stated_keys = frozenset(key for key, _ in template.labels)
     return tuple(
-        (zone, msgspec.structs.replace(template, labels=_with_zone({**dict(template.labels), ZONE_LABEL: zone}, evidence, said)))
+        (
+            zone,
+            msgspec.structs.replace(
+                template, labels=_with_zone({**dict(template.labels), ZONE_LABEL: zone}, evidence, stated_keys)
+            ),
+        )
         for zone in target.zones
     )
 

@@ -237,18 +237,18 @@ def _claimed(others: tuple[FieldOwner, ...], evidence: OwnerEvidence, terms: Ter
     persons = tuple(owner for owner in others if by_person(owner))
     declared = tuple(owner for owner in others if evidence.tracking or owner not in persons)
     foreign = tuple(owner for owner in declared if not _adoptable_from(owner.manager, terms.adopt_from))
-    told = _named(foreign or others), tuple(_sentence(owner, evidence) for owner in foreign or others)
+    holders = _named(foreign or others), tuple(_sentence(owner, evidence) for owner in foreign or others)
     tracking = tuple(f"{_KEPT}{mark}" for mark in evidence.tracking)
     if any(owner not in persons for owner in foreign):
-        return OwnerState.HELD, told[0], (*told[1], *tracking)
+        return OwnerState.HELD, holders[0], (*holders[1], *tracking)
     wait = _wait(tuple(owner for owner in persons if not _named_as_tool(owner, terms.adopt_from)), terms)
     if wait:
         return OwnerState.HELD, _named(others), (*(_sentence(owner, evidence) for owner in others), *tracking, wait)
     if foreign:
-        return OwnerState.HELD, told[0], (*told[1], *tracking)
+        return OwnerState.HELD, holders[0], (*holders[1], *tracking)
     named = declared or any(_named_as_tool(owner, terms.adopt_from) for owner in persons)
     allowed = "the policy's adoptFrom allows it" if named else "a one-off write, not a declaration"
-    return OwnerState.ADOPTABLE, told[0], (*told[1], *tracking, allowed)
+    return OwnerState.ADOPTABLE, holders[0], (*holders[1], *tracking, allowed)
 
 
 def _wait(persons: tuple[FieldOwner, ...], terms: Terms) -> str:

@@ -47,8 +47,8 @@ def seen(write: LastWrite, facts: TargetFacts, now_seconds: int) -> Seen:
 def with_last_writes(world: World, memory: Memory, now_seconds: int) -> World:
     """The world, with the larger sizes that we wrote wherever a read may be older than the write. Otherwise the same nodes would
     be requested again. A size that we lowered stays as it was read, together with the machines of that read."""
-    found = tuple(_raised(facts, memory.last_writes.get(str(facts.ref)), now_seconds) for facts in world.targets)
-    return world if found == world.targets else msgspec.structs.replace(world, targets=found)
+    targets = tuple(_raised(facts, memory.last_writes.get(str(facts.ref)), now_seconds) for facts in world.targets)
+    return world if targets == world.targets else msgspec.structs.replace(world, targets=targets)
 
 
 def _raised(facts: TargetFacts, write: LastWrite | None, now_seconds: int) -> TargetFacts:
@@ -92,7 +92,7 @@ def without_last_writes(memory: Memory, targets: frozenset[str]) -> Memory:
 # own desired count, and an autoscaler raises it again for the pods that wait.
 
 UNDONE_TIMES = 3
-SAID_FROM = 2
+REPORTED_FROM = 2
 """One write that is undone may be somebody's last word before ours is heard; the second one is a conflict, and is said."""
 _AUTOSCALER = "cluster-autoscaler"
 
@@ -173,7 +173,7 @@ def conflict_sentence(memory: Memory, group: EffectiveGroup) -> str:
         return ""
     return (
         f"{state.writer} undid our writes {state.count} times, the last from {state.ours} to {state.theirs}; "
-        f"{_rules(group).writer_told_by}. Stop that writer, then hold and release the group to start again"
+        f"{_rules(group).writer_evidence}. Stop that writer, then hold and release the group to start again"
     )
 
 

@@ -36,17 +36,17 @@ def recovered(memory: Memory, world: World, now_seconds: int) -> Memory:
         return memory
     leaving = _leaving(world)
     there = {node.name for node in world.nodes}
-    found = msgspec.structs.replace(memory, intended={})
+    updated_memory = msgspec.structs.replace(memory, intended={})
     for target, nodes in memory.intended.items():
         begun = [name for name in nodes if name not in memory.leaving and (name in leaving or name not in there)]
         if begun:
-            found = msgspec.structs.replace(
-                found,
+            updated_memory = msgspec.structs.replace(
+                updated_memory,
                 last_removed_seconds=now_seconds,
-                leaving={**found.leaving, **dict.fromkeys(begun, now_seconds)},
-                departures=departed(found.departures, target, len(begun), now_seconds),
+                leaving={**updated_memory.leaving, **dict.fromkeys(begun, now_seconds)},
+                departures=departed(updated_memory.departures, target, len(begun), now_seconds),
             )
-    return found
+    return updated_memory
 
 
 def _leaving(world: World) -> frozenset[str]:
@@ -90,17 +90,19 @@ def called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int
     going = [index for index in under_way if _may_be_called_off(view, index)]
     pods = _pods_on(world, going)
     judge = DrainJudge(world, policy.policy.drain, DisruptionLedger(world), now_seconds)
-    found: dict[int, Blocker] = {}
+    blockers: dict[int, Blocker] = {}
     for index in going:
         blocker = _group_says(view, index) or _pods_say(view, judge, pods[index])
         if blocker is not None:
-            found[index] = blocker
-    rest = sorted((index for index in going if index not in found), key=lambda index: (len(pods[index]), world.nodes[index].name))
-    found |= dict(_minimums_say(view, rest, found))
+            blockers[index] = blocker
+    rest = sorted(
+        (index for index in going if index not in blockers), key=lambda index: (len(pods[index]), world.nodes[index].name)
+    )
+    blockers |= dict(_minimums_say(view, rest, blockers))
     return tuple(
-        CalledOff(target=view.groups[view.members.group_of[index]].target, node=world.nodes[index].name, why=found[index])
+        CalledOff(target=view.groups[view.members.group_of[index]].target, node=world.nodes[index].name, why=blockers[index])
         for index in going
-        if index in found
+        if index in blockers
     )
 
 
@@ -121,12 +123,12 @@ def _group_says(view: View, index: int) -> Blocker | None:
 
 def _pods_on(world: World, nodes: list[int]) -> dict[int, list[int]]:
     """Pods that have neither ended nor are ending, by node."""
-    found: dict[int, list[int]] = {index: [] for index in nodes}
+    by_node: dict[int, list[int]] = {index: [] for index in nodes}
     pods = world.pods
     for index, node in enumerate(pods.node):
-        if node in found and not pods.deletion_seconds[index] and not pods.finished(index):
-            found[node].append(index)
-    return found
+        if node in by_node and not pods.deletion_seconds[index] and not pods.finished(index):
+            by_node[node].append(index)
+    return by_node
 
 
 def _pods_say(view: View, judge: DrainJudge, on_node: list[int]) -> Blocker | None:

@@ -71,5 +71,5 @@ RULES = PlatformRules(
     read_lag_seconds=READ_LAG_SECONDS,
     unsigned_writer="a writer that Auto Scaling does not record",
     strangers=strangers,
-    writer_told_by="CloudTrail names who called SetDesiredCapacity or UpdateAutoScalingGroup",
+    writer_evidence="CloudTrail names who called SetDesiredCapacity or UpdateAutoScalingGroup",
 )

@@ -50,8 +50,8 @@ def decided_section(decisions: Sequence[Decision], now_seconds: int, groups: Map
     table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body), class_="stack")
     left = len(newest) - MOST_LINES
     note = tag("p", f"{count(left, 'earlier one')} not shown; the log has all.", class_="soft") if left > 0 else None
-    told = f"the last {min(len(newest), MOST_LINES)}, of this process"
-    return Section("decided", "Last decisions", joined((scrolling("Table of decisions", table), note)), told)
+    extent = f"the last {min(len(newest), MOST_LINES)}, of this process"
+    return Section("decided", "Last decisions", joined((scrolling("Table of decisions", table), note)), extent)
 
 
 def _row(those: Sequence[Decision], now_seconds: int, groups: Mapping[str, str]) -> Html:

@@ -327,9 +327,9 @@ def mark(sign: str) -> Html:
     return joined((tag("span", shown, class_="m", aria_hidden="true"), tag("span", SPOKEN[sign], class_="sr")))
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str, plural: str = "") -> str:
     """`1 node`, `1,204 nodes`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else plural or one + 's'}"
 
 
 def slots(groups: Sequence[str]) -> dict[str, str]:

@@ -71,10 +71,10 @@ def _worst(row: Sequence[tuple[int, int]], side: int, area: int, rest: int) -> i
     return worst
 
 
-def _add(found: list[Block], index: int, x: int, y: int, width: int, height: int) -> None:
+def _add(tiles: list[Block], index: int, x: int, y: int, width: int, height: int) -> None:
     left, top, right, bottom = x // UNIT, y // UNIT, (x + width) // UNIT, (y + height) // UNIT
     if right > left and bottom > top:
-        found.append(Block(index, left, top, right - left, bottom - top))
+        tiles.append(Block(index, left, top, right - left, bottom - top))
 
 
 MOST_TILES = 240

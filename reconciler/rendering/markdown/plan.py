@@ -68,7 +68,7 @@ def _sizes(group: GroupLine) -> str:
 
 def _reasons(actions: Sequence[Action], group: GroupLine | None = None, why: GroupWhy | None = None) -> str:
     """Why it is done, or what will come without an action; the group's first other note; the bounds."""
-    parts = [told] if (told := removal_words(actions, NAMES_SHOWN)) else []
+    parts = [removals] if (removals := removal_words(actions, NAMES_SHOWN)) else []
     parts += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
     if why is not None:
         parts += () if actions else why.causes
@@ -96,7 +96,7 @@ def plan_document(plan: Plan) -> tree.Document:
     blocks += [] if plan.groups else [tree.Paragraph((f"No node groups: {NO_GROUPS}.",))]
     blocks += [tree.Paragraph((rest,))] if (rest := rest_words(plan)) else []
     blocks.append(tree.Code(tuple(change_lines(plan)), "diff", "changes"))
-    blocks += [tree.Alarm(tree.Meaning.HELD, (told,))] if (told := cautions(plan)) else []
+    blocks += [tree.Alarm(tree.Meaning.HELD, (caution,))] if (caution := cautions(plan)) else []
     return tree.Document(
         title="Node group plan", facts=header_words(plan), blocks=(*blocks, *_folds(plan)), digest=plan.digest, note=loops
     )

@@ -45,7 +45,7 @@ def fill_each(
     item: cython.Py_ssize_t
     kind: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
-    many: cython.longlong
+    pods: cython.longlong
     need: cython.longlong
     gain: cython.longlong
     for offer in range(len(usable)):
@@ -70,20 +70,20 @@ def fill_each(
             gain = 0
             for place in range(items):
                 item = orders[way * items + place]
-                many = counts[item]
-                if many <= 0 or not may[offer * items + item]:
+                pods = counts[item]
+                if pods <= 0 or not may[offer * items + item]:
                     continue
                 for kind in range(width):
                     need = needs[item * width + kind]
-                    if need > 0 and left[kind] < need * many:
-                        many = left[kind] // need
-                        if many <= 0:
+                    if need > 0 and left[kind] < need * pods:
+                        pods = left[kind] // need
+                        if pods <= 0:
                             break
-                if many > 0:
-                    loads[row * items + item] = many
-                    gain += worth[item] * many
+                if pods > 0:
+                    loads[row * items + item] = pods
+                    gain += worth[item] * pods
                     for kind in range(width):
-                        left[kind] -= needs[item * width + kind] * many
+                        left[kind] -= needs[item * width + kind] * pods
             gains[row] = gain
     return size
 
@@ -123,7 +123,7 @@ def fill_by_value(
     kind: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
     row: cython.Py_ssize_t
-    many: cython.longlong
+    pods: cython.longlong
     need: cython.longlong
     worth: cython.longlong
     taken: cython.double
@@ -165,18 +165,18 @@ def fill_by_value(
                 loads[row + item] = 0
             for place in range(size):
                 item = order[start + place]
-                many = counts[item]
+                pods = counts[item]
                 for kind in range(width):
                     need = needs[item * width + kind]
-                    if need > 0 and left[kind] < need * many:
-                        many = left[kind] // need
-                        if many <= 0:
+                    if need > 0 and left[kind] < need * pods:
+                        pods = left[kind] // need
+                        if pods <= 0:
                             break
-                if many > 0:
-                    loads[row + item] = many
-                    worth += values[item] * many
+                if pods > 0:
+                    loads[row + item] = pods
+                    worth += values[item] * pods
                     for kind in range(width):
-                        left[kind] -= needs[item * width + kind] * many
+                        left[kind] -= needs[item * width + kind] * pods
             worths[(offer - first) * turns + turn] = worth
             if turn + 1 == turns:
                 break

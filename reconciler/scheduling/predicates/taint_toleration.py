@@ -40,10 +40,10 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> t
 
 def taint_rejection(shape: NodeShape, tolerations: Iterable[Toleration]) -> Rejection | None:
     """What TaintToleration says, naming every taint that is not tolerated."""
-    found = untolerated(shape.taints, tolerations)
-    if not found:
+    taints = untolerated(shape.taints, tolerations)
+    if not taints:
         return None
-    return Rejection("TaintToleration", f"untolerated taint {', '.join(taint_text(taint) for taint in found)}")
+    return Rejection("TaintToleration", f"untolerated taint {', '.join(taint_text(taint) for taint in taints)}")
 
 
 def unschedulable_rejection(shape: NodeShape, tolerations: Iterable[Toleration]) -> Rejection | None:

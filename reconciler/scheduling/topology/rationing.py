@@ -90,16 +90,16 @@ def ration(
         position = best.first
         node = nodes[position]
         room = left.get(node, rooms[position])
-        many = min(count, room)
+        pods = min(count, room)
         for limit in limits:
             domain = limit.counter.domains.of[node]
             if domain != NO_DOMAIN:
-                many = min(many, 1 if limit.moves_floor(domain) else limit.slack(domain))
-        bind(node, many)
-        count -= many
-        placed[node] = placed.get(node, 0) + many
-        left[node] = room - many
-        if many == room:
+                pods = min(pods, 1 if limit.moves_floor(domain) else limit.slack(domain))
+        bind(node, pods)
+        count -= pods
+        placed[node] = placed.get(node, 0) + pods
+        left[node] = room - pods
+        if pods == room:
             best.drop()
         for index, limit in enumerate(fine):
             if limit.floor != floors[index]:
@@ -109,12 +109,14 @@ def ration(
     return placed
 
 
-def _groups(nodes: "array[int]", coarse: Sequence[DomainLimit], fine: Sequence[DomainLimit], many: int) -> "Iterator[_Group]":
+def _groups(
+    nodes: "array[int]", coarse: Sequence[DomainLimit], fine: Sequence[DomainLimit], group_count: int
+) -> "Iterator[_Group]":
     """The candidates by their domains of the coarse limits, which make so many groups at most."""
     numbers, order = array("i", bytes(4 * len(nodes))), array("i", bytes(4 * len(nodes)))
     for limit in coarse:
         kernels.split(nodes, limit.counter.domains.of, len(limit.counter.domains.values) + 1, numbers)
-    starts = array("i", bytes(4 * (many + 2)))
+    starts = array("i", bytes(4 * (group_count + 2)))
     loops.by_node(numbers, starts, order)
     for first, end in pairwise(starts):
         if first < end:
