@@ -173,7 +173,8 @@ def _ours(case: HandoverCase) -> Step:
     managers = ", ".join(f"{owner.manager} ({owner.operation})" for owner in owners) or "nobody"
     mode = case.group.mode if case.group is not None and case.group.mode is not None else case.policy.policy.mode
     quiet = "; the mode is Observe, in which the loop does not write" if mode is not Mode.ENFORCE and not done else ""
-    return Step(title="the loop adopts the set at its replicas", done=done, evidence=f"spec.replicas belongs to {managers}{quiet}")
+    evidence = f"spec.replicas belongs to {managers}{quiet}"
+    return Step(title="the loop adopts the set at its replicas", done=done, evidence=evidence)
 
 
 def _undeclared(case: HandoverCase) -> Step:
