@@ -67,11 +67,11 @@ class LimitLedger:
                 if allowed < most:
                     most = allowed
                     refusal = self._reached(group, index, name, highest, used + allowed * one, one)
-        for found in _rooms(group):
-            allowed = max(0, found.left - self._taken(found))
+        for room in _rooms(group):
+            allowed = max(0, room.left - self._taken(room))
             if allowed < most:
                 most = allowed
-                refusal = RoomTaken(group=group.name, room=found.name, why=found.why, new=self._taken(found))
+                refusal = RoomTaken(group=group.name, room=room.name, why=room.why, new=self._taken(room))
         return most, refusal
 
     def _reached(

@@ -15,7 +15,7 @@ from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
 from reconciler.policy.loosening import FoundGroup, loosened
 from reconciler.policy.problems.findings import Problem
-from reconciler.policy.values.schedule import openings_after
+from reconciler.policy.windows import next_opening
 from reconciler.simulation.settled import Rest, come_to_rest
 from reconciler.values.instant import instant_text
 
@@ -32,9 +32,10 @@ def compare(
 ) -> Preview:
     """Both decisions on the same world, without any memory except the groups of the base.
 
-    Each side shows what happens under it: a target that is only observed is not written. If both policies only observe, both are
-    shown as they would act. The groups of the base are the previous groups of the head's decision, so a group that leaves the
-    policy is released. `pictured` adds the pictures of the cluster now and in steady state with either policy.
+    Each side shows the actions under its own policy: a target that is only observed is not written. If both policies only
+    observe, both are shown as they would act. The decision for this PR gets the groups of main as its previous groups, so it
+    releases a group that leaves the policy. `pictured` adds the pictures of the cluster now and in steady state with either
+    policy.
     """
     before_side, before_policy = base
     after_side, after_policy = head
@@ -125,7 +126,7 @@ def _turns(before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_
         old, new = today.get(target), then.get(target)
         windows = [() if group is None else group.windows for group in (old, new)]
         for window in {*windows[0]} ^ {*windows[1]}:
-            turns.add(next(openings_after(window.schedule, window.time_zone, now_seconds), end))
+            turns.add(next_opening(window, now_seconds) or end)
         holds = [None if group is None else group.hold_until_seconds for group in (old, new)]
         if holds[0] != holds[1]:
             turns |= {until for until in holds if until is not None}

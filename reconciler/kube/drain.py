@@ -189,8 +189,8 @@ class NodeDrain:
         self._refusals: dict[str, str] = {}
 
     def begin(self, node: str, seen: SeenNode | None = None) -> None:
-        """Mark the node with our taint; a second call changes nothing. If another owner drains the node, or if it is another node
-        than `seen`, that is a conflict. A node that is as it was seen is marked in one request."""
+        """Mark the node with our taint; a second call changes nothing. It is a conflict if another owner drains the node, or if
+        the node is not the one in `seen`. A node that has not changed since `seen` is marked in one request."""
         if seen is not None and self._marked_as_seen(node, seen):
             return
         for _ in range(_TRIES):

@@ -52,10 +52,10 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def verdict_of(judged: Iterable[Judged]) -> Verdict:
     """Failed if an expectation failed; skipped if none could be judged."""
-    found = {one.verdict for one in judged}
-    if Verdict.FAILED in found:
+    verdicts = {one.verdict for one in judged}
+    if Verdict.FAILED in verdicts:
         return Verdict.FAILED
-    return Verdict.PASSED if Verdict.PASSED in found else Verdict.SKIPPED
+    return Verdict.PASSED if Verdict.PASSED in verdicts else Verdict.SKIPPED
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

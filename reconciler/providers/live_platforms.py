@@ -37,11 +37,11 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     advice: str = ""
 
 
-# What a platform tells a live process: whether it is there, who writes its targets, and what is asked besides the API server.
+# What a live process gets from a platform: whether it is there, what writes its targets, and what is read from a cloud.
 #
-# A platform's targets are on the API server of the management cluster (which are watched), or in a cloud (which are polled).
-# Third-party clients are imported in one named file of the platform's `writing` folder, inside the functions that need them:
-# every live process loads this part.
+# A platform's targets are on the API server of the management cluster (which is watched), or in a cloud (which is polled). Every
+# live process loads this part. So third-party clients are imported in one named file of the platform's `writing` folder, inside
+# the functions that need them.
 
 
 class Notes(Protocol):
@@ -80,10 +80,10 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     """One platform, live.
 
-    `name` is the provider's in policies. `kinds` are those of its targets. `served` returns which of its API groups a server
-    has, and in which version (none: not there), given the environment. It raises `UnreachableError`, and `ApiError` for anything
-    but an unknown group. `provider` makes the writer. `polled` makes the sources that poll a cloud. `checks` are findings for
-    `doctor`; they raise as the connection does, and are used if the platform is there. `absent` is `doctor`'s finding if no
+    `name` is the provider's name in policies. `kinds` are the kinds of its targets. `served` returns which of its API groups a
+    server has, and in which version (none: not there), given the environment. It raises `UnreachableError`, and `ApiError` for
+    anything but an unknown group. `provider` makes the writer. `polled` makes the sources that poll a cloud. `checks` are
+    findings for `doctor`, if the platform is there; they raise as the connection does. `absent` is `doctor`'s finding if no
     platform is there at all.
 
     `configured`: the environment tells this process to ask the platform's cloud. `asked` asks the cloud once, given the

@@ -23,6 +23,7 @@ _KEPT_BY = {
     "LimitMin": "minimum of a limit",
     "NeedsApproval": "approval needed",
     "Pace": "pace.maxRemovedPercent",
+    "RemovalsOffByWindow": "window",
 }
 """What keeps a node that could go otherwise, by the code of its blocker; the group's own minimum is told by its size."""
 _REFUSED_BY = {

@@ -114,8 +114,8 @@ class DecisionDifference(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class SizeEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A declared size, or annotation that bounds one, of manifests in the change. `path` is the place in the object; before and
-    after as written, null where it is not declared. `problem`: a node group of the head decides it."""
+    """A declared size, or an annotation that bounds one, in manifests that the change touches. `path` is its place in the object.
+    Before and after are as written, null where it is not declared. `problem`: a node group of this PR decides the size."""
 
     object: str
     path: str
@@ -140,12 +140,12 @@ class ConsequenceEntry(msgspec.Struct, frozen=True, kw_only=True):
 class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`policyProblems` are those of the head's files; with an error among them there is neither difference nor plan.
 
-    `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and null
-    otherwise. `replay` is null unless asked for, `snapshot` where the cluster is a live one. Keys are in the order of reading:
-    `headline` is the change in one line, `consequences` what it causes, the most severe first. Then `figures` is the steady state
-    under main (`today`) and under this PR (`after`), `decision` everything that differs, `changes` the policy itself. `loosened`
-    are values that let more happen than before. `tests` are the policy tests of the head, null if it has none. `digest` covers
-    what is told, not commits and instants; empty without a decision.
+    `decision` is null if there is nothing to compare with; `noBase` says why. Then `plan` is the plan of this PR alone; otherwise
+    it is null. `replay` is null unless requested. `snapshot` is set if the cluster is a live one. Keys are in the order of
+    reading: `headline` is the change in one line, `consequences` its effects, the most severe first. Then `figures` is the steady
+    state under main (`today`) and under this PR (`after`), `decision` everything that differs, `changes` the policy itself.
+    `loosened` are values that allow more than before. `tests` are the policy tests of this PR, null if it has none. `digest`
+    covers the statements, not commits and instants; it is empty without a decision.
     """
 
     format_version: str = FORMAT_VERSION

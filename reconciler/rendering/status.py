@@ -56,11 +56,11 @@ class OwnerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One group that the loop knows. `replicas` None: the target is not there, or cannot be read. `held`, `owner`, `heldSince`,
-    `desired` and `wanted` (what a held group would get) are those of the last plan. `next` is what a person does so that the
-    group is decided again, and `block` YAML to copy for that. `hold` is the annotation on the target, with `holdOver` when it
-    names an end that has passed. `backoffUntil` and `conflict` are empty without one. `approval` names what waits for an
-    approval, `why` the last plan's reason why the group is held."""
+    """One group that the loop knows. `replicas` is None if the target does not exist or cannot be read. `held`, `owner`,
+    `heldSince`, `desired` and `wanted` (what a held group would get) are from the last plan. `next` is what a person must do so
+    that the group is decided again, and `block` is YAML to copy for that. `hold` is the annotation on the target; with
+    `holdOver`, its end has passed. `backoffUntil` and `conflict` are empty if there is none. `approval` names what waits for an
+    approval. `why` is the last plan's reason for holding the group."""
 
     name: str
     target: str

@@ -172,38 +172,38 @@ class Filters:
         missing = self.not_modelled_on(shape, node)
         if missing:
             return (Rejection(NOT_MODELLED, f"{missing} (DynamicResources)"),)
-        said: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
+        rejections: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
         if self._shapes.shapes[shape].host_ports:
-            said.append(self._ports.rejection(shape, node))
+            rejections.append(self._ports.rejection(shape, node))
         if self._shapes.shapes[shape].volumes:
-            said.extend(self._volumes.rejections(shape, node))
+            rejections.extend(self._volumes.rejections(shape, node))
         rules = self.topology.of(shape)
         if not rules.empty:
-            said.append(spread_rejection(rules.spread, node))
-            said.append(rules.affinity.rejection(node))
+            rejections.append(spread_rejection(rules.spread, node))
+            rejections.append(rules.affinity.rejection(node))
         nodes = self._nodes
         columns, amounts = self._shapes.need(shape)
         room = nodes.room[nodes.shape[node]]
         unknown = nodes.columns.unknown(self._shapes.shapes[shape].requests)
-        said.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room, unknown))
-        return tuple(sorted(rejection for rejection in said if rejection is not None))
+        rejections.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room, unknown))
+        return tuple(sorted(rejection for rejection in rejections if rejection is not None))
 
     def plugins(self, shape: int, most: int | None = None) -> list[tuple[str, ...]]:
         """The names in `verdict`, by node: of all nodes, or of the first `most`."""
         self._ask(shape)
         value, nodes = self._shapes.shapes[shape], len(self._nodes) if most is None else most
         if value.host_ports or value.volumes or value.claims or self._devices.touch(shape):
-            return [tuple(said.plugin for said in self.verdict(shape, node)) for node in range(nodes)]
+            return [tuple(rejection.plugin for rejection in self.verdict(shape, node)) for node in range(nodes)]
         short = memoryview(self._bindings.short(shape))[:nodes]
-        said = self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
+        plugins = self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
         rules = self.topology.of(shape)
         if rules.empty:
-            return said
+            return plugins
         spread, affinity = bytearray(len(self._nodes)), bytearray(len(self._nodes))
         for rule in rules.spread:
             spread = rule.refused(spread)
         # By columns: thousands of shapes with rules of their own are asked about thousands of nodes.
-        flags = zip(said, spread[:nodes], rules.affinity.refused(affinity)[:nodes], strict=True)
+        flags = zip(plugins, spread[:nodes], rules.affinity.refused(affinity)[:nodes], strict=True)
         known: dict[tuple[tuple[str, ...], int, int], tuple[str, ...]] = {}
         return [known.get(entry) or known.setdefault(entry, _with_rules(*entry)) for entry in flags]
 
@@ -327,18 +327,18 @@ class Filters:
     def skipped(self, shape: int) -> frozenset[str]:
         """Plugins that would ignore pods that are promised to a node.
 
-        Source: two PreFilters answer Skip, so that their Filter does not run. InterPodAffinity does if the pod has no term and no
-        term of others selects it. VolumeRestrictions does without an in-tree disk and without a ReadWriteOncePod claim that is in
-        use. VolumeBinding ignores other pods.
+        Source: two PreFilters return Skip, so that their Filter does not run. InterPodAffinity does so if the pod has no term and
+        no term of other pods selects it. VolumeRestrictions does so if the pod has no in-tree disk and no ReadWriteOncePod claim
+        that is in use. VolumeBinding ignores other pods.
         """
-        found = {"VolumeBinding"}
+        skipped = {"VolumeBinding"}
         value = self._shapes.shapes[shape]
         kept_away = self.topology.of(shape).affinity.kept_away
         if not value.affinity and not value.anti_affinity and not any(counter.total for counter in kept_away):
-            found.add("InterPodAffinity")
+            skipped.add("InterPodAffinity")
         if self._volumes.without_restrictions(shape):
-            found.add("VolumeRestrictions")
-        return frozenset(found)
+            skipped.add("VolumeRestrictions")
+        return frozenset(skipped)
 
     def crowded_by(self, shape: int, node: int, promised: Iterable[int]) -> Rejection | None:
         """What PodTopologySpread adds when pods of these shapes are promised to the node.
@@ -346,11 +346,11 @@ class Filters:
         Source: `updateWithPod`: an empty selector matches promised pods, though it counts none of those that are bound.
         """
         value = self._shapes.shapes[shape]
-        many = sum(self._shapes.shapes[other].namespace == value.namespace for other in promised)
+        pods = sum(self._shapes.shapes[other].namespace == value.namespace for other in promised)
         rules = self.topology.of(shape).spread
         for rule, constraint in zip(rules, value.spread, strict=True):
-            if constraint.selector is not None and not constraint.selector.requirements and rule.is_crowded(node, many):
-                return Rejection("PodTopologySpread", f"{many} pods are promised to the node; maxSkew {rule.max_skew}")
+            if constraint.selector is not None and not constraint.selector.requirements and rule.is_crowded(node, pods):
+                return Rejection("PodTopologySpread", f"{pods} pods are promised to the node; maxSkew {rule.max_skew}")
         return None
 
     def follow(self) -> None:

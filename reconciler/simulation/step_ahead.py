@@ -59,8 +59,8 @@ class Moves(msgspec.Struct, frozen=True):
 
 
 def _seats(world: World, foreseen: Foreseen, leaving: bytearray, starts: "array[int]", seats: "array[int]") -> int:
-    """Write the nodes that pods go to, once for each pod and shape by shape, and where each shape starts. DaemonSet pods of new
-    nodes do not count. Returns their number; it is negative if a node that stays loses pods."""
+    """Write the nodes that pods go to, once per pod and grouped by shape, and the place where each shape starts. DaemonSet pods
+    of new nodes do not count. Returns the number of nodes written; it is negative if a node that stays loses pods."""
     daemons = [(new.index, shape) for group in foreseen.groups for new in group.joining for shape in new.daemons]
     nodes = foreseen.nodes + array("i", [node for node, _ in daemons])
     shapes = foreseen.shapes + array("i", [shape for _, shape in daemons])
@@ -235,8 +235,9 @@ def _arranged(table: PodTable, gone: Iterable[int], fresh: PodTable) -> PodTable
 
 
 def _runs(table: PodTable, gone: Iterable[int], fresh: PodTable) -> list[tuple[int, int]]:
-    """What is taken one behind the other, from a row up to another one; rows of `fresh` count on behind those of the table. Of
-    hundred thousands of rows thousands go or come: what is between them is taken as it is."""
+    """Ranges of rows to copy one after the other, each from a row up to another one. Rows of `fresh` are numbered after those of
+    the table. A table may have hundreds of thousands of rows, of which a few thousand go or come. All rows between two changes
+    are copied as one range."""
     names = list(zip(fresh.namespace, fresh.name, strict=True))
     places = [bisect_left(range(len(table)), name, key=lambda row: (table.namespace[row], table.name[row])) for name in names]
     # What comes between two rows is before the second of them, whether that one goes or stays.

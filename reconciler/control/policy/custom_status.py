@@ -19,9 +19,9 @@ from reconciler.values.instant import instant_text
 
 # Conditions of our custom resources, from a plan: what kstatus, Argo CD and people read.
 #
-# SOURCE: kstatus. Stalled says that only somebody who changes the object can help (Failed there), Reconciling that we are at
-# work (InProgress), Ready that all is done (Current). A group that is held for its owner is as it should be, and so Ready: a
-# delivery that waits for it must not wait for ever.
+# SOURCE: kstatus. Stalled means that the object must be changed by somebody (Failed there). Reconciling means that we are at work
+# (InProgress). Ready means that everything is done (Current). A group that is held for its owner is as it should be, so it is
+# Ready. A delivery that waits for it must not wait forever.
 
 _NOT_HELD = Condition(type="Held", status="False", reason="NotHeld", message="replicas are decided here")
 _ABSENT = {TargetMissing.code, ReplicasUnknown.code}

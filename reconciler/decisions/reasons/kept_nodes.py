@@ -347,6 +347,16 @@ class KeptByWindow(Because, frozen=True, kw_only=True):
     template = "a window keeps {group} at {min} or more until {until}"
 
 
+class RemovalsOffByWindow(Because, frozen=True, kw_only=True):
+    """An open window turns removals of the group off when the other timers end."""
+
+    code = "RemovalsOffByWindow"
+    group: str
+    until: str
+
+    template = "a window turns removals of {group} off until {until}"
+
+
 class RemovalPaceReached(Because, frozen=True, kw_only=True):
     """The plan removes as many nodes as `pace.maxRemovedPercent` allows."""
 

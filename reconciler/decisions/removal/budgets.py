@@ -3,14 +3,15 @@
 from collections import Counter
 
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.groups.effective_groups import closes_at
 from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.situation.group_situation import unhealthy
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, RemovalReason
+from reconciler.policy.windows import closes_at
 
-# Without budgets in the policy. Empty nodes disturb nobody, so that they all go at once; of those with pods a tenth at a time, as
-# Karpenter does. The Cluster Autoscaler's parallelism (10 at once, 1 of them drained) takes hours for a large cluster.
+# These apply if the policy has no budgets. Removing empty nodes disturbs nobody, so all of them may leave at once. Of the nodes
+# with pods, a tenth leave at a time, as with Karpenter. The Cluster Autoscaler's parallelism (10 at once, 1 of them drained)
+# takes hours for a large cluster.
 DEFAULT_BUDGETS = (
     Budget(
         name="default drain",
@@ -47,7 +48,7 @@ class BudgetLedger:
 
     def shut_at(self, reason: RemovalReason, at_seconds: int) -> tuple[Budget, int | None] | None:
         """The budget of zero that keeps every node then, the one that ends last, with its end (None: it has none)."""
-        found: list[tuple[Budget, int | None]] = []
+        candidates: list[tuple[Budget, int | None]] = []
         for budget in self._zero:
             if not _covers(budget, reason):
                 continue
@@ -55,8 +56,8 @@ class BudgetLedger:
                 return budget, None
             until = closes_at(budget.schedule, budget.time_zone, budget.duration_seconds or 0, at_seconds)
             if until is not None:
-                found.append((budget, until))
-        return max(found, key=lambda pair: pair[1] or 0, default=None)
+                candidates.append((budget, until))
+        return max(candidates, key=lambda pair: pair[1] or 0, default=None)
 
     def take(self, reason: RemovalReason) -> None:
         """One more node leaves."""
@@ -103,15 +104,15 @@ NEEDED_FOR_REMOVAL = ("Pod", "PodDisruptionBudget", "ReplicaSet")
 
 def halts(draft: Draft) -> tuple[str, ...]:
     """Sentences; empty when removals may go on."""
-    found = []
+    sentences = []
     missing = [kind for kind in NEEDED_FOR_REMOVAL if kind in draft.world.not_captured]
     if missing:
-        found.append(f"{', '.join(missing)} objects were not captured, so the effect of a removal is unknown")
+        sentences.append(f"{', '.join(missing)} objects were not captured, so the effect of a removal is unknown")
     health = draft.policy.health
     halted, unready, managed = unhealthy(draft.states, health.max_unready_percent, health.ok_unready_count)
     if halted:
-        found.append(
+        sentences.append(
             f"{unready} of {managed} managed nodes are unready, more than {health.ok_unready_count} "
             f"and more than {health.max_unready_percent}%"
         )
-    return tuple(found)
+    return tuple(sentences)

@@ -50,9 +50,9 @@ NOT_EXAMINED = NodeNotExamined().blocker()
 
 
 def in_order(draft: Draft, candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Empty nodes first, because they cost no work. Then by longest wait, so that the choice is stable from plan to plan, by
-    highest price and by lowest utilization. Equal nodes of groups that balance leave the largest group first, and of one group
-    the fullest zone. Names break ties.
+    """Empty nodes come first, because they cost no work. The next keys are the longest wait, so that the choice is stable from
+    plan to plan, the highest price, and the lowest utilization. Among equal nodes of groups that balance, the largest group loses
+    a node first, and within it the fullest zone. Names break ties.
 
     If the last plan ran out of work, nodes with pods start at the first one that it did not examine (`Memory.examine_next`).
     Those before it come last. So several plans together examine every node.
@@ -107,17 +107,17 @@ def _evenly(draft: Draft, order: list[Candidate]) -> list[Candidate]:
 def _families(draft: Draft) -> dict[int, int]:
     """For each group the first one with which the policy balances it, by position; a group that balances with none has itself."""
     ignored = ignored_labels(draft.policy)
-    found: dict[int, int] = {}
+    families: dict[int, int] = {}
     balanced = list[int]()
     for position, group in enumerate(draft.groups):
-        found[position] = position
+        families[position] = position
         if group.group.balance_with == OFF:
             continue
         alike = (other for other in balanced if balance_difference(draft.groups[other].group, group.group, ignored) == "")
-        found[position] = next(alike, position)
-        if found[position] == position:
+        families[position] = next(alike, position)
+        if families[position] == position:
             balanced.append(position)
-    return found
+    return families
 
 
 # Shapes of pods of which a plan says what rejects them on every other node.
@@ -295,26 +295,26 @@ class Removals:
         mark, looked = state.mark(), places.looked
         lift(state, candidate.index, moving)
         lifted = state.mark()
-        found = places.fit(order, [moving[shape] for shape in order])
+        moved = places.fit(order, [moving[shape] for shape in order])
         blocker: Blocker | None = None
-        if found.short is not None:
-            blocker = self._short_of(candidate, found, places, reason, mark)
+        if moved.short is not None:
+            blocker = self._short_of(candidate, moved, places, reason, mark)
         elif len(moving) > 1:
-            blocker = self._crowded_out(candidate, found, places, lifted)
+            blocker = self._crowded_out(candidate, moved, places, lifted)
             if blocker is None:
-                state.bind_list(found.nodes, found.shapes, found.counts)
+                state.bind_list(moved.nodes, moved.shapes, moved.counts)
             else:
                 state.undo(mark)
         draft.work.spend(places.looked - looked)
         if blocker is None:
-            places.keep(found)
+            places.keep(moved)
             self._ledger.take(candidate.evicted)
-            self._receivers.update(found.nodes)
+            self._receivers.update(moved.nodes)
         return blocker
 
-    def _short_of(self, candidate: Candidate, found: Moved, places: Places, reason: RemovalReason, mark: int) -> Blocker:
+    def _short_of(self, candidate: Candidate, moved: Moved, places: Places, reason: RemovalReason, mark: int) -> Blocker:
         """A shape of the node lacks a place; the state goes back to `mark`."""
-        state, shape = self._draft.state, found.short or 0
+        state, shape = self._draft.state, moved.short or 0
         rejections = self._rejections(shape, [node for node in places.order if node != candidate.index])
         state.undo(mark)
         # Nodes that follow ask again, and most of these places will still be full.
@@ -331,13 +331,14 @@ class Removals:
         )
         return why.blocker(_pod_of(self._draft.world, candidate, shape))
 
-    def _crowded_out(self, candidate: Candidate, found: Moved, places: Places, lifted: int) -> Blocker | None:
-        """A shape without a place if smaller pods are bound first to where it was to move. kube-scheduler binds evicted pods in
-        the order of their re-creation, wherever they fit. Afterwards, only the node itself is `lifted` from the state."""
+    def _crowded_out(self, candidate: Candidate, moved: Moved, places: Places, lifted: int) -> Blocker | None:
+        """Tests whether smaller pods could take the places of larger ones: kube-scheduler binds evicted pods in the order of
+        their re-creation, wherever they fit. Returns a blocker for a shape that then has no place. Afterwards, only the node
+        itself is `lifted` from the state."""
         state, moving = self._draft.state, candidate.moving
         state.undo(lifted)
-        order = list(dict.fromkeys(found.shapes))[::-1]
-        again = places.fit(order, [moving[shape] for shape in order], array("i", dict.fromkeys(found.nodes)))
+        order = list(dict.fromkeys(moved.shapes))[::-1]
+        again = places.fit(order, [moving[shape] for shape in order], array("i", dict.fromkeys(moved.nodes)))
         state.undo(lifted)
         if again.short is None:
             return None

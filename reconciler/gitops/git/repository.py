@@ -110,12 +110,12 @@ def run_git(
     """Run `git ARGUMENTS` on the repository at `git_dir` with `given` on its standard input.
 
     `settings` (`name=value`) and `environment` win over the overrides here: a fetch needs one transport, a signature check its
-    keys. `most_file_bytes` is the largest file, such as a pack: the kernel stops whoever writes more (RLIMIT_FSIZE, in steps of
-    512 bytes).
+    keys. `most_file_bytes` is the size of the largest file, such as a pack. The kernel stops a process that writes more
+    (RLIMIT_FSIZE, in steps of 512 bytes).
 
-    The child has no terminal and its own environment. It inherits only `PATH` and the place for temporary files. It has its own
-    process group. The whole group is killed if it takes longer than `timeout_seconds` or prints more than `most_bytes`. Raises
-    `GitError` for these, and if git is not installed.
+    The child has no terminal. Of the environment it inherits only `PATH` and the place for temporary files. It has its own
+    process group, which is killed if it takes longer than `timeout_seconds` or prints more than `most_bytes`. Raises `GitError`
+    in both cases, and if git is not installed.
     """
     command = [executable, "--no-pager", f"--git-dir={git_dir}"]
     for setting in (*_OVERRULED, *settings):
@@ -235,9 +235,9 @@ class RepositoryError(Exception):
 class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The policy files below one place of one commit, by path relative to that place; unusable if there are problems.
 
-    `unread` are files of the tree that were not read; alone, they do not make it unusable. `exists` is False if the commit has
-    nothing at that place. `root` is the place as a path, empty for the whole tree. `alone` is True if it is a file; the one path
-    is then its name. `content` is the id of what is there, empty if nothing is.
+    `unread` are files of the tree that were not read; by themselves, they do not make it unusable. `exists` is False if the
+    commit has nothing at that place. `root` is the place as a path, empty for the whole tree. `alone` is True if the place is a
+    file; then the only path is its name. `content` is the id of the object at the place, empty if there is none.
     """
 
     revision: str
@@ -407,9 +407,9 @@ class Repository:
         return self._all_or_none(self._outside(commit, endings))
 
     def differing_files(self, before: str, after: str, but: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """The files with a policy suffix that differ between two commits, as each has them, without those below `but`. They are
-        manifests next to the policies. One that is refused or too large is left out. If there are more than can be read, all
-        are."""
+        """Files outside `but` that have a policy suffix and differ between two commits, as each commit has them. They are
+        manifests next to the policies. A file that is refused or too large is left out. If there are more files than can be read,
+        none is returned."""
         root = checked_root(but)
         outside = [
             {

@@ -105,8 +105,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a comment. `key` names the cluster (and policy). `digest` is over the text. `head` is the commit, and `base`
-    is what it was compared with (see `base_stamp`). `order` grows with time: a slow run does not overwrite the text of a later
-    one."""
+    is what it was compared with (see `base_stamp`). `order` grows with time, so that a slow run does not overwrite the text of a
+    later one."""
 
     key: str
     digest: str

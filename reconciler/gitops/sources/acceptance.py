@@ -39,8 +39,8 @@ def accepted(
     in_force: InForce | None = None,
     allow_no_groups: bool = False,
 ) -> Accepted:
-    """Judge a tree, as `read` reads it, against the policy in force (`before`; None: none is). `name` chooses one of several
-    policies. `in_force` is what this source had: its documents must not get lost in a file that cannot be read.
+    """Judge a tree against the policy in force, `before` (None: there is none). `read` parses the tree. `name` chooses one of
+    several policies. `in_force` has the documents that this source had: an unreadable file must not make one of them disappear.
 
     Raises `SourceError`: InvalidPolicy with every problem and its place, NoPolicy, or NoGroups. A policy without groups would
     release all previous groups. It is more often a mistake in a path or a merge than intended.
@@ -123,7 +123,7 @@ def _were(policy: PolicySet) -> str:
 
 # Approvals in the newest commits of a branch. They count only in a commit that an approver has signed.
 #
-# SOURCE: `git log -z --format=%H%n%B`: a commit id and the message as it was written, commits apart by a zero byte.
+# SOURCE: `git log -z --format=%H%n%B` prints a commit id and the message as it was written. A zero byte separates commits.
 
 NEWEST = 200
 """The most commits that are read; the fetched history may be shorter."""

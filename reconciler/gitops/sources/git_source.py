@@ -88,9 +88,9 @@ class GitSource:
     def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         """The tree at the tip of the ref. Raises `SourceError`.
 
-        The checks are in the order of trust: history, signature, content. A tip that does not descend from the revision in force
-        was rewritten. It is refused unless that is allowed. It stays refused until the branch is restored or the policy in force
-        is given up on purpose.
+        The order of the checks is the order of trust: history, signature, content. If a tip does not descend from the revision in
+        force, the history was rewritten. Such a tip is refused, unless that is allowed. It stays refused until the branch is
+        restored or somebody deliberately gives up the policy in force.
         """
         tip = self._cache.fetch(self._ref)
         known = object_id(last_revision or "")

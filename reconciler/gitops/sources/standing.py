@@ -38,9 +38,9 @@ class SourceEvent(msgspec.Struct, frozen=True, kw_only=True):
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """`revision` is in force (empty: none is), `signer` signed it. `fault` is why nothing newer is (None: it is the newest).
 
-    `since_seconds` is when that fault began. `success_seconds` is when the source last had what is in force (0: never; both Unix
-    time). `failures` counts consecutive failed fetches. Three counters only grow while the process lives: `fetches`, `updates`,
-    and `faults` by code.
+    `since_seconds` is when that fault began. `success_seconds` is when a fetch last found the revision in force (0: never; both
+    Unix time). `failures` counts consecutive failed fetches. Three counters only grow while the process runs: `fetches`,
+    `updates`, and `faults` by code.
     """
 
     source: str

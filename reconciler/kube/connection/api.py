@@ -127,8 +127,8 @@ _decoder = decoder(_Status)
 def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> ApiError:
     """The error behind an answer of `status` (HTTP code, or the code of an ERROR event).
 
-    A body that is not a Status (a proxy's page, cut JSON) becomes the message, in one line and cut. The header Retry-After wins
-    over the Status' own field; a date in it is not read. Both count for ten minutes at most.
+    If the body is not a Status (a proxy's page, cut JSON), its text becomes the message, on one line and shortened. The header
+    Retry-After wins over the Status' own field; a date in the header is ignored. Both are limited to ten minutes.
     """
     try:
         status_object = _decoder.decode(body)

@@ -115,9 +115,9 @@ class _Judged(msgspec.Struct, frozen=True):
 
 
 class TokenJudge:
-    """Judges as `refusal` does. An answer counts for 10 s. Questions to the API server are counted for each peer and for all of
-    them together. A token that was good in the last ten minutes is not counted. So strangers cannot shut out those who may look.
-    Tokens are kept as digests."""
+    """Judges as `refusal` does. An answer is valid for 10 s. Calls to the API server are limited, for each peer and for all peers
+    together. A token that was good in the last ten minutes does not count towards the limits. So strangers cannot shut out people
+    who have access. Tokens are kept as digests."""
 
     def __init__(self, api: Api, monotonic: Callable[[], float]) -> None:
         self._api = api

@@ -123,9 +123,9 @@ MOST_ROUNDS = 10
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """`in_force` is what decisions may use (None: nothing yet). `problems` has the errors of each document that is not used in
-    its newest version, by its name. `refused` are those of them that the policy does not take. `missing` states that the policy
-    does not exist, and `missing_name` names it."""
+    """`in_force` is what decisions may use (None: nothing yet). `problems` has, by name, the errors of each document whose newest
+    version is not used. `refused` are the groups among these documents that the policy does not accept. `missing` states that the
+    policy does not exist, and `missing_name` names it."""
 
     in_force: InForce | None
     problems: dict[str, tuple[Problem, ...]] = {}

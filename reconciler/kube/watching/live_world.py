@@ -31,11 +31,11 @@ class IncompleteViewError(Exception):
 class LiveWorld:
     """Follows everything that a decision reads.
 
-    `workload` is the cluster whose pods need nodes. `management` is the one with the targets (the same if None). `served` are the
-    platforms on it (none: Cluster API, of `capi_group` and `capi_version`). `polled` are the platforms that are asked elsewhere.
-    `namespaces` limits the objects of platforms that are read. Infrastructure templates are followed as soon as a target refers
-    to one of their kind. A watch that brings nothing for `silence_seconds` is renewed. `on_change` is called, in some thread,
-    after every change that may matter to a decision. `now_seconds` is the clock for `captured_seconds`.
+    `workload` is the cluster whose pods need nodes. `management` is the cluster with the targets (None: the same cluster).
+    `served` are the platforms on it (none: Cluster API, of `capi_group` and `capi_version`). `polled` are the platforms that are
+    read from elsewhere. `namespaces` limits the objects of platforms that are read. Infrastructure templates are watched as soon
+    as a target refers to one of their kind. A watch that receives nothing for `silence_seconds` is renewed. After every change
+    that may matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`.
     """
 
     def __init__(

@@ -12,9 +12,9 @@ from reconciler.values.loose_json import mappings_at
 
 # Cluster Autoscaler's `--node-group-auto-discovery=clusterapi:…` as discovery items of a policy.
 #
-# SOURCE: its Cluster API provider. `namespace` and `clusterName` are the two keys with a meaning; every other key is a label.
-# Items of one flag are AND-ed, several flags are OR-ed. Here, several flags may name several namespaces. Upstream then watches
-# only the first one, and silently finds nothing in the others.
+# SOURCE: its Cluster API provider. Only the keys `namespace` and `clusterName` have a meaning; every other key is a label. Items
+# of one flag are AND-ed, several flags are OR-ed. Here, several flags may name several namespaces. Upstream then watches only the
+# first one, and silently finds nothing in the others.
 
 _PROVIDER = "clusterapi"
 

@@ -35,8 +35,8 @@ from reconciler.values.loose_json import Object, list_at, mapping_at, mappings_a
 
 # Values of the Helm chart `cluster-autoscaler`, as the settings that the chart derives from them.
 #
-# SOURCE: the chart's values.yaml and Deployment template (chart 9.x): `extraArgs` are flags, a `_` in a key and what follows it
-# is cut; `autoDiscovery` and `autoscalingGroups` become `--node-group-auto-discovery` and `--nodes`.
+# SOURCE: the chart's values.yaml and Deployment template (chart 9.x). `extraArgs` are flags; a `_` in a key, and everything after
+# it, is removed. `autoDiscovery` and `autoscalingGroups` become `--node-group-auto-discovery` and `--nodes`.
 
 Values = Mapping[str, Any]
 CHART = "cluster-autoscaler"
@@ -55,8 +55,8 @@ class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def values_in(document: object) -> tuple[Values, ...]:
-    """The chart's values in a document without a kind. They are at its top, or below the chart's name in a chart that depends on
-    it. They may also be below an alias, which values of this chart alone reveal."""
+    """The chart's values in a document without a kind. They are at its top, or in a chart that depends on this one, below the
+    chart's name. They may also be below an alias. An alias is recognized by values that only this chart has."""
     if not isinstance(document, dict) or "kind" in document:
         return ()
     below = [part for name, part in document.items() if isinstance(part, dict) and _of_the_chart(name, part)]
@@ -151,10 +151,10 @@ def _of_argo(item: Object, sources: Sources, missing: list[Missing]) -> Iterator
         yield with_paths(laid_over(value_files(name, helm, sources, missing), own), pairs)
 
 
-# The flags on a container's command line, as the process sees them: through a shell, in two words, with variables filled in.
+# The flags on a container's command line, as the process sees them: through a shell, as two words, with variables filled in.
 #
-# SOURCE: Kubernetes replaces `$(NAME)` in command and arguments by the container's own environment, and leaves what it does not
-# know; the Cluster Autoscaler takes no arguments beside flags, so that a word behind a flag is its value.
+# SOURCE: in command and arguments, Kubernetes replaces `$(NAME)` by the container's own environment, and keeps a name that it
+# does not know. The Cluster Autoscaler takes only flags, so a word after a flag is its value.
 
 _SHELL = re.compile(r"-[a-z]*c")
 _FLAG_INSIDE = re.compile(r"\s--?[a-z]")

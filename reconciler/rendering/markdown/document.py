@@ -94,8 +94,9 @@ _HEADING = 32
 def document_markdown(document: tree.Document, limit: int = GITHUB_LIMIT) -> str:
     """At most `limit` UTF-16 units; what it was made from comes last, so that the digest covers everything above it.
 
-    If the whole is too long, the longest section is cut from its end, repeatedly. It says how much is missing, and the most
-    severe of it. What may be dropped goes before the last ten lines of the others do, and is named.
+    If the whole text is too long, the longest section is cut from its end, repeatedly. It then says how much is missing, and
+    names the most severe part of that. Sections that may be dropped are left out before the last ten lines of the others, and
+    named.
     """
     printer = _Printer(document)
     while True:

@@ -87,8 +87,9 @@ def plan_markdown(plan: Plan, *, limit: int = GITHUB_LIMIT) -> str:
 def plan_document(plan: Plan) -> tree.Document:
     """What changes as lines of a diff, then everything that the terminal shows, in folds, the most urgent first.
 
-    What does not fit is left out in this order, and named: nodes that stay, reasons of pods, single actions, the table of groups.
-    Then notes about groups, evidence for held groups, the cost, problems; then lines of the diff from its end.
+    If there is not enough room, parts are left out in a fixed order, and named. First come nodes that stay, reasons of pods,
+    single actions and the table of groups. Then come notes about groups, evidence for held groups, the cost and problems. The
+    last are lines of the diff, from its end.
     """
     loops = "" if plan.settled_loops is None else f" · steady state after {count(plan.settled_loops, 'iteration')}"
     blocks: list[tree.Block] = [tree.Paragraph((plan.summary,), strong=True)]

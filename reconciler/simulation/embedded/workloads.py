@@ -40,9 +40,9 @@ class Workload:
 class Workloads:
     """All controllers that own pods, except DaemonSets and mirror pods.
 
-    A controller starts content: it wants as many pods as it has, whatever its `replicas`, so demand does not change by itself. A
-    new pending pod of the same shape fills the gap of an evicted one. A StatefulSet reuses the name once it is free; others take
-    a new name.
+    At the start, each controller is satisfied: it wants as many pods as it has, whatever its `replicas`, so demand does not
+    change by itself. For an evicted pod, a new pending pod of the same shape is created. A StatefulSet reuses the name once it is
+    free; others use a new name.
     """
 
     def __init__(self, objects: ClusterObjects) -> None:

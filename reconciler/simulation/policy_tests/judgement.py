@@ -24,10 +24,11 @@ _WRITTEN_IN_TODAY = "there is no policy to compare with: write given.today, or n
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run found. Of a snapshot: `plan` with its settled column, and `node_of` the evicted pods. Of a scenario: `plan` is
-    the last one, and `nodes_of` counts nodes at the end by group name. `longest_wait_seconds` is None where a pod never got a
-    node. `unmet` are the scenario's own expectations that do not hold. `pending` and `evicted` are pods as `namespace/name`. A
-    pod that moved twice counts twice. `consequences` are (code, sentence), None where nothing is compared."""
+    """The results of a run. For a snapshot, `plan` has its settled column, and `node_of` has the nodes of the evicted pods. For a
+    scenario, `plan` is the last plan, and `nodes_of` has the number of nodes at the end by group name. `longest_wait_seconds` is
+    None if a pod never got a node. `unmet` are the scenario's own expectations that do not hold. `pending` and `evicted` are pods
+    as `namespace/name`. A pod that moved twice counts twice. `consequences` are (code, sentence), or None if there is nothing to
+    compare."""
 
     plan: Plan
     pending: tuple[str, ...]

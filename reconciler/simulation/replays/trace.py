@@ -95,16 +95,19 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
 _WEEK_SECONDS = 7 * 86_400
 
 
-# Capacity curves: lines of CSV that say how much is wanted from when on, as pods of one size.
+# Capacity curves: lines of CSV with the demand at each instant, as pods of one size.
 #
-# # Any comment. Lines that begin with `# pod` say what the pods are like, here of all curves and of one: # pod: cpu=1
-# memory=2Gi # pod web: cpu=500m memory=1Gi spread=zone toleration=tier selector=pool=general priority=0 kind=Job
-# time,cpu:web,pods:batch 2026-11-02T00:00:00Z,129.6,4 2026-11-02T00:05:00Z,244.8,4
+#     # Any comment. Lines that begin with `# pod` describe the pods, here first those of all curves, then those of one:
+#     # pod: cpu=1 memory=2Gi
+#     # pod web: cpu=500m memory=1Gi spread=zone toleration=tier selector=pool=general priority=0 kind=Job
+#     time,cpu:web,pods:batch
+#     2026-11-02T00:00:00Z,129.6,4
+#     2026-11-02T00:05:00Z,244.8,4
 #
-# Times ascend: RFC 3339, `2026-11-02 00:05:00` (UTC), or whole seconds. A value holds until the next line; the curve ends one
-# step after its last line. `pods` counts pods, `cpu` is in cores and `memory` an amount, each served by as many whole pods as
-# it takes; `nodes` are pods that share no node with each other. A name behind the colon tells several curves apart. Without a
-# heading the one value is `cpu`, as capacity datasets print it.
+# Times ascend. They are RFC 3339, `2026-11-02 00:05:00` (UTC), or whole seconds. A value holds until the next line, and the curve
+# ends one step after its last line. `pods` is a number of pods. `cpu` is in cores and `memory` an amount; whole pods cover each.
+# `nodes` is a number of pods that share no node with each other. The name after the colon distinguishes curves. Without a
+# heading, the only value is `cpu`, which is the form of public capacity data sets.
 
 NAMESPACE = "replay"
 MOST_LINES = 2_000_000

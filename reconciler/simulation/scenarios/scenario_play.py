@@ -29,8 +29,8 @@ from reconciler.simulation.scenarios.scenario import (
 )
 from reconciler.values.label_selector import LabelSelector, Requirement
 
-# The World that an inline start describes: of the first kind of target that is registered, since a scenario has to name some
-# kind and no line of it depends on which. Snapshots bring those of any platform into a simulation.
+# The World that an inline start describes. Its targets have the first registered kind: a scenario needs some kind, and no line of
+# it depends on which. Snapshots bring targets of any platform into a simulation.
 
 NAMESPACE = "prod"
 START_SECONDS = 1_795_219_200

@@ -72,7 +72,7 @@ def classified(message: str) -> FailureKind:
 def launch_failure(item: AutoScalingGroup, activities: Iterable[ScalingActivity]) -> LaunchFailure | None:
     """Why the missing instances will not come for now. None while AWS still tries, or if nothing is missing.
 
-    AWS tries a launch that fails in one zone in the others, unless the group is `balanced-only`. The failure is final once the
+    If a launch fails in one zone, AWS tries the other zones, unless the group is `balanced-only`. The failure is final once the
     newest launch in every zone of the group has failed. It is not final while a launch runs, after a later launch succeeded, or
     if all instances are there.
     """
@@ -120,11 +120,11 @@ def _seconds(text: str) -> int:
         return 0
 
 
-# What AWS has announced for an instance, as its node shows it, and why AWS ends an instance.
+# What AWS has announced for an instance, as its node shows it, and why AWS terminates an instance.
 #
-# AWS sends a notice to the instance itself. A watcher on the node turns it into a taint. SOURCE: the four keys of
-# aws-node-termination-handler (EKS drains its own node groups on the same notices); causes as the activity history of Auto
-# Scaling words them.
+# AWS sends a notice to the instance itself. A watcher on the node turns the notice into a taint. SOURCE: the four keys of
+# aws-node-termination-handler (EKS drains its own node groups on the same notices). The causes are in the words of the Auto
+# Scaling activity history.
 
 _HANDLER = "aws-node-termination-handler/"
 _LEAVING = ("Terminating", "Terminated")

@@ -19,9 +19,10 @@ _INSTANCES = "its instances"
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    """`types` by name; `problems` are sentences about what is unknown; `origin` names the source. `spot`: some new instances may
-    be spot, or come from a block of reserved capacity, so no list has their price. `declared` is False if only running instances
-    show the types. Their nodes then tell more. `max_pods` is the number in user data."""
+    """The instance types that a group may use. `types` are sorted by name. `problems` are sentences about what is unknown.
+    `origin` names the source. `spot`: some new instances may be spot, or come from a block of reserved capacity, so no list has
+    their price. `declared` is False if only running instances show the types. Their nodes are then the better source. `max_pods`
+    is the number in user data."""
 
     types: tuple[KnownType, ...] = ()
     disk_gib: int | None = None

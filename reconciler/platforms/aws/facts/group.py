@@ -16,11 +16,11 @@ from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMP
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 
-# Which clusters the tags of an Auto Scaling group name: the clusters that its instances join.
+# The clusters that the tags of an Auto Scaling group name. Its instances join these clusters.
 #
-# SOURCE: Amazon EKS tags the groups that it keeps with `eks:cluster-name` (and `aws:eks:cluster-name`), eksctl with
+# SOURCE: Amazon EKS tags its own groups with `eks:cluster-name` (and `aws:eks:cluster-name`), eksctl with
 # `alpha.eksctl.io/cluster-name`, kOps with `KubernetesCluster`. The cloud provider of Kubernetes reads
-# `kubernetes.io/cluster/NAME`, the auto-discovery of the Cluster Autoscaler `k8s.io/cluster-autoscaler/NAME`.
+# `kubernetes.io/cluster/NAME`, and the Cluster Autoscaler's auto-discovery reads `k8s.io/cluster-autoscaler/NAME`.
 
 _NAMED_BY_VALUE = ("eks:cluster-name", "aws:eks:cluster-name", "alpha.eksctl.io/cluster-name", "KubernetesCluster")
 _NAMED_BY_KEY = ("kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/")

@@ -101,9 +101,9 @@ class Region:
         wall_seconds: Callable[[], float] = time.time,
         written: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        """`left` are groups that the policy `owner` named before. They are asked for until they no longer have its mark.
-        `written` says when recent writes to them were found: a read without the mark may be older than the write.
-        `wall_seconds` is the clock by which the loop records its writes."""
+        """`left` are groups that the policy `owner` named before. They are read until they no longer have its mark. `written` has
+        the times of recent writes to them: a read without the mark may be older than the write. `wall_seconds` is the clock by
+        which the loop records its writes."""
         self._aws = aws
         self.wanted = wanted
         self._left = frozenset(left)

@@ -13,10 +13,10 @@ import msgspec
 from reconciler.platforms.aws.facts.ownership import REFRESHING
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
 
-# Instance refreshes that are under way. AWS lists them by group, so they are asked for only where one is suspected.
+# Instance refreshes in progress. AWS lists them by group, so only groups with a suspected refresh are asked.
 #
-# Two things raise the suspicion: the read before a write finds somebody who sizes the group, or an activity names a refresh as
-# its cause. A refresh that is over is not asked for again.
+# Two things raise the suspicion. The read before a write shows that somebody else sizes the group, or an activity names a refresh
+# as its cause. Once a refresh is over, its group is not asked again.
 
 AGAIN_SECONDS = 60.0
 _CAUSE = "instance refresh"
@@ -72,10 +72,10 @@ class Refreshes:
         self._refreshes.pop(name, None)
 
 
-# Current facts about machines, from AWS: the types that groups name, and launch configurations, if the rights allow it.
+# Current facts about machines, from AWS: the types that groups name and, if the permissions allow it, launch configurations.
 #
-# The built-in table dates from one day. Newer and corrected types come from here. No right is required: without them, the table
-# is used.
+# The built-in table dates from one day. Newer and corrected types come from here. No permission is required: without them, the
+# table is used.
 
 TYPES_SECONDS = 86_400.0
 _TYPES_AT_ONCE = 100

@@ -40,9 +40,9 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read(aws: Aws, target: TargetRef, around: BesideGroups | None = None) -> Reading | None:
-    """The group and everything that could hold it, read now; None if it does not exist. `around` knows groups that are written at
-    once. Raises `AwsError` and `msgspec.ValidationError`, also if only a part could not be read: the other writers are part of
-    the judgement."""
+    """The group and everything that could hold it, read now; None if it does not exist. `around` shares the reads of scaling
+    policies and scheduled actions among groups that are written at the same time. Raises `AwsError` and
+    `msgspec.ValidationError`, also if only a part could not be read, because the judgement needs the other writers."""
     answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[target.name])
     groups = answer.body.get("AutoScalingGroups")
     if not groups:

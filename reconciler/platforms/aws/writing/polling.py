@@ -19,10 +19,10 @@ from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError, 
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
 
-# Auto Scaling groups for one decision, asked once: those that policies name, or those that belong to the cluster.
+# Auto Scaling groups for one decision, read once: those that policies name, or those that belong to the cluster.
 #
 # A group belongs to a cluster if one of its instances is a node there, or if it has the same cluster tag as such a group. So an
-# empty group is found as well, and the groups of the account's other clusters are not.
+# empty group is found as well. Groups of other clusters in the account are not.
 
 # `aws:///eu-central-1a/i-0123` and, of a local zone, `aws:///us-west-2-lax-1a/i-0123`; an older form has no zone.
 _PROVIDER_ID = re.compile(r"^aws:///(?:(?P<region>[a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z0-9-]*/)?(?P<instance>i-[0-9a-f]+)$")
@@ -113,10 +113,11 @@ _BEFORE = "Auto Scaling groups that were sized before"
 class AwsPoll:
     """A `PolledSource`. Without a policy, or with one that names nothing of AWS, it asks nothing and waits for nothing.
 
-    `remembered` are the targets of the last decision, also of an earlier process. If the policy no longer
-    names one, the loop looks it up by name, as the process itself. It follows the group while that has our mark. Both conditions
-    must hold: the mark is only the policy's name, which a policy of another cluster may share. This loop must not release what it
-    has not sized. A group of another account is not found this way: only the former policy had its role.
+    `remembered` are the targets of the last decision, also of an earlier process. If the policy no longer names one, the loop
+    looks it up by name, with the credentials of the process itself. It follows the group as long as the group has our mark. Both
+    conditions must hold, because the mark is only the policy's name, and a policy of another cluster may have the same name. This
+    loop must not release what it has not sized. A group of another account is not found this way: only the former policy had its
+    role.
     """
 
     def __init__(

@@ -27,15 +27,15 @@ from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRe
 from reconciler.providers.ownership_guard import not_ours, objection
 from reconciler.values.whole_number import whole_number
 
-# Withdrawing requests that never got an instance, without ever ending an instance that runs.
+# Withdrawing requests that never got an instance, without ever terminating a running instance.
 #
 # SOURCE: two ways in which others lost nodes. One is an absolute write based on an old read (kubernetes/autoscaler#10147: the
-# missing instance had come meanwhile). The other is a value below the number of running instances (#9182: 32 busy nodes).
-# If desired capacity is below the number of instances, the group's own policy chooses which to end. So it is never set below a
-# number that was read for this write, and meanwhile every instance in service has scale-in protection. An instance that comes
-# in between has none: it is the only one that AWS may end, and it runs nothing. AWS acts some seconds after the write (measured:
-# 2 to 4). So the protection stays until a read that cannot be older shows no more instances than desired. A tag records the
-# protection and when it began.
+# missing instance had come meanwhile). The other is a value below the number of running instances (#9182: 32 busy nodes). If
+# desired capacity is below the number of instances, the group's own policy chooses which to terminate. So it is never set below a
+# number that was read for this write, and meanwhile every instance in service has scale-in protection. An instance that comes in
+# between has no protection. It is the only one that AWS may terminate, and it runs nothing. AWS acts some seconds after the write
+# (measured: 2 to 4). So the protection stays until a read that is certainly newer than the write shows no more instances than
+# desired. A tag records the protection and when it began.
 
 _PROTECTED_AT_ONCE = 50
 _ENDING = ("Terminating", "Terminated")

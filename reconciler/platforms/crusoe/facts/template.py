@@ -24,8 +24,8 @@ DRIVER_LABELS = (f"{_SSD_DRIVER}/location", f"{_FS_DRIVER}/location", _SHARED_DI
 def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
     """Labels and taints of the pool, and amounts.
 
-    If a node of the pool is ready, amounts are left out: the caller asks its nodes, which tell more. Else the amounts are from a
-    ready node of another pool with the same machine type. Else they are those of the type.
+    If a node of the pool is ready, amounts are left out, because the pool's own nodes are the better source. Otherwise the
+    amounts are from a ready node of another pool with the same machine type. If there is none, they are from the machine type.
 
     The API does not define the unit of `memory_gb`. The smaller one is assumed, so no pod adds a node that is too small.
     """

@@ -156,10 +156,10 @@ class ClusterOperation(msgspec.Struct):
 
 
 class Behaviour(msgspec.Struct, frozen=True):
-    """What is known of the platform that its API does not tell. `lowering`: `Keeps` if lowering a count deletes no machine,
-    `Trims` if it does, empty if unknown. `passed_over`: by pool id, how that proved wrong. `leaving`: by id of a machine that we
-    remove, its pool's count before it is lowered for the machine. `cancelled`: ids of machines that never became nodes, whose
-    cancellation was cut short by the end of the process, or refused."""
+    """What is known of the platform that its API does not show. `lowering`: `Keeps` if lowering a count deletes no machine,
+    `Trims` if it does, empty if unknown. `passed_over`: by pool id, how the pool proved `Keeps` wrong. `leaving`: by id of a
+    machine that we remove, its pool's count before it is lowered for the machine. `cancelled`: ids of machines that never became
+    nodes, whose cancellation was refused, or interrupted by the end of the process."""
 
     lowering: str = ""
     passed_over: dict[str, str] = {}

@@ -107,10 +107,10 @@ class CrusoePoll:
         return MOVING_SECONDS if self._known.heard is None or self._known.moving() else RESTING_SECONDS
 
 
-# Node pools for one decision, asked once: if policies name any, or if they belong to the cluster.
+# Node pools for one decision, read once: if policies name any, or if they belong to the cluster.
 #
-# The process's credentials name one Crusoe cluster. Without a policy that asks for its pools, they count only if one of their
-# machines is a node here: a person with two clusters may look at one with the credentials of the other.
+# The process's credentials name one Crusoe cluster. If no policy requests its pools, they count only if one of their machines is
+# a node here. A person with two clusters may look at one with the credentials of the other.
 
 _WHOSE = "node pools of Crusoe (those of this cluster's nodes)"
 

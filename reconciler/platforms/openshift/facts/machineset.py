@@ -70,7 +70,8 @@ def facts(
     unseen: str = "",
 ) -> TargetFacts:
     """The facts of one MachineSet. `autoscaler` is the MachineAutoscaler that names it. `keeps_nodes` states why no node may be
-    removed now, except `but`. `unseen` is as in the facts. Never raises: what cannot be read becomes a sentence in `problems`."""
+    removed now, except the nodes `but`. `unseen` is `TargetFacts.unseen`. Never raises: a value that cannot be read becomes a
+    sentence in `problems`."""
     meta = item.metadata
     annotations, labels = meta.annotations or {}, meta.labels or {}
     bounds = _bounds(annotations, autoscaler)
