@@ -235,9 +235,9 @@ class RepositoryError(Exception):
 class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The policy files below one place of one commit, by path relative to that place; unusable if there are problems.
 
-    `unread` are files of the tree that were not read; alone, they do not make it unusable. `exists` is False if the commit
-    has nothing at that place. `root` is the place as a path, empty for the whole tree. `alone` is True if the place is a file;
-    then the only path is its name. `content` is the id of the object at the place, empty if there is none.
+    `unread` are files of the tree that were not read; by themselves, they do not make it unusable. `exists` is False if the
+    commit has nothing at that place. `root` is the place as a path, empty for the whole tree. `alone` is True if the place is a
+    file; then the only path is its name. `content` is the id of the object at the place, empty if there is none.
     """
 
     revision: str
