@@ -169,9 +169,10 @@ class Draft:
     def _zone_minded(self) -> frozenset[int]:
         """Shapes of pending pods to which it matters in which of its zones a new node of a group comes."""
         waiting = {self.world.pods.shape[index] for index in self.world.pods.pending()}
-        return self._minding({shape: self.world.pod_shapes[shape] for shape in waiting})
+        return self.minding({shape: self.world.pod_shapes[shape] for shape in waiting})
 
-    def _minding(self, shapes: Mapping[int, PodShape]) -> frozenset[int]:
+    def minding(self, shapes: Mapping[int, PodShape]) -> frozenset[int]:
+        """Of these shapes of pods those to which it matters in which of its zones a new node of a group comes."""
         templates = [shape for draft in self.groups for _, shape in draft.group.in_zones]
         if not templates:
             return frozenset()
@@ -208,7 +209,7 @@ class Draft:
         if not volumes or not all(volume.claim for volume in self.world.storage.volumes):
             return frozenset()
         without = {shape: msgspec.structs.replace(self.state.pod_shape(shape), volumes=()) for shape in volumes}
-        minded = self._minding(without)
+        minded = self.minding(without)
         every = {draft.position: len(draft.group.in_zones) for draft in self.groups}
         bound = {shape for (position, shape), zones in self._open_to.items() if len(zones) not in (0, every[position])}
         return frozenset(volumes - minded - bound)

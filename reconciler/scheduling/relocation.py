@@ -100,3 +100,13 @@ class Places:
                 self.looked += len(order)
                 left -= sum(pods for _, pods in self._state.place(shape, left, order))
         return shape if left else None
+
+
+def crowded_out(state: "SchedulingState", places: Places, moved: Moved, counts: Mapping[int, int], lifted: int) -> int | None:
+    """Tests whether smaller pods could take the places of larger ones: kube-scheduler binds evicted pods in the order of their
+    re-creation, wherever they fit. Returns a shape that then has no place. Afterwards, the state is back at the mark `lifted`."""
+    state.undo(lifted)
+    order = list(dict.fromkeys(moved.shapes))[::-1]
+    again = places.fit(order, [counts[shape] for shape in order], array("i", dict.fromkeys(moved.nodes)))
+    state.undo(lifted)
+    return again.short

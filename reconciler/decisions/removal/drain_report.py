@@ -112,7 +112,7 @@ def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
     """What runs on the node and keeps it, and where its pods have no other place."""
     if candidate.state is NodeState.LEAVING:
         return tuple(blocker for blocker in candidate.blockers if blocker.code == "Leaving")
-    blockers = [blocker for blocker in candidate.blockers if blocker.code not in _loop_only()]
+    blockers = list(keeps_from_draining(candidate))
     state, mark = draft.state, draft.state.mark()
     state.leave(candidate.index)
     for shape in sorted(candidate.moving, key=lambda shape: (-state.pod_shape(shape).requests.cpu_milli, shape)):
@@ -182,3 +182,8 @@ def _loop_only() -> frozenset[str]:
     for kind in Because.__subclasses__():
         codes[kind.code] = codes.get(kind.code, True) and kind.for_the_loop_only
     return frozenset(code for code, only in codes.items() if only)
+
+
+def keeps_from_draining(candidate: Candidate) -> tuple[Blocker, ...]:
+    """What keeps the node from being drained by whomever, apart from room for its pods elsewhere."""
+    return tuple(blocker for blocker in candidate.blockers if blocker.code not in _loop_only())

@@ -1,6 +1,5 @@
 """Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
 
-from array import array
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
@@ -41,7 +40,7 @@ from reconciler.decisions.removal.last_timer import LastTimers, Timer
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
-from reconciler.scheduling.relocation import Moved, Places, lift
+from reconciler.scheduling.relocation import Moved, Places, crowded_out, lift
 from reconciler.values.instant import instant_text
 
 # In which order nodes are examined for their removal, and where a plan goes on whose forerunner ran out of work.
@@ -332,19 +331,14 @@ class Removals:
         return why.blocker(_pod_of(self._draft.world, candidate, shape))
 
     def _crowded_out(self, candidate: Candidate, moved: Moved, places: Places, lifted: int) -> Blocker | None:
-        """Tests whether smaller pods could take the places of larger ones: kube-scheduler binds evicted pods in the order of
-        their re-creation, wherever they fit. Returns a blocker for a shape that then has no place. Afterwards, only the node
-        itself is `lifted` from the state."""
-        state, moving = self._draft.state, candidate.moving
-        state.undo(lifted)
-        order = list(dict.fromkeys(moved.shapes))[::-1]
-        again = places.fit(order, [moving[shape] for shape in order], array("i", dict.fromkeys(moved.nodes)))
-        state.undo(lifted)
-        if again.short is None:
+        """The reason for a shape whose place smaller pods of the node may take first; None where there is none."""
+        moving = candidate.moving
+        shape = crowded_out(self._draft.state, places, moved, moving, lifted)
+        if shape is None:
             return None
-        requests = self._draft.world.pod_shapes[again.short].requests
-        why = PlaceNotSafe(pods=moving[again.short], cpu_milli=requests.cpu_milli, memory_mib=requests.memory_bytes >> 20)
-        return why.blocker(_pod_of(self._draft.world, candidate, again.short))
+        requests = self._draft.world.pod_shapes[shape].requests
+        why = PlaceNotSafe(pods=moving[shape], cpu_milli=requests.cpu_milli, memory_mib=requests.memory_bytes >> 20)
+        return why.blocker(_pod_of(self._draft.world, candidate, shape))
 
     def _rejections(self, shape: int, nodes: list[int]) -> str:
         """Which rules say no, on how many nodes. Asking costs a look at every node, so a shape is asked about once, and only

@@ -531,6 +531,11 @@ def _group(case: Case, subject: str) -> str:
     return _chosen("group", subject, [group.name for group in case.asked_groups()])
 
 
+def chosen_group(subject: str, names: Sequence[str]) -> str:
+    """The group that is meant by a name or the beginning of one. Raises `UnknownSubjectError`."""
+    return _chosen("group", subject, names)
+
+
 def _pods(case: Case, subject: str) -> list[int]:
     """The pod that is meant, or all that begin so."""
     pods = case.world.pods
