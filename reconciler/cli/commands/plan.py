@@ -105,8 +105,8 @@ def command(
         with measured.stage("decide"), progress("predicting"):
             rollout = _predicted(inputs, rollout_group, budget)
         with measured.stage("render"):
-            told = _rollout_text(rollout, output, wide=wide)
-        click.echo(told.encode() if output == "html" else told, nl=False)
+            text = _rollout_text(rollout, output, wide=wide)
+        click.echo(text.encode() if output == "html" else text, nl=False)
         if stats:
             click.echo(measured.line(nodes=len(inputs.world.nodes), pods=len(inputs.world.pods)), err=True)
         return EXIT_CHANGES if detailed_exitcode and rollout.waves else EXIT_OK
@@ -208,14 +208,14 @@ def _rollout_text(rollout: "Rollout", output: str, *, wide: bool) -> str:
     from reconciler.rendering.fold import EVERYTHING, Fold
     from reconciler.rendering.rollout_document import rollout_document
 
-    told = rollout_document(rollout, EVERYTHING if wide else Fold())
+    document = rollout_document(rollout, EVERYTHING if wide else Fold())
     if output == "markdown":
         from reconciler.rendering.markdown.document import document_markdown
 
-        return document_markdown(told)
+        return document_markdown(document)
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.rendering.text.document import document_text
 
-    return document_text(told, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))
+    return document_text(document, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))

@@ -112,7 +112,7 @@ def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
     """What runs on the node and keeps it, and where its pods have no other place."""
     if candidate.state is NodeState.LEAVING:
         return tuple(blocker for blocker in candidate.blockers if blocker.code == "Leaving")
-    blockers = [blocker for blocker in candidate.blockers if blocker.code not in _loop_only()]
+    blockers = list(keeps_from_draining(candidate))
     state, mark = draft.state, draft.state.mark()
     state.leave(candidate.index)
     for shape in sorted(candidate.moving, key=lambda shape: (-state.pod_shape(shape).requests.cpu_milli, shape)):

@@ -15,22 +15,22 @@ _COLOURS = {tree.Meaning.DANGER: "bad", tree.Meaning.HELD: "held", tree.Meaning.
 
 def rollout_html(rollout: Rollout) -> str:
     """One self-contained file: every section and table of the document."""
-    told = rollout_document(rollout)
-    alarms = [plain_sentence(line) for block in told.blocks if isinstance(block, tree.Alarm) for line in block.lines]
-    notes = [plain_sentence(block.sentence) for block in told.blocks if isinstance(block, tree.Paragraph)]
+    page = rollout_document(rollout)
+    alarms = [plain_sentence(line) for block in page.blocks if isinstance(block, tree.Alarm) for line in block.lines]
+    notes = [plain_sentence(block.sentence) for block in page.blocks if isinstance(block, tree.Paragraph)]
     head = Head(
-        title=told.title,
-        lead=plain_sentence(told.lead),
-        facts=told.facts,
+        title=page.title,
+        lead=plain_sentence(page.lead),
+        facts=page.facts,
         figures=(),
         caption="",
         warning=joined(tag("span", line, class_="line") for line in (*alarms, *notes)),
     )
-    return document(head, list(_sections(told)), None, foot("", None)[1:])
+    return document(head, list(_sections(page)), None, foot("", None)[1:])
 
 
-def _sections(told: tree.Document) -> Iterator[Section]:
-    for number, block in enumerate(told.blocks):
+def _sections(page: tree.Document) -> Iterator[Section]:
+    for number, block in enumerate(page.blocks):
         if isinstance(block, tree.Section):
             prose = [tag("p", plain_sentence(part.sentence)) for part in block.blocks if isinstance(part, tree.Paragraph)]
             lines = tag("ul", joined(map(_line, block.differences)), class_="list sheet") if block.differences else None

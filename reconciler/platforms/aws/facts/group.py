@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from reconciler.cluster.target import Machine, OwnerEvidence, TargetFacts, TargetRef
+from reconciler.cluster.target import Machine, OwnerEvidence, RolloutPace, TargetFacts, TargetRef
 from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.cluster.targets.size_annotations import near_misses, read_options
 from reconciler.cluster.values.selection import label_pairs
@@ -88,6 +88,7 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
         ),
         writers=writers(item, view),
         unseen=unseen(view),
+        rollout=_rollout_pace(item),
         on_demand_base=_on_demand_base(item),
         price_per_hour=price,
         price_origin=f"the price list of {PRICED_REGION} of {TABLE_DATE}, Linux on demand" if price else "",
@@ -110,6 +111,30 @@ def _price(item: wire.AutoScalingGroup, machine_choices: Choices) -> str:
     ):
         return ""
     return max(prices, key=float, default="")
+
+
+def _rollout_pace(item: wire.AutoScalingGroup) -> RolloutPace | None:
+    """How fast AWS replaces instances, from the group's instance maintenance policy; None without one.
+
+    SOURCE: `InstanceMaintenancePolicy` of the Amazon EC2 Auto Scaling API. Its percentages are of the desired capacity, and -1
+    clears them. An instance refresh may bring its own. How AWS rounds is not documented, so the smaller number counts, but one
+    instance at least.
+    """
+    policy = item.instance_maintenance_policy
+    if policy is None or policy.min_healthy_percentage is None or policy.max_healthy_percentage is None:
+        return None
+    lowest, highest = policy.min_healthy_percentage, policy.max_healthy_percentage
+    if lowest < 0 or highest < 0:
+        return None
+    surge = _share(item.desired_capacity, highest - 100)
+    unavailable = _share(item.desired_capacity, 100 - lowest)
+    origin = f"instance maintenance policy {lowest}% to {highest}%"
+    return RolloutPace(surge=surge, unavailable=unavailable if surge else max(1, unavailable), origin=origin)
+
+
+def _share(instances: int, percent: int) -> int:
+    """So many percent of the instances, and one at least where it is more than none."""
+    return max(1, instances * percent // 100) if percent > 0 else 0
 
 
 def _on_demand_base(item: wire.AutoScalingGroup) -> int:
