@@ -55,6 +55,13 @@ def many_waves(nodes: int) -> Rollout:
     return _predict(_paced(_group(nodes), 1), _rules(max=nodes + 1))
 
 
+def many_kept(nodes: int) -> Rollout:
+    """Nodes that a disruption budget keeps."""
+    cluster = _group(nodes)
+    cluster.budget("web", allowed=0)
+    return _predict(_paced(cluster, 1), _rules(max=nodes + 1))
+
+
 def _waves(found: Rollout) -> list[tuple[int, tuple[str, ...]]]:
     return [(wave.adds, wave.nodes) for wave in found.waves]
 
