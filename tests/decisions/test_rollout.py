@@ -341,6 +341,21 @@ def test_moved_pods_move_again_with_the_node_that_took_them() -> None:
     assert [(wave.nodes, wave.pods, wave.to_new) for wave in found.waves] == [(("general-1",), 1, 0), (("general-2",), 2, 2)]
 
 
+def test_a_node_that_takes_pods_does_not_leave_with_the_one_that_gives_them() -> None:
+    """Two may be missing at once. The pod of the first node (2 cores) fits on the second alone, and that of the second on the
+    third, so that both could leave together, if the second had not just got a pod. The pod of the third (3 cores) waits for a
+    new node of its own."""
+    cluster = ClusterBuilder()
+    first, second, third = cluster.group("general", nodes=3)
+    cluster.pods("a", 1, cpu="2", on=first)
+    cluster.pods("b", 1, cpu="1", memory="12Gi", on=second)
+    cluster.pods("c", 1, cpu="3", on=third)
+    found = _predict(_paced(cluster, 0, 2), _rules())
+    assert [(wave.adds, wave.nodes, wave.pods) for wave in found.waves] == [
+        (0, (first,), 1), (1, (second,), 2), (1, (third,), 1),
+    ]  # fmt: skip
+
+
 def test_pending_pods_take_their_room_first() -> None:
     """A pod of 3 cores waits. The first new node is its place, so that only the second one takes the pods of an old node."""
     cluster = _group(2, "3")
