@@ -20,6 +20,7 @@ from reconciler.rendering.document import (
     Section,
     Sentence,
     Table,
+    cut,
     foreign_sentence,
 )
 from reconciler.rendering.fold import EVERYTHING, Fold
@@ -55,9 +56,9 @@ def _blocks(rollout: Rollout, fold: Fold) -> Iterator[Block]:
         )
         yield Alarm(Meaning.HELD, (held,))
     if rollout.obstacles:
-        yield _section("Cautions", [_reason_line(reason, STAYS) for reason in rollout.obstacles], "caution")
+        yield _section("Cautions", [_reason_line(reason, STAYS) for reason in rollout.obstacles], "caution", fold)
     if rollout.kept:
-        yield _section("Nodes that cannot be drained", [_kept_line(node) for node in rollout.kept], "node")
+        yield _section("Nodes that cannot be drained", [_kept_line(node) for node in rollout.kept], "node", fold)
     bounds = [Difference(OTHERWISE, f"at most {bound.nodes}: {_said(bound.reason)}") for bound in rollout.bounds]
     if rollout.at_once:
         yield Section("How many at once", None, tuple(bounds), "bound", (Paragraph((_at_once(rollout),)),), opened=True)
@@ -67,7 +68,7 @@ def _blocks(rollout: Rollout, fold: Fold) -> Iterator[Block]:
             f"on {count_text(one.nodes, 'node')}"
             for one in rollout.budgets
         ]
-        yield _section("PodDisruptionBudgets", [Difference(OTHERWISE, line) for line in lines], "budget")
+        yield _section("PodDisruptionBudgets", [Difference(OTHERWISE, line) for line in lines], "budget", fold)
     if rollout.waves:
         yield _waves(rollout, fold)
         yield Section("Time and cost", None, (), "line", tuple(map(Paragraph, _time_and_cost(rollout))), opened=True)
@@ -80,8 +81,9 @@ def _at_once(rollout: Rollout) -> str:
     return f"{leave}, once {count_text(rollout.surge, 'new node')} {'is' if rollout.surge == 1 else 'are'} ready."
 
 
-def _section(heading: str, lines: list[Difference], noun: str) -> Section:
-    return Section(heading, len(lines), tuple(lines), noun, opened=True)
+def _section(heading: str, lines: list[Difference], noun: str, fold: Fold) -> Section:
+    shown = cut(lines, fold.shown(len(lines), fold.rows), noun)
+    return Section(heading, len(lines), shown, noun, opened=True)
 
 
 def _reason_line(reason: Reason, mark: str) -> Difference:
@@ -100,7 +102,7 @@ def _kept_line(kept: KeptNode) -> Difference:
 def _waves(rollout: Rollout, fold: Fold) -> Table:
     shown = rollout.waves[: fold.shown(len(rollout.waves), fold.rows)]
     left = len(rollout.waves) - len(shown)
-    notes = [f"and {count_text(left, 'more wave')}: `--wide` lists all"] if left else []
+    notes = [f"and {count_text(left, 'more wave')}: `--wide` or `-o json` has all"] if left else []
     if rollout.last_adds:
         notes.append(f"after the last wave: {count_text(rollout.last_adds, 'new node')}")
     return Table(

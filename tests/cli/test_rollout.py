@@ -9,10 +9,11 @@ import pytest
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
 from reconciler.rendering.fold import EVERYTHING, Fold
+from reconciler.rendering.html.rollout import rollout_html
 from reconciler.rendering.rollout_document import rollout_document
 from reconciler.rendering.text.document import document_text
 from tests.cli.test_completing import completed
-from tests.decisions.test_rollout import many_waves
+from tests.decisions.test_rollout import many_kept, many_waves
 from tests.rendering.test_html import Elements
 from tests.schemas.conftest import validator
 
@@ -108,6 +109,20 @@ def test_many_waves_are_counted_unless_all_are_asked_for() -> None:
     """Of thirty, 24 are told; `--wide` tells all."""
     found = many_waves(30)
     folded = document_text(rollout_document(found, Fold()), width=100)
-    assert "and 6 more waves: `--wide` lists all" in folded
+    assert "and 6 more waves: `--wide` or `-o json` has all" in folded
     assert "general-9" not in folded
     assert "general-9" in document_text(rollout_document(found, EVERYTHING), width=0)
+
+
+def test_many_nodes_that_stay_are_counted() -> None:
+    """Of thirty, 24 are named, and the rest counted with the gravest of them."""
+    found = many_kept(30)
+    folded = " ".join(document_text(rollout_document(found, Fold()), width=100).split())
+    assert "Nodes that cannot be drained: 30" in folded
+    assert "and 6 more nodes, the gravest: general-4: pod shop/web-4: PodDisruptionBudget shop/web allows 0 evictions" in folded
+    assert document_text(rollout_document(found), width=0).count("[NotEnoughPdb]") == 30
+
+
+def test_a_page_of_a_large_group_is_bounded() -> None:
+    """As that of a plan: 4 MiB."""
+    assert len(rollout_html(many_kept(2_000))) < 4 << 20

@@ -55,6 +55,13 @@ def many_waves(nodes: int) -> Rollout:
     return _predict(_paced(_group(nodes), 1), _rules(max=nodes + 1))
 
 
+def many_kept(nodes: int) -> Rollout:
+    """Nodes that a disruption budget keeps."""
+    cluster = _group(nodes)
+    cluster.budget("web", allowed=0)
+    return _predict(_paced(cluster, 1), _rules(max=nodes + 1))
+
+
 def _waves(found: Rollout) -> list[tuple[int, tuple[str, ...]]]:
     return [(wave.adds, wave.nodes) for wave in found.waves]
 
@@ -332,6 +339,21 @@ def test_moved_pods_move_again_with_the_node_that_took_them() -> None:
     names order the drains, and the last one takes what the earlier ones give away as long as it has room."""
     found = _predict(_group(2).world(), _rules(max=2))
     assert [(wave.nodes, wave.pods, wave.to_new) for wave in found.waves] == [(("general-1",), 1, 0), (("general-2",), 2, 2)]
+
+
+def test_a_node_that_takes_pods_does_not_leave_with_the_one_that_gives_them() -> None:
+    """Two may be missing at once. The pod of the first node (2 cores) fits on the second alone, and that of the second on the
+    third, so that both could leave together, if the second had not just got a pod. The pod of the third (3 cores) waits for a
+    new node of its own."""
+    cluster = ClusterBuilder()
+    first, second, third = cluster.group("general", nodes=3)
+    cluster.pods("a", 1, cpu="2", on=first)
+    cluster.pods("b", 1, cpu="1", memory="12Gi", on=second)
+    cluster.pods("c", 1, cpu="3", on=third)
+    found = _predict(_paced(cluster, 0, 2), _rules())
+    assert [(wave.adds, wave.nodes, wave.pods) for wave in found.waves] == [
+        (0, (first,), 1), (1, (second,), 2), (1, (third,), 1),
+    ]  # fmt: skip
 
 
 def test_pending_pods_take_their_room_first() -> None:

@@ -293,6 +293,8 @@ class _Play:
 
     def _serve(self, nodes: list[int]) -> None:
         """Pending pods take what room there is on these nodes, before any pod moves there. They move with an old node."""
+        if not self._draft.work.spend(len(self._pending) * len(nodes)):
+            return
         for shape, count in list(self._pending.items()):
             for node, pods in self._draft.state.place(shape, count, nodes):
                 self._received.setdefault(node, Counter())[shape] += pods
@@ -322,7 +324,9 @@ class _Play:
     def _fill(self, wave: "_WaveDraft") -> None:
         """Take as many nodes into the wave as may leave together, in the order of the queue."""
         draft, ledger = self._draft, DisruptionLedger(self._draft.world)
-        order = [*(node for node in self._new if node >= 0), *self._others, *(one.index for one in reversed(wave.queue))]
+        drained = frozenset(self._drained)
+        old = [one.index for one in reversed(self._queue) if one.index not in drained]
+        order = [*(node for node in self._new if node >= 0), *self._others, *old]
         certain = Places(draft.state, (node for node in order if node not in self._uncertain))
         places = certain, Places(draft.state, order)
         for number, one in enumerate(wave.queue):

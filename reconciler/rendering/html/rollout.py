@@ -5,17 +5,19 @@ from collections.abc import Iterator
 from reconciler.plan.rollout import Rollout
 from reconciler.rendering import document as tree
 from reconciler.rendering.document import plain_sentence
+from reconciler.rendering.fold import Fold
 from reconciler.rendering.html.element import Html, joined, tag
 from reconciler.rendering.html.page import Head, Section, document, mark, scrolling
 from reconciler.rendering.html.plan import foot
 from reconciler.rendering.rollout_document import rollout_document
 
+_NAMES, _ROWS = 20, 400
 _COLOURS = {tree.Meaning.DANGER: "bad", tree.Meaning.HELD: "held", tree.Meaning.NEUTRAL: None}
 
 
 def rollout_html(rollout: Rollout) -> str:
-    """One self-contained file: every section and table of the document."""
-    page = rollout_document(rollout)
+    """One self-contained file, bounded like that of a plan: every section and table of the document."""
+    page = rollout_document(rollout, Fold(names=_NAMES, rows=_ROWS))
     alarms = [plain_sentence(line) for block in page.blocks if isinstance(block, tree.Alarm) for line in block.lines]
     notes = [plain_sentence(block.sentence) for block in page.blocks if isinstance(block, tree.Paragraph)]
     head = Head(
