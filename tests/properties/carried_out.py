@@ -106,7 +106,7 @@ class Story:
         sizes = {f"shop/{pod.name}": pod.workload for pod in self.facts.waiting}
         placed = [sizes[line.pod] for line in plan.pods if line.pod in self.unplaced and line.outcome in PLACED]
         again = [line for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP and line.pod in self.promised]
-        for line in again[places_taken(placed, [sizes[line.pod] for line in again]) :]:
+        for line in again[max(_as_large(placed, [sizes[line.pod] for line in again], size) for size in SIZES) :]:
             self.broken(f"{line.pod} was promised a node of {self.promised[line.pod]}, and {when} another of {line.group}")
 
     def _promises(self, plan: Plan) -> dict[str, str]:
@@ -245,11 +245,6 @@ def _fullness(state: SchedulingState, node: int) -> float:
     """As kube-scheduler's LeastAllocated sees it: cpu and memory alike."""
     used, offered = state.used(node), state.shape_of(node).allocatable
     return used.cpu_milli / max(1, offered.cpu_milli) + used.memory_bytes / max(1, offered.memory_bytes)
-
-
-def places_taken(taken: list[Workload], needed: list[Workload]) -> int:
-    """How many of those that need a place, counted from the first, had it where others that no plan could place are now."""
-    return max(_as_large(taken, needed, size) for size in SIZES)
 
 
 def _as_large(taken: list[Workload], needed: list[Workload], size: Callable[[Workload], int]) -> int:

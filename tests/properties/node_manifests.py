@@ -112,7 +112,8 @@ def cluster_wide(facts: Facts) -> Iterator[Json]:
     yield _object("storage.k8s.io/v1", "CSIDriver", facts.driver, spec={"attachRequired": True, "storageCapacity": False})
     if facts.limit_range is not None:
         limit: Json = {"type": "Container", "defaultRequest": facts.limit_range.listed()}
-        limit["default"] = facts.limit_range.plus(facts.limit_range).listed()
+        # More than any container requests: the API server refuses pods whose requests are above their limits.
+        limit["default"] = Amount(4000, 4096).listed()
         yield _object("v1", "LimitRange", "defaults", facts.agents, spec={"limits": [limit]})
     for name, (overhead, selector) in facts.overheads.items():
         scheduling = {"scheduling": {"nodeSelector": selector}} if selector else {}

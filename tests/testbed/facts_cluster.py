@@ -6,7 +6,7 @@ parts of a kubelet that the scheduler sees, and a driver that makes a volume whe
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tests.properties.node_facts import Amount, Daemon, Facts, Group, Node, Pod, Stage, Workload
@@ -31,6 +31,7 @@ _NODES = "/api/v1/nodes"
 _SHOP = "/api/v1/namespaces/shop"
 _CLAIMS = f"{_SHOP}/persistentvolumeclaims"
 _SELECTED = "volume.kubernetes.io/selected-node"
+_AGAIN = "-again"
 _FIRST, _LAST = "agents-first", "after-all-others"
 _CPU, _MEMORY = "recommended/cpu", "recommended/memory"
 _AGENTS_ONLY = {"key": "testbed.reconciler.dev/agents-only", "effect": "NoSchedule"}
@@ -89,9 +90,11 @@ class FactsCluster:
             for pod in node.pods:
                 api.create(self._pod(pod, node))
 
-    def wait(self, pods: Iterable[Pod]) -> None:
-        """Pods come, the larger first, and kube-scheduler has decided about all of them."""
-        coming = sorted(pods, key=lambda pod: -size(pod.workload))
+    def wait(self, pods: Iterable[Pod], only: Mapping[str, str] | None = None) -> None:
+        """Pods come, the larger first, and kube-scheduler has decided about all of them. Those that may run `only` on nodes of
+        one group (pods by their names) come before all others."""
+        only = only or {}
+        coming = sorted(pods, key=lambda pod: (pod.name not in only, -size(pod.workload)))
         for pod in coming:
             if pod.workload.volume:
                 # First the volume: a claim that names one that is not there yet is looked at every 15 s.
@@ -104,7 +107,10 @@ class FactsCluster:
         fixed = {pod.name for pod in coming if pod.volume_zone}
         self._api.wait(_CLAIMS, lambda items: _bound_claims(items) >= fixed, "claims being bound", 60)
         for pod in coming:
-            self._api.create(self._pod(pod, None))
+            item = self._pod(pod, None)
+            if pod.name in only:
+                item["spec"]["nodeSelector"] = item["spec"].get("nodeSelector", {}) | {"pool": only[pod.name]}
+            self._api.create(item)
         self.settle({pod.name for pod in coming})
 
     # What comes.
@@ -152,9 +158,9 @@ class FactsCluster:
                 self._write_spec(group, node)
             self._until_settled()
 
-    def again(self, pods: list[Pod], made: list[Pod]) -> None:
+    def again(self, pods: list[Pod], made: list[Pod], only: Mapping[str, str]) -> None:
         """The same pods come anew, to the nodes that are there by now, with other names: kwok may still delete by the old ones.
-        Volumes that were `made` for them are forgotten."""
+        Volumes that were `made` for them are forgotten. `only` as in `wait`, by the old names."""
         with self._plane.paused("kube-scheduler"):
             for pod in pods:
                 self._api.call("DELETE", f"{_SHOP}/pods/{pod.name}", {"gracePeriodSeconds": 0})
@@ -162,11 +168,12 @@ class FactsCluster:
                     self._api.call("DELETE", f"{_CLAIMS}/{pod.name}")
             names = {pod.name for pod in pods}
             until_seen_to(self._api, f"{_SHOP}/pods", lambda items: not names & _names(items), "deletion of pods", 60)
+        _delete_all(self._api, "/apis/storage.k8s.io/v1/volumeattachments")
         for pod in pods:
-            pod.name += "-again"
+            pod.name += _AGAIN
         for pod in made:
             pod.volume_zone = ""
-        self.wait(pods)
+        self.wait(pods, {name + _AGAIN: group for name, group in only.items()})
 
     def until_bound(self, names: set[str], seconds: float) -> bool:
         """Whether kube-scheduler binds these within so many seconds; it waits up to ten before it tries a pod again."""
@@ -192,8 +199,8 @@ class FactsCluster:
         return {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in found if pod["spec"].get("nodeName")}
 
     def said(self, pod: str) -> str:
-        """What kube-scheduler says of a pod that waits (`shop/name`)."""
-        status = self._api.get(f"{_SHOP}/pods/{pod.partition('/')[2]}")["status"]
+        """What kube-scheduler says of a pod that waits."""
+        status = self._api.get(f"{_SHOP}/pods/{pod}")["status"]
         return "; ".join(item.get("message", "") for item in status.get("conditions", ()) if item["type"] == "PodScheduled")
 
     def remove(self) -> None:
