@@ -14,7 +14,7 @@ from reconciler.plan.picture import Pictures, picture
 from reconciler.plan.preview import LaterEffect, LimitSpent, Preview, PreviewSide
 from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
-from reconciler.policy.loosening import FoundGroup, loosened
+from reconciler.policy.loosening import ClusterGroup, loosened
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.windows import next_opening
 from reconciler.simulation.settled import Rest, come_to_rest
@@ -159,7 +159,7 @@ def _names_times(policy: PolicySet) -> bool:
     return any(level.windows or level.hold is not None for level in levels)
 
 
-def _discovered_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[FoundGroup, ...]:
+def _discovered_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[ClusterGroup, ...]:
     """Groups of both policies that at least one of them discovers and that get another document or tier under the other one."""
     if not before.policy.discovery and not after.policy.discovery:
         return ()
@@ -174,7 +174,7 @@ def _discovered_groups(world: World, before: PolicySet, after: PolicySet) -> tup
         if old != new:
             facts = facts_of.get(later.target)
             size = (_target_size(facts, before.policy), _target_size(facts, after.policy))
-            groups.append(FoundGroup(name=later.name, before=old, after=new, size=size))
+            groups.append(ClusterGroup(name=later.name, before=old, after=new, size=size))
     return tuple(groups)
 
 

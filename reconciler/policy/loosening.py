@@ -67,7 +67,7 @@ class Loosened(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="ca
     discovered: bool = False
 
 
-class FoundGroup(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterGroup(msgspec.Struct, frozen=True, kw_only=True):
     """A group that discovery finds under at least one policy, and whose document or tier differs under the other one. `before`
     and `after` are its NodeGroup, or its tier if it has none (None: no tier). `size` are the bounds of its target under
     either."""
@@ -79,7 +79,7 @@ class FoundGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def loosened(
-    before: PolicySet, after: PolicySet, now_seconds: int, cluster_groups: Sequence[FoundGroup] = ()
+    before: PolicySet, after: PolicySet, now_seconds: int, cluster_groups: Sequence[ClusterGroup] = ()
 ) -> tuple[Loosened, ...]:
     """What becomes looser, the certain ones first, then by path. `now_seconds` (Unix time) says which holds have ended.
     `cluster_groups` are those of the cluster whose documents or tiers differ; without them a cluster is not known."""
@@ -161,7 +161,7 @@ def _group_values(policy: NodeGroupPolicy, group: NodeGroup | str | None, now_se
     return values
 
 
-def _cluster_values(policy: NodeGroupPolicy, group: FoundGroup, side: int, now_seconds: int) -> dict[str, str]:
+def _cluster_values(policy: NodeGroupPolicy, group: ClusterGroup, side: int, now_seconds: int) -> dict[str, str]:
     """Both sides have the same target, whether a document names it or not, and its bounds count before those of defaults."""
     document = (group.before, group.after)[side]
     values = _group_values(policy, document, now_seconds)

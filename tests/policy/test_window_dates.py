@@ -1,5 +1,7 @@
 """What `validate` says of windows: when they open, between which dates, and whether they set anything."""
 
+import random
+import secrets
 from datetime import datetime
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.documents import Window
 from reconciler.policy.tree import read_tree
-from reconciler.policy.windows import next_opening
+from reconciler.policy.windows import next_opening, window_closes_at, window_edges
 
 NOW = int(datetime.fromisoformat("2026-11-21T12:00:00+00:00").timestamp())
 HOUR, DAY = 3600, 86400
@@ -102,3 +104,36 @@ def test_first_overlap_within_dates(one: Window, other: Window, hours: int | Non
 def test_next_opening(window: Window, after: int, opens: int | None) -> None:
     """In hours from now."""
     assert next_opening(window, NOW + after * HOUR) == (None if opens is None else NOW + opens * HOUR)
+
+
+def _random_window(draw: random.Random) -> Window:
+    """Minutes of the next four days; schedules of a few hours, in two zones; sizes do not matter."""
+    begins, ends = (NOW + draw.randint(-1440, 5760) * 60 for _ in range(2))
+    recurring = draw.random() < 0.6
+    hours = f"{draw.randint(0, 23)}{draw.choice(('', '-23/3', ',5', ',13'))}"
+    return Window(
+        schedule=f"{draw.choice((0, 15, 59))} {hours} * * {draw.choice(('*', 'sun', 'mon-fri'))}" if recurring else "",
+        time_zone=draw.choice(("Etc/UTC", "Asia/Kathmandu")),
+        duration_seconds=draw.randint(1, 1500) * 60 if recurring else None,
+        from_seconds=begins if not recurring or draw.random() < 0.5 else None,
+        until_seconds=ends if not recurring or draw.random() < 0.5 else None,
+    )
+
+
+@pytest.mark.parametrize("_", range(60))
+def test_edges_and_overlaps_of_random_windows(_: int) -> None:
+    """Minute by minute: a window changes only at an edge that was foretold, and the first overlap is the first common minute."""
+    seed = secrets.randbits(32)
+    draw = random.Random(seed)
+    one, other = _random_window(draw), _random_window(draw)
+    minutes = range(NOW, NOW + 3 * DAY, 60)
+    is_open = [window_closes_at(one, minute) is not None for minute in minutes]
+    edge = min(window_edges(one, NOW), default=None)
+    for index, minute in enumerate(minutes):
+        if edge is not None and minute >= edge:
+            edge = min(window_edges(one, minute), default=None)
+        elif index:
+            assert is_open[index] == is_open[index - 1], (seed, minute)
+    common = (minute for minute, now in zip(minutes, is_open, strict=True) if now and window_closes_at(other, minute) is not None)
+    first, found = next(common, None), Overlaps(NOW).first(one, other)
+    assert first == found or (first is None and found is not None and found >= NOW + 3 * DAY), (seed, one, other)
