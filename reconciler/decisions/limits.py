@@ -5,6 +5,7 @@ most 64 cores, 30 in use and machines of 8 cores, 4 more nodes are allowed.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import SharedRoom
@@ -108,6 +109,14 @@ class LimitLedger:
             if (one := amount_of(group, shape, name)) > 0
         }
         return limits | {(PLATFORM_ROOM, room.name): (room.left - self._taken(room), 1) for room in _rooms(group)}
+
+    def spent(self) -> Iterator[tuple[str, str, int, int]]:
+        """Each spending limit: its name, the amount that it bounds (`pricePerHour`), what is spent of it, and what may be.
+
+        Both are in millionths of the currency. Nodes without a known price cost nothing here.
+        """
+        for limit, used in zip(self._limits, self._used, strict=True):
+            yield from ((limit.name, name, used[name], highest) for name, highest in limit.max if name in PRICE_HOURS)
 
     def below_min(self, group: EffectiveGroup, shape: NodeShape) -> tuple[Limit, str] | None:
         """The limit (with the resource) whose minimum the removal of one such node would pass, or None."""

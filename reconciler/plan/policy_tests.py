@@ -68,13 +68,14 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class PolicyTestRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """All tests of one run. `not_run` has a sentence for each test or file that could not be run. `changed` are names of
-    tests of today that a change removes or edits."""
+    tests of today that a change removes or edits. `all_removed`: there were tests, and the change leaves none."""
 
     format_version: str = FORMAT_VERSION
     results: tuple[CaseResult, ...] = ()
     coverage: Coverage = Coverage()
     not_run: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    all_removed: bool = False
 
     def count(self, verdict: Verdict) -> int:
         """How many tests ended so."""

@@ -317,11 +317,18 @@ class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
-    """How many nodes may be leaving at the same time: exactly one of a count and a percentage."""
+    """How many nodes may be leaving at the same time: exactly one of a count and a percentage.
+
+    `groups` and `node_selector` select the nodes that it covers (both None: all). `zones` is in how many zones these may leave at
+    the same time (None: in any).
+    """
 
     name: str = ""
     nodes: int | None = None
     percent: int | None = None
+    zones: int | None = None
+    groups: Selector | None = None
+    node_selector: Selector | None = None
     reasons: tuple[RemovalReason, ...] = ()
     schedule: str = ""
     time_zone: str = "Etc/UTC"

@@ -87,8 +87,8 @@ class CloudError(Exception):
 
 def together(answers: Iterable[CloudAnswer]) -> CloudAnswer:
     """The answers of several clouds as one."""
-    found = tuple(answers)
+    collected = tuple(answers)
     return CloudAnswer(
-        documents=tuple(document for answer in found for document in answer.documents),
-        unread=tuple(text for answer in found for text in answer.unread),
+        documents=tuple(document for answer in collected for document in answer.documents),
+        unread=tuple(text for answer in collected for text in answer.unread),
     )

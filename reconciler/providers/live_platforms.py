@@ -88,7 +88,7 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
 
     `configured`: the environment tells this process to ask the platform's cloud. `asked` asks the cloud once, given the
     environment; it raises `CloudError`. `hold` writes the text of a hold (empty: removes it) on a cloud's target, asked as the
-    policy says, and returns the previous text. It raises `CloudError`. `found_by` states how a process finds its targets.
+    policy says, and returns the previous text. It raises `CloudError`. `detected_by` states how a process finds its targets.
     """
 
     name: str
@@ -101,7 +101,7 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     configured: Callable[[Mapping[str, str]], bool] = lambda _: False
     asked: Callable[[CloudQuestion, Mapping[str, str]], CloudAnswer] = lambda _question, _environment: CloudAnswer()
     hold: Callable[[TargetRef, PolicySet, str], str] | None = None
-    found_by: str = ""
+    detected_by: str = ""
 
 
 @cache
@@ -115,7 +115,7 @@ def served_platforms(api: Api, environment: Mapping[str, str]) -> tuple[Served, 
 
     Raises `UnreachableError`, and `ApiError` for anything but an unknown group.
     """
-    return tuple(found for platform in live_platforms() for found in platform.served(api, environment))
+    return tuple(served for platform in live_platforms() for served in platform.served(api, environment))
 
 
 def asks_clouds(environment: Mapping[str, str]) -> bool:
@@ -125,7 +125,7 @@ def asks_clouds(environment: Mapping[str, str]) -> bool:
 
 def nothing_to_size(server: str) -> str:
     """A sentence for a process that finds no platform."""
-    ways = "; ".join(platform.found_by for platform in live_platforms() if platform.found_by)
+    ways = "; ".join(platform.detected_by for platform in live_platforms() if platform.detected_by)
     return f"{server} has nothing whose replicas could be changed, and no cloud is configured: {ways}"
 
 
@@ -153,12 +153,12 @@ def hold_in_cloud(target: TargetRef, policy: PolicySet, text: str) -> str | None
 
 def providers(surroundings: Surroundings) -> dict[str, TargetProvider]:
     """The writers of targets, by kind. A platform with nothing on the server has no provider."""
-    found: dict[str, TargetProvider] = {}
+    by_kind: dict[str, TargetProvider] = {}
     for platform in live_platforms():
         own = of_platform(platform, surroundings)
         if platform.provider is not None and own is not None:
-            found |= dict.fromkeys(platform.kinds, platform.provider(own))
-    return found
+            by_kind |= dict.fromkeys(platform.kinds, platform.provider(own))
+    return by_kind
 
 
 def polled(surroundings: Surroundings) -> tuple[PolledSource, ...]:

@@ -24,6 +24,7 @@ _KEPT_BY = {
     "NeedsApproval": "approval needed",
     "Pace": "pace.maxRemovedPercent",
     "RemovalsOffByWindow": "window",
+    "ZoneBudget": "budget used up",
 }
 """What keeps a node that could go otherwise, by the code of its blocker; the group's own minimum is told by its size."""
 _REFUSED_BY = {

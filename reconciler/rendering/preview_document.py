@@ -7,7 +7,7 @@ from reconciler.plan.plan import PlanProblem
 from reconciler.plan.policy_tests import PolicyTestRun, Verdict
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.rendering import document as tree
-from reconciler.rendering.change_figures import change_figures, joined_nodes
+from reconciler.rendering.change_figures import change_figures, joined_nodes, limit_rows
 from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Foreign, Sentence, foreign_sentence, gravest_first, names_listed
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_differences import action_differences, group_differences
@@ -71,13 +71,19 @@ _FAILURES_SHOWN = 3
 
 
 def _tests(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree.Block]:
-    """`7 of 8 policy tests pass`, with those that do not and why."""
+    """`7 of 8 policy tests pass`, with those that do not and why; `This PR removes all 8 policy tests`, with their names."""
     if run is None:
+        return
+    if run.all_removed:
+        many = "the only policy test" if len(run.changed) == 1 else f"all {count(len(run.changed), 'policy test')}"
+        removed = (f"{THIS_PR[0].upper()}{THIS_PR[1:]} removes {many}: ", *names_listed(run.changed, _FAILURES_SHOWN), ".")
+        yield tree.Alarm(tree.Meaning.HELD, (removed,))
         return
     total = len(run.results) + len(run.not_run)
     passed = run.count(Verdict.PASSED)
     skipped = run.count(Verdict.SKIPPED)
-    summary = f"{passed} of {count(total, 'policy test')} {'passes' if passed == 1 else 'pass'}"
+    counts = f"{passed} of {count(total, 'policy test')} {'passes' if passed == 1 else 'pass'}"
+    summary = counts if total else "This policy has no tests"
     summary += f", {skipped} {'was' if skipped == 1 else 'were'} skipped." if skipped else "."
     lines: list[Sentence] = [
         _ended("Failed: ", f"{result.name} ({result.failures[0].place}): {result.failures[0].message}")
@@ -102,7 +108,7 @@ def _ended(head: str, words: str) -> Sentence:
 
 
 def _figures(preview: Preview) -> tree.Table:
-    rows = tuple((figure.name, *figure.cells()) for figure in change_figures(preview))
+    rows = (*((figure.name, *figure.cells()) for figure in change_figures(preview)), *limit_rows(preview))
     columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     unpriced = preview.plan.cost.unpriced_groups
     note = f"{count(len(unpriced), 'group')} without a price not counted." if unpriced else ""

@@ -7,7 +7,7 @@ import msgspec
 from reconciler.plan.comparison import Impact
 from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
 from reconciler.plan.policy_tests import PolicyTestRun
-from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
+from reconciler.plan.preview import LimitSpent, Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.reason import Scalar
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
@@ -15,7 +15,7 @@ from reconciler.policy.loosening import Loosened
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.change_figures import ChangeFigure, change_figures
+from reconciler.rendering.change_figures import ChangeFigure, change_figures, limit_pairs
 from reconciler.rendering.consequences import Code, Consequence, Grade, consequences
 from reconciler.rendering.document import plain_sentence
 from reconciler.rendering.headline import headline
@@ -75,6 +75,13 @@ class NodePair(msgspec.Struct, frozen=True):
 
     before: NodeLine | None
     after: NodeLine | None
+
+
+class LimitPair(msgspec.Struct, frozen=True):
+    """A spending limit in the steady state of both policies; null where there is none of that name and resource."""
+
+    today: LimitSpent | None
+    after: LimitSpent | None
 
 
 class ProblemPair(msgspec.Struct, frozen=True):
@@ -144,8 +151,8 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     it is null. `replay` is null unless requested. `snapshot` is set if the cluster is a live one. Keys are in the order of
     reading: `headline` is the change in one line, `consequences` its effects, the most severe first. Then `figures` is the steady
     state under main (`today`) and under this PR (`after`), `decision` everything that differs, `changes` the policy itself.
-    `loosened` are values that allow more than before. `tests` are the policy tests of this PR, null if it has none. `digest`
-    covers the statements, not commits and instants; it is empty without a decision.
+    `limits` are spending limits of both policies. `loosened` are values that allow more than before. `tests` are the policy tests
+    of this PR, null if it has none. `digest` covers the statements, not commits and instants; it is empty without a decision.
     """
 
     format_version: str = FORMAT_VERSION
@@ -164,6 +171,7 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     headline: str = ""
     consequences: tuple[ConsequenceEntry, ...] = ()
     figures: tuple[ChangeFigure, ...] = ()
+    limits: tuple[LimitPair, ...] = ()
     sizes: tuple[SizeEntry, ...] = ()
     decision: DecisionDifference | None = None
     plan: Plan | None = None
@@ -194,6 +202,7 @@ def preview_json(preview: Preview) -> str:
             headline=plain_sentence(headline(preview)) if preview.comparison is not None else "",
             consequences=tuple(_consequence(one) for one in consequences(preview)),
             figures=change_figures(preview),
+            limits=tuple(LimitPair(*pair) for pair in limit_pairs(preview)),
             loosened=preview.loosened,
             changes=tuple(_change(change) for change in preview.changes),
             sizes=tuple(_size(size) for size in preview.sizes),

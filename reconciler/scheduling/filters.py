@@ -4,7 +4,6 @@ from array import array
 from collections.abc import Iterable, Sequence
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
-from reconciler.cluster.values.resources import PODS
 from reconciler.cluster.workloads.device_class import IMPLICIT_PREFIX
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
@@ -20,9 +19,8 @@ from reconciler.scheduling.topology.counter import Ghosts
 from reconciler.scheduling.topology.rationing import DomainLimit, OnlyOne
 from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.topology_rules import Topology, TopologyRules
-from reconciler.scheduling.verdict import Rejection
+from reconciler.scheduling.verdict import Rejection, Shortage, shortages_text
 from reconciler.scheduling.volume_filter import VolumeFilters
-from reconciler.values.quantity import Rounding, amount_text
 
 # NodeResourcesFit: what the pod requests must be free in full.
 
@@ -45,20 +43,14 @@ def resources_rejection(
     without a cpu request. A resource that the node does not list is 0.
     """
     short = [
-        _text(names[column], amount, free[column], room[column])
+        Shortage(names[column], amount, free[column], room[column])
         for column, amount in zip(columns, amounts, strict=True)
         if amount > free[column] and column != NOWHERE_COLUMN
     ]
-    short.extend(_text(name, amount, 0, 0) for name, amount in unknown[:_MOST_NAMED])
-    if len(unknown) > _MOST_NAMED:
-        short.append(f"{len(unknown) - _MOST_NAMED} other resources that no node has")
-    return Rejection("NodeResourcesFit", " and ".join(short)) if short else None
-
-
-def _text(name: str, amount: int, free: int, room: int) -> str:
-    unit = "pod" if name == PODS else name
-    there, whole = (amount_text(name, value, Rounding.DOWN) for value in (free, room))
-    return f"needs {amount_text(name, amount, Rounding.UP)} {unit}; {there} of {whole} free"
+    short.extend(Shortage(name, amount, 0, 0) for name, amount in unknown[:_MOST_NAMED])
+    if not short:
+        return None
+    return Rejection("NodeResourcesFit", shortages_text(short, max(0, len(unknown) - _MOST_NAMED)))
 
 
 # Extended resources that dynamic resource allocation serves: what is known of them, and what is not modelled.

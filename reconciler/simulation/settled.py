@@ -62,7 +62,7 @@ def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Wor
         if then is None or _gives_way(then.world):
             return at
         if due is None:
-            return _told(at, rests=True)
+            return _with_waiting(at, rests=True)
         if not work.spend(len(then.world.nodes) + len(then.world.pods)):
             break
         one = Work(min(work_budget, work.budget - work.spent))
@@ -72,10 +72,10 @@ def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Wor
         if not work.spend(one.spent) or one.exhausted:
             work.spend(work.budget)
             break
-    return _told(at)
+    return _with_waiting(at)
 
 
-def _told(at: Standing, *, rests: bool = False) -> Standing:
+def _with_waiting(at: Standing, *, rests: bool = False) -> Standing:
     pods = at.world.pods
     waiting = map(pods.key, pods.pending()) if pods.node.count(-1) else ()
     return msgspec.structs.replace(at, rests=rests, waiting=tuple(waiting))
@@ -279,7 +279,7 @@ def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
 def _lifted(budget: Budget) -> Budget:
     if allows_none(budget):
         return budget
-    return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None)
+    return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None, zones=None)
 
 
 def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
@@ -325,9 +325,9 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
     if work.exhausted:
         message = f"the settled columns end after {at.loops} plans, before the steady state: {work.budget} steps ran out"
         problems = tuple(sorted({*problems, PlanProblem(code="SettlingCutShort", message=message)}))
-    told = summary(groups, plan.actions, plan.pods, cost, problems)
+    sentence = summary(groups, plan.actions, plan.pods, cost, problems)
     return with_digest(
-        msgspec.structs.replace(plan, summary=told, groups=groups, cost=cost, settled_loops=at.loops, problems=problems)
+        msgspec.structs.replace(plan, summary=sentence, groups=groups, cost=cost, settled_loops=at.loops, problems=problems)
     )
 
 

@@ -53,6 +53,7 @@ NUMBERS = {
     "drain.systemPodTimeout": (-1, 10**9),
     "drain.minReplicas": (-1, 0),
     "budgets[].nodes": (1, HUGE),
+    "budgets[].zones": (1, HUGE),
     "pace.delayAfterAdd": (-1, 600),
     "pace.delayAfterDelete": (-1, 0),
     "pace.delayAfterFailure": (-1, 180),
@@ -90,7 +91,8 @@ EITHER_WAY = (
     "windows[].until", "windows[].size.", "windows[].scaleDown.",
     "limits[].groups.", "limits[].nodes.", "discovery[].tier", "discovery[].clusterAPI.", "discovery[].openshift.",
     "discovery[].crusoe.", "discovery[].aws.", "groupNamespaces[].targets.", "pods.schedulerNames", "pods.gangLabels",
-    "budgets[].reasons", "budgets[].schedule", "budgets[].timeZone", "budgets[].duration", "target.",
+    "budgets[].reasons", "budgets[].schedule", "budgets[].timeZone", "budgets[].duration", "budgets[].groups.",
+    "budgets[].nodeSelector.", "target.",
 )  # fmt: skip
 # What these are where nothing is written.
 BUILT_IN = {

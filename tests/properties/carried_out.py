@@ -47,10 +47,13 @@ class Carried:
 
 def carry_out(seed: int) -> Carried:
     """Decide, let the nodes come, start and take pods, and decide again at each step, until a plan adds nothing."""
-    return _Story(seed).told()
+    return Story(seed).told()
 
 
-class _Story:
+class Story:
+    """One cluster from its first plan on. `view`, `before`, `came` and `bind` say what happens to it: here, in the embedded
+    cluster; `tests/testbed/scale_up_story.py` has the real one."""
+
     def __init__(self, seed: int) -> None:
         self.facts = random_facts(seed)
         tree = read_tree({"p.yaml": policy_text(self.facts, seed)}, now_seconds=NOW)
@@ -61,9 +64,11 @@ class _Story:
         self.now = NOW
         self.promised: dict[str, str] = {}
         self.unplaced: set[str] = set()
+        self.placed: set[str] = set()
 
     def told(self) -> Carried:
-        self._bind_to_usable()
+        """The whole of it."""
+        self.before()
         for _ in range(ROUNDS):
             plan = self._decide(30)
             new = self._promises(plan)
@@ -74,16 +79,24 @@ class _Story:
             born = [(group, self.facts.add_node(group, self.now)) for group, many in grown for _ in range(many)]
             for _, node in born:
                 node.ready = self.facts.rng.random() < 0.5
+            self.came(born)
             self._no_pod_twice("while its node started", self._decide(60))
             for group in self.facts.groups:
                 for node in group.nodes:
                     node.stage, node.ready = Stage.USABLE, True
-            self._bind(new, {node.name: group.name for group, node in born})
+            self.bind(new, {node.name: group.name for group, node in born})
         return self.told_of
+
+    def view(self) -> dict[str, bytes]:
+        """What the next plan sees: the files of a snapshot."""
+        return snapshot(self.facts, self.now)
+
+    def came(self, born: list[tuple[Group, Node]]) -> None:
+        """Nodes have registered, and start."""
 
     def _decide(self, seconds: int) -> Plan:
         self.now += seconds
-        world = read_snapshot(snapshot(self.facts, self.now))
+        world = read_snapshot(self.view())
         plan, self.memory = decide(world, self.policy, self.memory, self.now)
         return plan
 
@@ -93,14 +106,15 @@ class _Story:
         sizes = {f"shop/{pod.name}": pod.workload for pod in self.facts.waiting}
         placed = [sizes[line.pod] for line in plan.pods if line.pod in self.unplaced and line.outcome in PLACED]
         again = [line for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP and line.pod in self.promised]
-        for line in again[max(_as_large(placed, [sizes[line.pod] for line in again], size) for size in SIZES) :]:
-            self._broken(f"{line.pod} was promised a node of {self.promised[line.pod]}, and {when} another of {line.group}")
+        for line in again[places_taken(placed, [sizes[line.pod] for line in again]) :]:
+            self.broken(f"{line.pod} was promised a node of {self.promised[line.pod]}, and {when} another of {line.group}")
 
     def _promises(self, plan: Plan) -> dict[str, str]:
         self._no_pod_twice("when it had come", plan)
         new = {line.pod: line.group or "" for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
         self.promised |= new
         self.unplaced = {line.pod for line in plan.pods if line.outcome is PodOutcome.UNPLACEABLE}
+        self.placed = {line.pod for line in plan.pods if line.outcome in PLACED}
         self.told_of.promises += len(new)
         return new
 
@@ -110,7 +124,7 @@ class _Story:
         found, outcomes = [], []
         for action in plan.actions:
             if action.kind is not ActionKind.RESIZE:
-                self._broken(f"{action.kind} {action.group}")
+                self.broken(f"{action.kind} {action.group}")
                 continue
             group = groups[action.group]
             found.append((group, action.to - group.replicas))
@@ -134,7 +148,7 @@ class _Story:
         world = read_snapshot(snapshot(self.facts, self.now))
         return SimulatedCluster(world, self.policy, self.now, durations=NO_DELAY, otherwise=AT_ONCE)
 
-    def _bind_to_usable(self) -> None:
+    def before(self) -> None:
         """kube-scheduler's turn before the first plan: whoever has room on a node that is there runs by now. Limits of a driver
         that has not registered are nobody's promise."""
         usable = {node.name for group in self.facts.groups for node in group.nodes if node.stage is Stage.USABLE}
@@ -146,22 +160,22 @@ class _Story:
         cluster = self._cluster()
         cluster.scheduler.placing = placing
         cluster.advance_to(self.now)
-        self._run(cluster)
+        self.run(_places(cluster))
 
-    def _bind(self, new: dict[str, str], home: dict[str, str]) -> None:
+    def bind(self, new: dict[str, str], home: dict[str, str]) -> None:
         """kube-scheduler's turn, on nodes as they are: the emptiest node first, as by default, or the first by name, as one that
         packs. A promise that either of them keeps is kept: which one decides, and who comes first, no plan can know."""
         for emptiest in (True, False):
             cluster = self._bound(new, home, emptiest=emptiest)
             if all(cluster.objects.pods[namespace, pod].node for namespace, _, pod in (name.partition("/") for name in new)):
                 break
-        bound = self._run(cluster)
+        bound = self.run(_places(cluster))
         for name, group in new.items():
             if name.partition("/")[2] not in bound:
-                self._broken(f"{name} does not run on the new nodes of {group}")
+                self.broken(f"{name} does not run on the new nodes of {group}")
         for group, node in {id(node): (group, node) for group, node in bound.values()}.values():
             for fault in faults(self.facts, group, node, bound):
-                self._broken(fault)
+                self.broken(fault)
 
     def _bound(self, new: dict[str, str], home: dict[str, str], *, emptiest: bool) -> SimulatedCluster:
         """A pod goes to a new node of the group that it was promised."""
@@ -204,28 +218,38 @@ class _Story:
         cluster.advance_to(self.now)
         return cluster
 
-    def _run(self, cluster: SimulatedCluster) -> dict[str, tuple[Group, Node]]:
-        """Pods that were bound run: where, by name."""
+    def run(self, places: dict[str, str]) -> dict[str, tuple[Group, Node]]:
+        """Pods that were bound run (`places`: the node of each by its name): where, by name."""
         nodes = {node.name: (group, node) for group in self.facts.groups for node in group.nodes}
         bound = {}
         for pod in list(self.facts.waiting):
-            place = cluster.objects.pods["shop", pod.name].node
-            if place is not None:
-                _, node = bound[pod.name] = nodes[place.name]
+            if pod.name in places:
+                _, node = bound[pod.name] = nodes[places[pod.name]]
                 self.facts.waiting.remove(pod)
                 node.pods.append(pod)
                 if pod.workload.volume and not pod.volume_zone:
                     pod.volume_zone = node.zone
         return bound
 
-    def _broken(self, what: str) -> None:
+    def broken(self, what: str) -> None:
+        """A promise was."""
         self.told_of.broken.append(f"seed {self.told_of.seed}: {what}")
+
+
+def _places(cluster: SimulatedCluster) -> dict[str, str]:
+    found = cluster.objects.pods.items()
+    return {name: pod.node.name for (namespace, name), pod in found if namespace == "shop" and pod.node is not None}
 
 
 def _fullness(state: SchedulingState, node: int) -> float:
     """As kube-scheduler's LeastAllocated sees it: cpu and memory alike."""
     used, offered = state.used(node), state.shape_of(node).allocatable
     return used.cpu_milli / max(1, offered.cpu_milli) + used.memory_bytes / max(1, offered.memory_bytes)
+
+
+def places_taken(taken: list[Workload], needed: list[Workload]) -> int:
+    """How many of those that need a place, counted from the first, had it where others that no plan could place are now."""
+    return max(_as_large(taken, needed, size) for size in SIZES)
 
 
 def _as_large(taken: list[Workload], needed: list[Workload], size: Callable[[Workload], int]) -> int:
@@ -262,9 +286,18 @@ def faults(facts: Facts, group: Group, node: Node, bound: Container[str]) -> lis
             found.append(f"{pod.name} has a volume in {pod.volume_zone}, {node.name} is in {node.zone}")
         if work.alone and sum(other.workload is work for other in node.pods) > 1:
             found.append(f"{pod.name} is not alone on {node.name}")
+        if work.together and pod.name in bound and node.zone not in _zones_of_others(facts, pod):
+            found.append(f"{pod.name} is in {node.zone}, all others of {work.name} are elsewhere")
         if work.spread and pod.name in bound and (skew := _skew(facts, pod, node)) > 1:
             found.append(f"{pod.name}: a skew of {skew} at {node.name}")
     return found
+
+
+def _zones_of_others(facts: Facts, pod: Pod) -> set[str]:
+    """Zones with pods of the same workload; all where it has no other one."""
+    nodes = [node for group in facts.groups for node in group.nodes]
+    found = {node.zone for node in nodes for other in node.pods if other.workload is pod.workload and other is not pod}
+    return found or {node.zone for node in nodes}
 
 
 def _skew(facts: Facts, pod: Pod, node: Node) -> int:

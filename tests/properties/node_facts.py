@@ -61,7 +61,7 @@ NOTHING = Amount(0, 0)
 
 @dataclass(frozen=True)
 class Daemon:
-    """A DaemonSet: what its template says, and what one pod of it `really` requests."""
+    """A DaemonSet: what its template says, and what one pod of it `really` requests: a VerticalPodAutoscaler has `added` some."""
 
     name: str
     namespace: str
@@ -70,6 +70,13 @@ class Daemon:
     selector: dict[str, str]
     tolerates_all: bool
     really: Amount
+    added: Amount = NOTHING
+
+    def is_on(self, group: "Group", node: "Node") -> bool:
+        """Whether a pod of it is on a node. The DaemonSet controller asks about taints alone, whatever else the node still
+        lacks, and a pod that runs stays."""
+        started = node.stage is Stage.USABLE or (node.ready and not group.startup)
+        return self.runs_on(group) and (self.tolerates_all or started)
 
     def runs_on(self, group: "Group") -> bool:
         """Whether a node of the group gets a pod of it, once it has started."""
@@ -137,6 +144,7 @@ class Workload:
     spread: str = ""
     honor_taints: bool = False
     alone: bool = False
+    together: bool = False
     volume: str = ""
 
 
@@ -161,7 +169,14 @@ class Facts:
     daemons: list[Daemon]
     limit_range: Amount | None
     overheads: dict[str, tuple[Amount, dict[str, str]]]
+    agents: str = "agents"
+    """The namespace with the limit range."""
     waiting: list[Pod] = field(default_factory=list)
+
+    def admitted(self, namespace: str, says: str, amount: Amount) -> Amount:
+        """What a container requests that `says` so much in its requests, its limits or nowhere."""
+        defaults = (self.limit_range or NOTHING) if namespace == self.agents else NOTHING
+        return amount if says else defaults
 
     def left(self, group: Group) -> Amount:
         """What an empty node of a group has for workloads."""
@@ -221,6 +236,11 @@ def random_facts(seed: int) -> Facts:
         _members(facts, group)
     for number in range(rng.randint(2, 7)):
         _workload(facts, f"app-{number}")
+    company = random.Random(f"company {seed}")
+    works = {pod.workload.name: pod.workload for pod in facts.waiting}
+    free = [work for work in works.values() if not (work.selector or work.spread or work.alone or work.volume)]
+    if free and company.random() < 0.3:
+        company.choice(free).together = True
     for group in facts.groups:
         for node in group.nodes:
             _fill(facts, group, node)
@@ -273,7 +293,7 @@ def _daemon(rng: random.Random, facts: Facts, name: str) -> Daemon:
     for _ in range(rng.choice((1, 1, 2))):
         says, amount = rng.choice(("", "", "requests", "limits")), _amount(rng, (50, 200, 700), (64, 256))
         containers.append((says, amount))
-        really = really.plus(amount if says else (facts.limit_range or NOTHING) if namespace == "agents" else NOTHING)
+        really = really.plus(facts.admitted(namespace, says, amount))
     if runtime:
         overhead, where = facts.overheads[runtime]
         really, selector = really.plus(overhead), {**selector, **where}
@@ -281,8 +301,8 @@ def _daemon(rng: random.Random, facts: Facts, name: str) -> Daemon:
     seen = any(group.replicas and made.runs_on(group) for group in facts.groups)
     if seen and rng.random() < 0.3:
         # A VerticalPodAutoscaler has written other requests into all of its pods.
-        more = really.plus(_amount(rng, (100, 400, 900), (64, 512)))
-        made = Daemon(name, namespace, tuple(containers), runtime, selector, made.tolerates_all, more)
+        more = _amount(rng, (100, 400, 900), (64, 512))
+        made = Daemon(name, namespace, tuple(containers), runtime, selector, made.tolerates_all, really.plus(more), more)
     return made
 
 

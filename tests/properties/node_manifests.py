@@ -11,6 +11,7 @@ from tests.properties.node_facts import (
     NOW,
     OLD,
     TAG,
+    ZONE_KEY,
     Amount,
     Daemon,
     Facts,
@@ -38,9 +39,19 @@ def snapshot(facts: Facts, now: int) -> dict[str, bytes]:
         "snapshot.yaml": {"formatVersion": "1.0", "capturedAt": instant(now), "cluster": "c1", "kinds": KINDS},
         "objects.json": {"apiVersion": "v1", "kind": "List", "items": list(_objects(facts))},
     }
+    return {name: json.dumps(content).encode() for name, content in files.items()} | platform_files(facts)
+
+
+def platform_files(facts: Facts) -> dict[str, bytes]:
+    """Those of them that tell of the targets."""
     if facts.on_aws:
-        files["asg.json"] = {"AutoScalingGroups": [_auto_scaling_group(facts, group) for group in facts.groups]}
-        files["lt.json"] = {"LaunchTemplateVersions": [_launch_template(group) for group in facts.groups]}
+        files: dict[str, Json] = {
+            "asg.json": {"AutoScalingGroups": [_auto_scaling_group(facts, group) for group in facts.groups]},
+            "lt.json": {"LaunchTemplateVersions": [_launch_template(group) for group in facts.groups]},
+        }
+    else:
+        targets = [item for group in facts.groups for item in _deployment(facts, group)]
+        files = {"targets.json": {"apiVersion": "v1", "kind": "List", "items": targets}}
     return {name: json.dumps(content).encode() for name, content in files.items()}
 
 
@@ -80,32 +91,34 @@ def _object(api: str, kind: str, name: str, namespace: str = "", created: int = 
 
 
 def _objects(facts: Facts) -> Iterator[Json]:
+    yield from cluster_wide(facts)
+    yield from map(daemon_set, facts.daemons)
+    for group in facts.groups:
+        for node in group.nodes:
+            yield from _with_pods(facts, group, node)
+    for pod in facts.waiting:
+        yield from _pod_and_volume(facts, pod, None)
+    pods = [*facts.waiting, *(pod for group in facts.groups for node in group.nodes for pod in node.pods)]
+    works = {pod.workload.name: pod.workload for pod in pods}
+    for name, many in Counter(pod.workload.name for pod in pods).items():
+        template = {"metadata": {"labels": {"app": name}}, "spec": pod_spec(works[name])}
+        spec = {"replicas": many, "selector": {"matchLabels": {"app": name}}, "template": template}
+        yield _object("apps/v1", "ReplicaSet", name, "shop", spec=spec, status={"replicas": many})
+
+
+def cluster_wide(facts: Facts) -> Iterator[Json]:
+    """What neither a node nor a pod has."""
     yield _object("storage.k8s.io/v1", "StorageClass", "fast", provisioner=facts.driver, volumeBindingMode="WaitForFirstConsumer")
     yield _object("storage.k8s.io/v1", "CSIDriver", facts.driver, spec={"attachRequired": True, "storageCapacity": False})
     if facts.limit_range is not None:
         limit: Json = {"type": "Container", "defaultRequest": facts.limit_range.listed()}
         limit["default"] = facts.limit_range.plus(facts.limit_range).listed()
-        yield _object("v1", "LimitRange", "defaults", "agents", spec={"limits": [limit]})
+        yield _object("v1", "LimitRange", "defaults", facts.agents, spec={"limits": [limit]})
     for name, (overhead, selector) in facts.overheads.items():
         scheduling = {"scheduling": {"nodeSelector": selector}} if selector else {}
         yield _object(
             "node.k8s.io/v1", "RuntimeClass", name, handler=name, overhead={"podFixed": overhead.listed()}, **scheduling
         )
-    for daemon in facts.daemons:
-        yield _daemon_set(daemon)
-    for group in facts.groups:
-        if not group.on_aws:
-            yield from _deployment(facts, group)
-        for node in group.nodes:
-            yield from _node(facts, group, node)
-    for pod in facts.waiting:
-        yield from _pod(facts, pod, None)
-    pods = [*facts.waiting, *(pod for group in facts.groups for node in group.nodes for pod in node.pods)]
-    works = {pod.workload.name: pod.workload for pod in pods}
-    for name, many in Counter(pod.workload.name for pod in pods).items():
-        template = {"metadata": {"labels": {"app": name}}, "spec": _pod_spec(works[name])}
-        spec = {"replicas": many, "selector": {"matchLabels": {"app": name}}, "template": template}
-        yield _object("apps/v1", "ReplicaSet", name, "shop", spec=spec, status={"replicas": many})
 
 
 def _containers(daemon: Daemon) -> list[Json]:
@@ -115,7 +128,8 @@ def _containers(daemon: Daemon) -> list[Json]:
     ]
 
 
-def _daemon_set(daemon: Daemon) -> Json:
+def daemon_set(daemon: Daemon) -> Json:
+    """As its owner wrote it."""
     spec: Json = {"containers": _containers(daemon)}
     own = {key: value for key, value in daemon.selector.items() if key != "kata"}
     spec |= {"nodeSelector": own} if own else {}
@@ -133,7 +147,8 @@ def _taints(taints: tuple[Taint, ...]) -> list[Json]:
     ]
 
 
-def _node(facts: Facts, group: Group, node: Node) -> Iterator[Json]:
+def node_object(group: Group, node: Node) -> Json:
+    """A Node as its kubelet, the platform and the controllers of nodes have made it."""
     starting = node.stage is Stage.STARTING
     taints = (*group.taints, *node.passing)
     taints += group.startup if starting else ()
@@ -144,7 +159,7 @@ def _node(facts: Facts, group: Group, node: Node) -> Iterator[Json]:
     ready = {"type": "Ready", "status": "True" if node.ready else "False", "lastTransitionTime": instant(node.created)}
     provider = f"aws:///{node.zone}/{_instance(node)}" if group.on_aws else f"sim://{node.name}"
     annotations = {"cluster.x-k8s.io/machine": node.name, "cluster.x-k8s.io/cluster-namespace": "capi", **CAPI}
-    yield _object(
+    return _object(
         "v1",
         "Node",
         node.name,
@@ -165,22 +180,34 @@ def _node(facts: Facts, group: Group, node: Node) -> Iterator[Json]:
             "nodeInfo": {"operatingSystem": "linux", "architecture": "amd64", "kubeletVersion": "v1.34.0"},
         },
     )
-    if not starting:
-        driver: Json = {"name": facts.driver, "nodeID": node.name, "topologyKeys": [facts.driver_key]}
-        driver |= {"allocatable": {"count": group.limit}} if group.limit is not None else {}
-        yield _object("storage.k8s.io/v1", "CSINode", node.name, spec={"drivers": [driver]})
+
+
+def csi_node(facts: Facts, group: Group, node: Node) -> Json:
+    """What the driver says of a node once it runs there."""
+    driver: Json = {"name": facts.driver, "nodeID": node.name, "topologyKeys": [facts.driver_key]}
+    driver |= {"allocatable": {"count": group.limit}} if group.limit is not None else {}
+    return _object("storage.k8s.io/v1", "CSINode", node.name, spec={"drivers": [driver]})
+
+
+def _with_pods(facts: Facts, group: Group, node: Node) -> Iterator[Json]:
+    yield node_object(group, node)
+    if node.stage is Stage.USABLE:
+        yield csi_node(facts, group, node)
     for daemon in facts.daemons:
-        # The DaemonSet controller asks about taints alone, whatever else the node still lacks, and a pod that runs stays.
-        if daemon.runs_on(group) and (daemon.tolerates_all or not starting or (node.ready and not group.startup)):
+        if daemon.is_on(group, node):
             yield _daemon_pod(daemon, node, facts.overheads)
     if group.static is not None:
-        made = _own_pod(
-            f"proxy-{node.name}", "kube-system", node, group.static, {"kind": "Node", "apiVersion": "v1", "name": node.name}
-        )
-        made["metadata"] |= {"annotations": {"kubernetes.io/config.mirror": "0"}, "labels": {"app": "proxy"}}
-        yield made
+        yield static_pod(group.static, node)
     for pod in node.pods:
-        yield from _pod(facts, pod, node)
+        yield from _pod_and_volume(facts, pod, node)
+
+
+def static_pod(amount: Amount, node: Node) -> Json:
+    """What the kubelet says of a pod that it made from a file."""
+    owner = {"kind": "Node", "apiVersion": "v1", "name": node.name}
+    made = _own_pod(f"proxy-{node.name}", "kube-system", node, amount, owner)
+    made["metadata"] |= {"annotations": {"kubernetes.io/config.mirror": "0"}, "labels": {"app": "proxy"}}
+    return made
 
 
 def _daemon_pod(daemon: Daemon, node: Node, overheads: dict[str, tuple[Amount, dict[str, str]]]) -> Json:
@@ -209,7 +236,8 @@ def _running(since: int) -> Json:
     return {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": instant(since)}]}
 
 
-def _pod_spec(work: Workload) -> Json:
+def pod_spec(work: Workload) -> Json:
+    """What the template of a workload says."""
     requests = {**work.request.listed(), **({"nvidia.com/gpu": str(work.gpus)} if work.gpus else {})}
     limits = {"limits": {"nvidia.com/gpu": str(work.gpus)}} if work.gpus else {}
     spec: Json = {"containers": [{"name": "c", "image": "x", "resources": {"requests": requests, **limits}}]}
@@ -222,41 +250,59 @@ def _pod_spec(work: Workload) -> Json:
     if work.alone:
         terms = [{"topologyKey": "kubernetes.io/hostname", **mine}]
         spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    if work.together:
+        terms = [{"topologyKey": ZONE_KEY, **mine}]
+        spec["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     return spec
 
 
-def _pod(facts: Facts, pod: Pod, node: Node | None) -> Iterator[Json]:
-    work = pod.workload
+def _pod_and_volume(facts: Facts, pod: Pod, node: Node | None) -> Iterator[Json]:
+    if pod.workload.volume:
+        yield claim(pod)
+        if pod.volume_zone:
+            yield volume(facts, pod)
     reference = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
-        "name": work.name,
-        "uid": f"uid-ReplicaSet-{work.name}",
+        "name": pod.workload.name,
+        "uid": f"uid-ReplicaSet-{pod.workload.name}",
         "controller": True,
     }
-    spec = _pod_spec(work)
+    yield pod_object(pod, node, reference)
+
+
+def size(work: Workload) -> int:
+    """kube-scheduler takes pods of one priority by their age: the larger came first."""
+    return work.request.cpu * 4096 // 1000 + work.request.memory
+
+
+def pod_object(pod: Pod, node: Node | None, owner: Json) -> Json:
+    """A pod of a workload, on a node or waiting for one."""
+    work = pod.workload
+    spec = pod_spec(work)
     if work.volume:
         spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": pod.name}}]
-        yield from _volume(facts, pod)
     spec |= {"nodeName": node.name} if node else {}
-    # kube-scheduler takes pods of one priority by their age: the larger came first.
-    size = work.request.cpu * 4096 // 1000 + work.request.memory
     unscheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "lastTransitionTime": instant(NOW - 60)}
     status = _running(OLD) if node else {"phase": "Pending", "conditions": [unscheduled]}
-    meta = {"labels": {"app": work.name}, "ownerReferences": [reference]}
-    yield _object("v1", "Pod", pod.name, "shop", NOW - 600 - size // 10, meta=meta, spec=spec, status=status)
+    meta = {"labels": {"app": work.name}, "ownerReferences": [owner]}
+    return _object("v1", "Pod", pod.name, "shop", NOW - 600 - size(work) // 10, meta=meta, spec=spec, status=status)
 
 
-def _volume(facts: Facts, pod: Pod) -> Iterator[Json]:
+def claim(pod: Pod) -> Json:
+    """The claim of a pod: bound where its volume has been made."""
     spec: Json = {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": {"requests": {"storage": "10Gi"}}}
     if not pod.volume_zone:
-        yield _object("v1", "PersistentVolumeClaim", pod.name, "shop", spec=spec, status={"phase": "Pending"})
-        return
+        return _object("v1", "PersistentVolumeClaim", pod.name, "shop", spec=spec, status={"phase": "Pending"})
     bound = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
     spec["volumeName"] = f"pv-{pod.name}"
-    yield _object("v1", "PersistentVolumeClaim", pod.name, "shop", meta=bound, spec=spec, status={"phase": "Bound"})
+    return _object("v1", "PersistentVolumeClaim", pod.name, "shop", meta=bound, spec=spec, status={"phase": "Bound"})
+
+
+def volume(facts: Facts, pod: Pod) -> Json:
+    """The volume of a pod, once it has been made."""
     where = {"matchExpressions": [{"key": facts.driver_key, "operator": "In", "values": [pod.volume_zone]}]}
-    yield _object(
+    return _object(
         "v1",
         "PersistentVolume",
         f"pv-{pod.name}",

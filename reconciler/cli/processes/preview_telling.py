@@ -171,4 +171,4 @@ def _too_dear(key: str, head: str, why: str) -> Telling:
 
 
 def _content(policy_files: PolicyFiles) -> tuple[object, ...]:
-    return policy_files.found, policy_files.alone, dict(policy_files.files), policy_files.problems, policy_files.unread
+    return policy_files.exists, policy_files.alone, dict(policy_files.files), policy_files.problems, policy_files.unread

@@ -17,8 +17,8 @@ from reconciler.decisions.groups.passing_taints import starts_with, transient
 from reconciler.decisions.memory import Refuted
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, TemplateRefuted, TemplateRefutedBefore
 from reconciler.plan.plan import NodeState
+from reconciler.scheduling.verdict import Shortage, shortages_text
 from reconciler.values.instant import instant_text
-from reconciler.values.quantity import Rounding, amount_text
 
 _FACTS = ("NodeAffinity", "TaintToleration")
 """What these say hangs on nothing but the node and the pod."""
@@ -71,10 +71,10 @@ class Refutations:
         facts = [rejection for rejection in state.verdict(shape, node) if rejection.plugin in _FACTS]
         plugins, messages = [rejection.plugin for rejection in facts], [rejection.message for rejection in facts]
         requests, free = state.pod_shape(shape).requests, self._free(node)
-        for name in _AT_ONCE:
-            if 0 < requests.get(name) > free.get(name):
-                needed, left = amount_text(name, requests.get(name), Rounding.UP), max(0, free.get(name))
-                messages.append(f"needs {needed} {name}; {amount_text(name, left, Rounding.DOWN)} free")
+        short = [
+            Shortage(name, requests.get(name), free.get(name)) for name in _AT_ONCE if 0 < requests.get(name) > free.get(name)
+        ]
+        messages += [shortages_text(short)] if short else []
         hint = f" ({TEMPORARY_TAINT})" if plugins == ["TaintToleration"] and len(messages) == 1 else ""
         return "; ".join(messages) + hint
 

@@ -38,17 +38,19 @@ class NoSurgeRoom(Because, frozen=True, kw_only=True):
 
 
 class AllowedAtOnce(Because, frozen=True, kw_only=True):
-    """The policy's budget for the reason `Consolidated` allows this number of nodes to leave at the same time. One of `nodes` and
-    `percent` is set."""
+    """The policy's budget for the reason `Consolidated` allows this number of nodes to leave at the same time. One of `nodes`,
+    `percent` and `zones` is set."""
 
     code = "AllowedAtOnce"
     allowed: int
     nodes: int | None
     percent: int | None
+    zones: int | None = None
 
     def sentence(self) -> str:
         """The budget as the policy writes it, and the number that it comes to."""
         amount = f"{self.percent}%" if self.nodes is None else count_text(self.nodes, "node")
+        amount = amount if self.zones is None else count_text(self.zones, "zone")
         return f"the policy's budget of {amount} at once lets {self.allowed} leave together"
 
 

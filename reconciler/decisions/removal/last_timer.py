@@ -44,20 +44,28 @@ class LastTimers:
         self._draft = draft
         self._budgets = budgets
         self.cool_down = cool_down(draft)
-        self._shut: dict[tuple[RemovalReason, int], Timer | None] = {}
+        self._shut: dict[tuple[RemovalReason, int, tuple[bool, ...]], Timer | None] = {}
         self._opened: dict[tuple[int, int], tuple[OpenWindow, ...]] = {}
 
     def last(
-        self, group: GroupDraft, reason: RemovalReason, own_seconds: int, waits: Blocker | None, left: int, *, cools_down: bool
+        self,
+        group: GroupDraft,
+        node: int,
+        reason: RemovalReason,
+        own_seconds: int,
+        waits: Blocker | None,
+        left: int,
+        *,
+        cools_down: bool,
     ) -> Timer:
-        """For one node. `own_seconds` is when its own time ends and `waits` what is said until then; `left` is the size of the
-        group without the node."""
+        """For one node, by index. `own_seconds` is when its own time ends and `waits` what is said until then. `left` is the size
+        of the group without the node."""
         now = self._draft.now_seconds
         at, blocker = max(own_seconds, now), waits if own_seconds > now else None
         if cools_down and self.cool_down is not None and self.cool_down[0] > at:
             at, blocker = self.cool_down[0], self.cool_down[1].blocker()
         for _ in range(_MOST_SPANS):
-            later = self._shut_at(reason, at) or self._kept_at(group, left, at)
+            later = self._shut_at(reason, node, at) or self._kept_at(group, left, at)
             if later is None:
                 return Timer(at_seconds=at, blocker=blocker)
             if later.at_seconds is None:
@@ -65,12 +73,12 @@ class LastTimers:
             at, blocker = later.at_seconds, later.blocker
         return Timer(at_seconds=None, blocker=blocker)
 
-    def _shut_at(self, reason: RemovalReason, at_seconds: int) -> Timer | None:
+    def _shut_at(self, reason: RemovalReason, node: int, at_seconds: int) -> Timer | None:
         """The budget of zero that is open then, with its end; None where there is none."""
-        key = reason, at_seconds
+        key = reason, at_seconds, self._budgets.same_zero(node)
         if key not in self._shut:
             self._shut[key] = None
-            shut = self._budgets.shut_at(reason, at_seconds)
+            shut = self._budgets.shut_at(reason, node, at_seconds)
             if shut is not None:
                 budget, until = shut
                 why = DisruptionBudgetUsedUp(

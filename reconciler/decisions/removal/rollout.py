@@ -9,7 +9,7 @@ budgets of the policy. So they may be faster, and then some pods wait for a plac
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -25,10 +25,11 @@ from reconciler.decisions.reasons.kept_nodes import (
     NoPlaceToMove,
     PlaceNotSafe,
     RemovalsHalted,
+    ZoneBudgetUsedUp,
 )
 from reconciler.decisions.reasons.rollouts import AllowedAtOnce, NoSurgeRoom, PodsPending, RoomToGrow, TargetPace, ZoneNotKnown
 from reconciler.decisions.reasons.sizes import AtMaxSize
-from reconciler.decisions.removal.budgets import BudgetLedger, halts
+from reconciler.decisions.removal.budgets import BudgetLedger, budgeted, halts
 from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.drain_report import keeps_from_draining
@@ -59,7 +60,7 @@ def predict_rollout(view: View, name: str) -> Rollout:
     draft.replace_leaving()
     group, ledger = draft.groups[position], DisruptionLedger(view.world)
     candidates = [one for one in look_at_nodes(draft, ledger) if one.group is group and one.state is not NodeState.LEAVING]
-    pace = _pace(draft, group, len(candidates))
+    pace = _pace(draft, group, [one.index for one in candidates])
     keeps = {one.index: (*keeps_from_draining(one), *pace.keeps) for one in candidates}
     free = [one for one in candidates if not keeps[one.index]]
     play = _Play(draft, group, pace, free)
@@ -109,8 +110,9 @@ class _Pace(msgspec.Struct, frozen=True, kw_only=True):
     starts_seconds: int | None
 
 
-def _pace(draft: Draft, group: GroupDraft, nodes: int) -> _Pace:
-    """What the target, the room of the group and the budgets of the policy allow for a group of so many nodes."""
+def _pace(draft: Draft, group: GroupDraft, members: Sequence[int]) -> _Pace:
+    """What the target, the room of the group and the budgets of the policy allow for a group of these nodes."""
+    nodes = len(members)
     facts, template = group.group.facts, group.group.template
     target = facts.rollout if facts is not None else None
     bounds: list[Bound] = []
@@ -130,8 +132,8 @@ def _pace(draft: Draft, group: GroupDraft, nodes: int) -> _Pace:
     elif surge and refusal is not None:
         obstacles.append(NoSurgeRoom(group=group.group.name, bound=refusal.sentence(), forbidden=_never_misses(target)))
     surge = min(surge, room, nodes)
-    allowed, by_budget, keeps, starts = _allowed(draft, nodes)
-    bounds.extend(by_budget)
+    allowed, own, keeps, starts = _allowed(draft, members)
+    bounds.extend(own)
     at_once = min(surge + (unavailable or int(not surge)), allowed, nodes)
     halted = tuple(RemovalsHalted(why=why).blocker() for why in halts(draft))
     return _Pace(
@@ -167,14 +169,15 @@ def _room(draft: Draft, group: GroupDraft, template: NodeShape | None) -> tuple[
     return max(0, most - group.desired), AtMaxSize(group=group.group.name, max=most)
 
 
-def _allowed(draft: Draft, nodes: int) -> tuple[int, tuple[Bound, ...], tuple[Blocker, ...], int | None]:
-    """How many of so many nodes the budgets of the policy let leave together, and which budget bounds them. Also what keeps all
-    nodes, and when the first may leave. Nodes that are leaving now are gone by then."""
-    ready = sum(group.situation.ready for group in draft.groups)
+def _allowed(draft: Draft, nodes: Sequence[int]) -> tuple[int, tuple[Bound, ...], tuple[Blocker, ...], int | None]:
+    """How many of these nodes the budgets of the policy let leave together, and which budget bounds them. Also what keeps all
+    nodes, and when the first may leave. Nodes that are leaving now are gone by then. A budget of zero that keeps one of the nodes
+    keeps the rollout from its end, so it counts for all."""
+    budgeted_nodes = msgspec.structs.replace(budgeted(draft), leaving={})
     at, why = draft.now_seconds, None
     for _ in range(_MOST_SPANS):
-        ledger = BudgetLedger(draft.policy.budgets, ready, Counter(), at)
-        shut = ledger.shut_at(_REASON, at)
+        ledger = BudgetLedger(draft.policy.budgets, budgeted_nodes, at)
+        shut = next((one for node in nodes if (one := ledger.shut_at(_REASON, node, at)) is not None), None)
         if shut is None:
             break
         budget, until = shut
@@ -187,15 +190,21 @@ def _allowed(draft: Draft, nodes: int) -> tuple[int, tuple[Bound, ...], tuple[Bl
     else:
         return 0, (), (why.blocker(),) if why is not None else (), None
     allowed = 0
-    while allowed < nodes and ledger.refuses(_REASON) is None:
-        ledger.take(_REASON)
-        allowed += 1
-    refusing = ledger.refuses(_REASON)
+    refusing: DisruptionBudgetUsedUp | ZoneBudgetUsedUp | None = None
+    for node in nodes:
+        refused = ledger.refuses(_REASON, node)
+        if refused is None:
+            ledger.take(_REASON, node)
+            allowed += 1
+        refusing = refusing or refused
     starts = at if at > draft.now_seconds else None
     if refusing is None:
         return allowed, (), (), starts
-    reason = AllowedAtOnce(allowed=allowed, nodes=refusing.nodes, percent=refusing.percent)
-    return allowed, (Bound(nodes=allowed, reason=reason.reason()),), (), starts
+    if isinstance(refusing, ZoneBudgetUsedUp):
+        bound = AllowedAtOnce(allowed=allowed, nodes=None, percent=None, zones=refusing.zones)
+    else:
+        bound = AllowedAtOnce(allowed=allowed, nodes=refusing.nodes, percent=refusing.percent)
+    return allowed, (Bound(nodes=allowed, reason=bound.reason()),), (), starts
 
 
 # Wave by wave.
@@ -260,13 +269,13 @@ class _Play:
 
     def obstacles(self) -> tuple[Because, ...]:
         """What makes the waves less certain."""
-        reasons: list[Because] = []
+        obstacles: list[Because] = []
         if waiting := len(self._draft.world.pods.pending()):
-            reasons.append(PodsPending(pods=waiting))
+            obstacles.append(PodsPending(pods=waiting))
         if self._uncertain and self._minding:
             zones = sorted({zone for zones in self._uncertain.values() for zone in zones})
-            reasons.append(ZoneNotKnown(group=self._group.group.name, nodes=len(self._uncertain), zones=tuple(zones)))
-        return tuple(reasons)
+            obstacles.append(ZoneNotKnown(group=self._group.group.name, nodes=len(self._uncertain), zones=tuple(zones)))
+        return tuple(obstacles)
 
     def _staying(self, leaving: set[int]) -> list[int]:
         """Nodes that keep what they get, by World order."""
@@ -287,9 +296,9 @@ class _Play:
         if not self._draft.work.spend(len(self._pending) * len(nodes)):
             return
         for shape, count in list(self._pending.items()):
-            for node, placed in self._draft.state.place(shape, count, nodes):
-                self._received.setdefault(node, Counter())[shape] += placed
-                self._pending[shape] -= placed
+            for node, pods in self._draft.state.place(shape, count, nodes):
+                self._received.setdefault(node, Counter())[shape] += pods
+                self._pending[shape] -= pods
         self._pending = {shape: count for shape, count in self._pending.items() if count}
 
     def _new_node(self, landing: Landing | None, *, certain: bool) -> int:
@@ -333,13 +342,13 @@ class _Play:
                 wave.later.append(one)
                 wave.waits_for.update(_budget_name(ledger, index) for index in short)
                 continue
-            moves = NodeNotExamined().blocker() if draft.work.exhausted else self._move(one, moving, places)
-            if isinstance(moves, Blocker):
-                wave.refused[one.index] = _Refused(one, moves)
+            outcome = NodeNotExamined().blocker() if draft.work.exhausted else self._move(one, moving, places)
+            if isinstance(outcome, Blocker):
+                wave.refused[one.index] = _Refused(one, outcome)
                 continue
             turns, grace = _turns(ledger, evicted), max((self._graces.get(shape, 0) for shape in evicted), default=0)
             ledger.take(evicted)
-            wave.take(one, moving, moves, turns, grace)
+            wave.take(one, moving, outcome, turns, grace)
 
     def _close(self, wave: "_WaveDraft", adds: int) -> None:
         """The wave is over: its nodes are gone, and its pods run elsewhere."""
@@ -360,9 +369,9 @@ class _Play:
             )
         )
 
-    def _load(self, pods: Mapping[int, int], node: int) -> dict[int, int]:
+    def _load(self, own: Mapping[int, int], node: int) -> dict[int, int]:
         """Pods by shape, with those that came to the node since."""
-        return dict(Counter(pods) + self._received.get(node, Counter()))
+        return dict(Counter(own) + self._received.get(node, Counter()))
 
     def _move(self, one: Candidate, moving: Mapping[int, int], places: tuple[Places, Places]) -> list[_Placed] | Blocker:
         """Where all pods of a node go, or what one of them lacks; then the state is as before. `places` are the nodes whose zone
@@ -402,13 +411,8 @@ class _Play:
         nodes = [node for node in places.order if node != one.index]
         if shape not in self._explained and len(self._explained) < _SHAPES_EXPLAINED:
             self._explained[shape] = ", ".join(rejections(self._draft, shape, nodes))
-        why = NoPlaceToMove(
-            pods=moving[shape],
-            nodes=len(nodes),
-            bought_excluded=False,
-            rejections=self._explained.get(shape, ""),
-            **size,
-        )
+        explained = self._explained.get(shape, "")
+        why = NoPlaceToMove(pods=moving[shape], nodes=len(nodes), bought_excluded=False, rejections=explained, **size)
         return why.blocker(key)
 
 
@@ -471,11 +475,11 @@ def _budgets(ledger: DisruptionLedger, candidates: Iterable[Candidate]) -> tuple
         needed = _needed(ledger, one.evicted)
         pods.update(needed)
         nodes.update(needed.keys())
-    budgets = (
+    pacing = (
         PacingBudget(budget=_budget_name(ledger, index), allowed=max(0, ledger.left[index]), pods=pods[index], nodes=nodes[index])
         for index in pods
     )
-    return tuple(sorted(budgets, key=lambda budget: budget.budget))
+    return tuple(sorted(pacing, key=lambda one: one.budget))
 
 
 def _pending(draft: Draft) -> dict[int, int]:
@@ -517,16 +521,14 @@ def _start_time(draft: Draft, group: GroupDraft) -> _Start:
     """
     times = group.group.scale_up
     longest = times.max_node_provision_time_seconds + times.max_node_startup_time_seconds
-    times_seconds = []
+    seen = []
     for index in group.situation.nodes:
         node, machine = draft.world.nodes[index], draft.members.machine_of.get(index)
         if machine is not None and machine.created_seconds and node.ready:
             took = node.ready_seconds - machine.created_seconds
             if 0 < took <= longest:
-                times_seconds.append(took)
-    times_seconds.sort()
-    observed = len(times_seconds)
-    return _Start(times_seconds[observed // 2], observed) if observed else _Start(longest, 0)
+                seen.append(took)
+    return _Start(sorted(seen)[len(seen) // 2], len(seen)) if seen else _Start(longest, 0)
 
 
 def _time(play: _Play, pace: _Pace) -> RolloutTime:

@@ -16,7 +16,6 @@ from reconciler.decisions.reasons.kept_nodes import (
     AwaitedByPods,
     AwaitsReplacement,
     BudgetUsedUp,
-    DisruptionBudgetUsedUp,
     GroupGrows,
     GroupWithinMax,
     HeadroomElsewhere,
@@ -32,7 +31,7 @@ from reconciler.decisions.reasons.kept_nodes import (
     SameDemand,
 )
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
-from reconciler.decisions.removal.budgets import BudgetLedger, floor_of
+from reconciler.decisions.removal.budgets import BudgetLedger, budgeted, floor_of
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.kinds import KINDS, Leaving, Takeover
@@ -151,14 +150,7 @@ class Removals:
         self._ledger = ledger
         self.halted = halted
         self._bought = bought
-        empty = frozenset(draft.memory.left_empty)
-        leaving: Counter[RemovalReason | None] = Counter(
-            RemovalReason.EMPTY if node.name in empty else None
-            for node, state in zip(draft.world.nodes, draft.states, strict=True)
-            if state is NodeState.LEAVING
-        )
-        managed_ready = sum(group.situation.ready for group in draft.groups)
-        self._budgets = BudgetLedger(draft.policy.budgets, managed_ready, leaving, draft.now_seconds)
+        self._budgets = BudgetLedger(draft.policy.budgets, budgeted(draft), draft.now_seconds)
         self._timers = LastTimers(draft, self._budgets)
         managed = sum(len(group.situation.nodes) for group in draft.groups)
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
@@ -214,8 +206,10 @@ class Removals:
 
     def may_replace(self, nodes: Iterable[int]) -> bool:
         """Whether a replacement of these nodes may begin now: their drains would have to follow."""
-        free = self._timers.cool_down is None and self._pace > 0 and self._budgets.refuses(RemovalReason.CONSOLIDATED) is None
-        return free and self._ceilings.allows(nodes)
+        leaving = tuple(nodes)
+        refused = any(self._budgets.refuses(RemovalReason.CONSOLIDATED, node) for node in leaving)
+        free = self._timers.cool_down is None and self._pace > 0 and not refused
+        return free and self._ceilings.allows(leaving)
 
     def _take_over(self, one: Takeover, judged: dict[int, Judged], waited_for: frozenset[int]) -> None:
         """The nodes of a replacement under way: drained onto the new node once it is there."""
@@ -360,12 +354,12 @@ class Removals:
         leaving = Leaving(draft=draft, group=group, candidate=candidate, since=since, takeover=takeover)
         due = KINDS[reason].due(leaving)
         timer = self.last_timer(candidate.index, reason, due, cools_down=KINDS[reason].cools_down)
-        blocker = self._not_now(reason, timer) or self._ceilings.refuses(group)
+        blocker = self._not_now(candidate.index, reason, timer) or self._ceilings.refuses(group)
         if blocker is not None:
             remembered = None if self.halted else since
             at = timer.at_seconds if blocker is timer.blocker else None
             return Judged(candidate=candidate, safe=True, blockers=(blocker,), unneeded_since=remembered, removable_at=at)
-        self._budgets.take(reason)
+        self._budgets.take(reason, candidate.index)
         self._pace -= 1
         self._ceilings.take(group)
         why = KINDS[reason].why(leaving)
@@ -378,16 +372,16 @@ class Removals:
         group = self._draft.groups[self._draft.members.group_of[index]]
         waits = KINDS[reason].waits(why=reason.value, removable_at=instant_text(due)).blocker()
         left = group.situation.size - self._gone[group.position]
-        return self._timers.last(group, reason, due, waits, left, cools_down=cools_down)
+        return self._timers.last(group, index, reason, due, waits, left, cools_down=cools_down)
 
-    def _not_now(self, reason: RemovalReason, timer: Timer) -> Blocker | None:
+    def _not_now(self, index: int, reason: RemovalReason, timer: Timer) -> Blocker | None:
         if self.halted:
             return RemovalsHalted(why=self.halted[0]).blocker()
         if timer.blocker is not None:
             return timer.blocker
-        budget = self._budgets.refuses(reason)
-        if budget is not None:
-            return DisruptionBudgetUsedUp(nodes=budget.nodes, percent=budget.percent).blocker()
+        used_up = self._budgets.refuses(reason, index)
+        if used_up is not None:
+            return used_up.blocker()
         if self._pace <= 0:
             percent = self._draft.policy.pace.max_removed_percent
             return RemovalPaceReached(percent=percent).blocker()

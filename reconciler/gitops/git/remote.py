@@ -84,11 +84,11 @@ def remote_ref(name: str) -> str:
 
 
 def _scp_like(text: str, protocols: tuple[str, ...]) -> Remote:
-    found = _SCP_LIKE.fullmatch(text)
-    if found is None or found["host"].startswith("-") or found["path"].startswith("-"):
+    match = _SCP_LIKE.fullmatch(text)
+    if match is None or match["host"].startswith("-") or match["path"].startswith("-"):
         raise RefusedNameError("is not a repository address: write https://host/path, ssh://host/path or user@host:path")
     _check_protocol("ssh", protocols)
-    return Remote(url=text, protocol="ssh", origin=f"ssh://{found['host']}")
+    return Remote(url=text, protocol="ssh", origin=f"ssh://{match['host']}")
 
 
 def _check_protocol(protocol: str, protocols: tuple[str, ...]) -> None:

@@ -60,12 +60,12 @@ class SignerNameError(ValueError):
 def signer_names(texts: Iterable[str], *, ssh: bool, gpg: bool) -> frozenset[SignerName]:
     """The names in options. `ssh` and `gpg` tell which key files exist: a name that none of them can match is a mistake. Raises
     `SignerNameError`."""
-    found = frozenset(signer_name(text) for text in texts)
-    for name in sorted(found):
+    names = frozenset(signer_name(text) for text in texts)
+    for name in sorted(names):
         if not (gpg if name.kind is SignerKind.GPG_KEY else ssh):
             files = "GPG keys, which are named by their fingerprints" if gpg else "SSH keys"
             raise SignerNameError(f"{name.value!r} is a {name.kind}, and the only keys given are {files}")
-    return found
+    return names
 
 
 def signer_name(text: str) -> SignerName:

@@ -171,7 +171,7 @@ class CommitApprovals:
             raise failed(FaultCode.DAMAGED, f"cannot read the approvals: {error}", revision=tip) from None
         if printed.code:
             raise failed(FaultCode.DAMAGED, "cannot read the approvals: git gives no answer", revision=tip)
-        found: dict[str, _Judged] = {}
+        by_commit: dict[str, _Judged] = {}
         for entry in printed.out.decode("utf-8", "replace").split("\0"):
             commit, _, message = entry.partition("\n")
             if GROUP_TRAILER.lower() in message.lower():
@@ -179,10 +179,10 @@ class CommitApprovals:
                 seen_seconds = known.seen_seconds if known is not None else now_seconds
                 if known is None or known.keys != keys:
                     known = _Judged(keys, seen_seconds, self._of(commit, message, seen_seconds))
-                found[commit] = known
-        self._known = found
-        counted = {one for each in found.values() for one in each.approvals.counted}
-        refused = tuple(sentence for each in found.values() for sentence in each.approvals.refused)
+                by_commit[commit] = known
+        self._known = by_commit
+        counted = {one for each in by_commit.values() for one in each.approvals.counted}
+        refused = tuple(sentence for each in by_commit.values() for sentence in each.approvals.refused)
         return Approvals(counted=tuple(sorted(counted)), refused=refused)
 
     def _of(self, commit: str, message: str, seen_seconds: int) -> Approvals:

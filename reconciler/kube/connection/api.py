@@ -131,14 +131,14 @@ def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None
     Retry-After wins over the Status' own field; a date in the header is ignored. Both are limited to ten minutes.
     """
     try:
-        found = _decoder.decode(body)
+        status_object = _decoder.decode(body)
     except _DECODING_ERRORS:
         text = " ".join(body.decode(errors="replace").split())
         return ApiError(status, "", text[:_LONGEST_TEXT] or "no message", (), _header_seconds(headers))
-    details = found.details or _Details()
+    details = status_object.details or _Details()
     seconds = _header_seconds(headers) or bounded_seconds(details.retry_after_seconds or 0)
-    message = found.message or found.reason or "no message"
-    return ApiError(found.code or status, found.reason or "", message, tuple(details.causes or ()), seconds)
+    message = status_object.message or status_object.reason or "no message"
+    return ApiError(status_object.code or status, status_object.reason or "", message, tuple(details.causes or ()), seconds)
 
 
 def _header_seconds(headers: Mapping[str, str] | None) -> int:

@@ -135,9 +135,9 @@ class TokenJudge:
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         now = self._monotonic()
         with self._lock:
-            found = self._judged.get((digest, path))
-            if found is not None and now - found.at_seconds < REMEMBERED_SECONDS:
-                return found.refusal
+            verdict = self._judged.get((digest, path))
+            if verdict is not None and now - verdict.at_seconds < REMEMBERED_SECONDS:
+                return verdict.refusal
             known = now - self._known.get(digest, -KNOWN_SECONDS) < KNOWN_SECONDS
             if not known and not self._taken(peer, now):
                 return _TOO_MANY

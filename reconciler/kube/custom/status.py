@@ -101,5 +101,5 @@ class StatusWriter:
 def _times(conditions: object) -> dict[tuple[str, str], str]:
     if not isinstance(conditions, list):
         return {}
-    found = (entry for entry in conditions if isinstance(entry, dict))
-    return {(str(e.get("type")), str(e.get("status"))): str(e.get("lastTransitionTime")) for e in found}
+    entries = (entry for entry in conditions if isinstance(entry, dict))
+    return {(str(e.get("type")), str(e.get("status"))): str(e.get("lastTransitionTime")) for e in entries}

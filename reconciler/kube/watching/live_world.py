@@ -179,16 +179,16 @@ class LiveWorld:
             for source in self._polled:
                 for document in source.documents():
                     whole.read(document, stamps=False)
-            said = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=self._nowhere, version=version)
+            manifest = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=self._nowhere, version=version)
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
-                return assemble(whole, said)
+                return assemble(whole, manifest)
 
     def _reflector(self, api: Api, collection: Collection) -> Reflector:
         return Reflector(
             api,
             collection,
-            lambda found: ObjectStore(found, self._capi_group),
+            lambda resolved: ObjectStore(resolved, self._capi_group),
             pace=self._pace,
             lock=self._lock,
             changed=self._changed,
@@ -206,20 +206,20 @@ class LiveWorld:
         if self._stopping:
             return
         for group, kind in sorted(self._template_kinds() - self._templates.keys()):
-            found = [
+            reflectors = [
                 self._reflector(self._management, Collection(group=group, kind=kind, namespace=namespace))
                 for namespace in self._namespaces
             ]
-            self._templates[group, kind] = found
-            self._reflectors += found
-            for reflector in found:
+            self._templates[group, kind] = reflectors
+            self._reflectors += reflectors
+            for reflector in reflectors:
                 reflector.start()
 
     def _template_kinds(self) -> set[tuple[str, str]]:
-        found = set()
+        kinds = set()
         with self._lock:
             for reflector in self._targets:
                 store = reflector.store
                 if isinstance(store, ObjectStore):
-                    found |= store.referred()
-        return found
+                    kinds |= store.referred()
+        return kinds

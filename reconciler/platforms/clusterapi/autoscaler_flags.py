@@ -65,14 +65,14 @@ def _discovered(text: str, _: Callable[[], str]) -> Mapping[str, Any] | None:
     """One flag as discovery. Also takes a flag without any provider, which is an error of this provider upstream."""
     if text.partition(":")[0] != _CLOUD and ":" in text:
         return None
-    found = discovery_of(text)
+    discovery = discovery_of(text)
     item: dict[str, Any] = {}
-    if found.namespaces:
-        item["namespaces"] = list(found.namespaces)
-    if found.cluster_name:
-        item["clusterName"] = found.cluster_name
-    if found.labels:
-        item["labels"] = dict(found.labels)
+    if discovery.namespaces:
+        item["namespaces"] = list(discovery.namespaces)
+    if discovery.cluster_name:
+        item["clusterName"] = discovery.cluster_name
+    if discovery.labels:
+        item["labels"] = dict(discovery.labels)
     return {"clusterAPI": item}
 
 

@@ -71,9 +71,9 @@ def _named(case: HandoverCase) -> Step:
     group, (low, high) = case.group, _bounds(case)
     sized = group is not None and group.size.max is not None
     if group is None:
-        found = f"no NodeGroup of policy {case.policy.policy.name} names the set"
+        evidence = f"no NodeGroup of policy {case.policy.policy.name} names the set"
     else:
-        found = f"NodeGroup {group.name} names the set" + ("" if sized else ", without its size")
+        evidence = f"NodeGroup {group.name} names the set" + ("" if sized else ", without its size")
     ref = case.facts.ref
     lines = (
         "spec:",
@@ -84,7 +84,7 @@ def _named(case: HandoverCase) -> Step:
         title="name the set in the policy, with its size: discovery and bounds disappear with the MachineAutoscaler",
         lines=() if sized else lines,
         done=sized,
-        evidence=found,
+        evidence=evidence,
     )
 
 
@@ -122,17 +122,20 @@ def _unscaled(case: HandoverCase) -> Step:
     if autoscaler:
         namespace, _, name = autoscaler.removeprefix(_AUTOSCALER).partition("/")
         lines: tuple[str, ...] = (f"oc delete machineautoscaler {name} -n {namespace}",)
-        found = f"{autoscaler} names the set"
+        evidence = f"{autoscaler} names the set"
     elif sized:
         keys = " ".join(f"{GROUP}/{key}-" for key in (MIN_SIZE, MAX_SIZE))
-        lines, found = (f"oc annotate machineset {ref.name} -n {ref.namespace} {keys}",), f"{facts.size_origin} are still there"
+        lines, evidence = (
+            (f"oc annotate machineset {ref.name} -n {ref.namespace} {keys}",),
+            f"{facts.size_origin} are still there",
+        )
     else:
-        lines, found = (), "no MachineAutoscaler and no size annotations: the autoscaler skips the set"
+        lines, evidence = (), "no MachineAutoscaler and no size annotations: the autoscaler skips the set"
     return Step(
         title="delete its MachineAutoscaler; the operator removes the size annotations, and replicas stay",
         lines=lines,
         done=not autoscaler and not sized,
-        evidence=found,
+        evidence=evidence,
     )
 
 
@@ -167,10 +170,12 @@ def _marks() -> str:
 def _ours(case: HandoverCase) -> Step:
     owners = case.facts.owner.owners
     done = bool(owners) and all(owner.manager == OUR_MANAGER for owner in owners) and not case.facts.writers
-    told = ", ".join(f"{owner.manager} ({owner.operation})" for owner in owners) or "nobody"
+    managers = ", ".join(f"{owner.manager} ({owner.operation})" for owner in owners) or "nobody"
     mode = case.group.mode if case.group is not None and case.group.mode is not None else case.policy.policy.mode
     quiet = "; the mode is Observe, in which the loop does not write" if mode is not Mode.ENFORCE and not done else ""
-    return Step(title="the loop adopts the set at its replicas", done=done, evidence=f"spec.replicas belongs to {told}{quiet}")
+    return Step(
+        title="the loop adopts the set at its replicas", done=done, evidence=f"spec.replicas belongs to {managers}{quiet}"
+    )
 
 
 def _undeclared(case: HandoverCase) -> Step:

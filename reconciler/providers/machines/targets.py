@@ -343,14 +343,14 @@ class RecentMachines:
     def one(self, reading: Reading, machine: str) -> MachineReading | None:
         """A Machine of the target at most half a second before this call; None: it is gone. Raises as the connection does."""
         target = reading.facts.ref
-        if self._many(target, reading.facts.replicas or 0):
+        if self._listing_is_cheaper(target, reading.facts.replicas or 0):
             self._facts[target] = reading.facts
-            found = self._lists.recent(target).get(machine)
-            if found is not None:
-                return found
+            recent = self._lists.recent(target).get(machine)
+            if recent is not None:
+                return recent
         return self._targets.dialect.read_machine(self._targets.api, target.namespace, machine)
 
-    def _many(self, target: TargetRef, replicas: int) -> bool:
+    def _listing_is_cheaper(self, target: TargetRef, replicas: int) -> bool:
         """Whether so many are needed that one answer for all costs less."""
         now = self._clock()
         with self._lock:

@@ -199,9 +199,9 @@ class ZoneSpread:
         placed: Counter[int] = Counter()
         for _ in range(count):
             for zone in sorted(by_zone, key=lambda zone: (there[zone], zone)):
-                found = state.place(shape, 1, by_zone[zone])
-                if found:
-                    placed[found[0][0]] += 1
+                places = state.place(shape, 1, by_zone[zone])
+                if places:
+                    placed[places[0][0]] += 1
                     there[zone] += 1
                     break
                 del by_zone[zone]  # no room for one of them now, so none for the next either
@@ -496,7 +496,7 @@ def replay(
         groups = effective_groups(start, policy, begin)
         prices |= {group.target: group.price_micros for group in groups if group.price_micros is not None}
     seconds = trace.end_seconds - begin
-    found: list[ReplayFigures] = []
+    figures: list[ReplayFigures] = []
     for number, (source, policy) in enumerate(sides):
         run = ReplayRun(
             policy,
@@ -510,7 +510,7 @@ def replay(
         for now in run.turns():
             if progress is not None:
                 progress(number * seconds + now - begin, len(sides) * seconds)
-        found.append(run.figures(source))
+        figures.append(run.figures(source))
     return Replay(
         trace=trace.name,
         cluster=start.name,
@@ -519,5 +519,5 @@ def replay(
         seconds=trace.end_seconds - trace.start_seconds,
         peak_demand_pods=trace.peak_pods,
         currency=sides[0][1].policy.currency,
-        sides=tuple(found),
+        sides=tuple(figures),
     )

@@ -166,13 +166,13 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
 def notices(taints: Mapping[str, tuple[Taint, ...]], nodes: tuple[Node, ...]) -> dict[str, Notice]:
     """Notices by instance id, the most certain one first. `taints` has the taints of each node by name."""
-    found: dict[str, Notice] = {}
+    by_instance: dict[str, Notice] = {}
     for node in nodes:
         keys = {taint.key for taint in taints.get(node.name, ())}
         for key, (code, words, ends) in _BY_TAINT.items():
             if key in keys:
-                found.setdefault(node.provider_id.rpartition("/")[2], Notice(code=code, words=words, ends=ends))
-    return found
+                by_instance.setdefault(node.provider_id.rpartition("/")[2], Notice(code=code, words=words, ends=ends))
+    return by_instance
 
 
 def going(item: AutoScalingGroup, noticed: Mapping[str, Notice], activities: tuple[ScalingActivity, ...]) -> Iterator[Caution]:

@@ -63,11 +63,11 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
     """The facts of one group. Its tags are in `labels`, because discovery selects by them. Our own marks are in `annotations`."""
     tags = {tag.key: tag.value for tag in item.tags or ()}
     options, option_problems = read_options(tags.items(), _OPTION)
-    found = choices(item, view)
+    machine_choices = choices(item, view)
     managed = view.managed.get(item.auto_scaling_group_name)
-    node, template_problems = template(item, tags, found, managed)
+    node, template_problems = template(item, tags, machine_choices, managed)
     suspended = sorted({process.process_name for process in item.suspended_processes or ()} & set(_SIZING_PROCESSES))
-    price = _price(item, found)
+    price = _price(item, machine_choices)
     return TargetFacts(
         ref=reference(item),
         uid=item.auto_scaling_group_arn,
@@ -100,10 +100,15 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
     )
 
 
-def _price(item: wire.AutoScalingGroup, found: Choices) -> str:
+def _price(item: wire.AutoScalingGroup, machine_choices: Choices) -> str:
     """The highest price of its types. Empty if one has no price: spot, another region, or a type that is not in the list."""
-    prices = [known.price_per_hour for known in found.types]
-    if found.problems or found.spot or region_of(item.auto_scaling_group_arn) != PRICED_REGION or not all(prices):
+    prices = [known.price_per_hour for known in machine_choices.types]
+    if (
+        machine_choices.problems
+        or machine_choices.spot
+        or region_of(item.auto_scaling_group_arn) != PRICED_REGION
+        or not all(prices)
+    ):
         return ""
     return max(prices, key=float, default="")
 

@@ -102,9 +102,9 @@ class AwsProvider:
                 # Only its tag shows that the protection of the instances is ours.
                 message = f"{target}: the scale-in protection of a cancellation is not removed yet"
                 return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
-            found = ours(dict(reading.facts.annotations))
-            if found:
-                delete_tags(aws, target.name, found)
+            marks = ours(dict(reading.facts.annotations))
+            if marks:
+                delete_tags(aws, target.name, marks)
             return WriteResult()
 
         return self._judged(target, write)
@@ -141,9 +141,9 @@ class AwsProvider:
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """End exactly these instances; desired capacity falls with each."""
-        found = self._removals.step(target, leaving, floor)
+        removals = self._removals.step(target, leaving, floor)
         self._accounts.wrote(target.region, target.name)
-        return found
+        return removals
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Nothing is marked before an instance is removed, so there is nothing to undo."""

@@ -116,17 +116,17 @@ def _managed(labels: dict[str, str] | None) -> Iterable[tuple[str, str]]:
 
 def _evidence(item: wire.Scalable, kind: str, view: ClusterApiView) -> OwnerEvidence:
     """The evidence of any object, plus the topology, a pool's own controller, and what pauses it."""
-    found = owner_evidence.evidence(item.metadata, ("Cluster", view.group))
+    evidence = owner_evidence.evidence(item.metadata, ("Cluster", view.group))
     annotations, labels = item.metadata.annotations or {}, item.metadata.labels or {}
     owned = OWNED_LABEL in labels
     name = labels.get(_TOPOLOGY + ("pool-name" if kind == MACHINE_POOL else "deployment-name"), "")
     read, replicas = _topology(item, kind, view, name) if owned else (True, None)
     external = annotations.get(f"{view.group}/replicas-managed-by", "")
-    controller = found.controller
+    controller = evidence.controller
     if not controller and kind == MACHINE_POOL and external:
         controller = f"annotation {view.group}/replicas-managed-by: {external}"
     return msgspec.structs.replace(
-        found,
+        evidence,
         topology_owned=owned,
         topology_deployment=name,
         topology_read=read,

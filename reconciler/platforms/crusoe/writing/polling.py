@@ -129,8 +129,8 @@ def ask_once(account: Account, question: CloudQuestion) -> CloudAnswer:
         return CloudAnswer(unread=(f"{_WHOSE}: {error}",))
     pools = known.items()[NODE_POOL]
     if not asked and not _here(pools, question.provider_ids):
-        told = f"{_WHOSE}: left out, because no machine of the {len(pools)} that these credentials show is a node here"
-        return CloudAnswer(unread=(told,) if pools else ())
+        problem = f"{_WHOSE}: left out, because no machine of the {len(pools)} that these credentials show is a node here"
+        return CloudAnswer(unread=(problem,) if pools else ())
     return CloudAnswer(documents=known.documents(), unread=known.problems)
 
 

@@ -29,10 +29,10 @@ _CONFIG = "machineconfiguration.openshift.io/"
 def failed_beside(names: Iterable[str]) -> str:
     """A Failed Machine ties with one that is marked for deletion. SOURCE: measured on the controller of MachineSets: it
     deletes the one with the earlier name (12 of 12 runs). That may be either."""
-    found = sorted(names)
-    if not found:
+    machines = sorted(names)
+    if not machines:
         return ""
-    named = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    named = ", ".join(machines[:3]) + (f" and {len(machines) - 3} more" if len(machines) > 3 else "")
     return f"Machine {named} failed and could go instead of the chosen one; cancel what failed first"
 
 
