@@ -201,6 +201,14 @@ def test_the_policy_without_budgets_lets_a_tenth_leave_at_a_time() -> None:
         assert _bounds(found)[0] == (allowed, "AllowedAtOnce")
 
 
+def test_a_budget_of_one_zone_never_lets_a_wave_disrupt_two() -> None:
+    """Nodes in a, b, a, b and room for all at once: those of a leave together, then those of b."""
+    world = _paced(_over_zones("abab", bound=False), 4)
+    rules = policy(node_group("general", max=20), budgets=(Budget(name="zone", nodes=9, zones=1), *MANY))
+    found = _predict(world, rules)
+    assert [wave.nodes for wave in found.waves] == [("general-1", "general-3"), ("general-2", "general-4")]
+
+
 def test_budgets_for_other_reasons_do_not_count() -> None:
     budgets = (Budget(name="empty", nodes=0, reasons=(RemovalReason.EMPTY,)), Budget(name="rest", nodes=3))
     found = _predict(_paced(_group(6), 6), policy(node_group("general", max=30), budgets=budgets))

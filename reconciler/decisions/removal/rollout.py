@@ -236,6 +236,7 @@ class _Play:
         self._minding = draft.minding({shape: draft.world.pod_shapes[shape] for one in free for shape in one.moving})
         self._received: dict[int, Counter[int]] = {}
         self._pending = _pending(draft)
+        self._budgeted = msgspec.structs.replace(budgeted(draft), leaving={})
         self._serve(self._others + [one.index for one in self._queue])
         self._graces = _graces(draft, free)
         self._drained: list[int] = []
@@ -324,6 +325,8 @@ class _Play:
     def _fill(self, wave: "_WaveDraft") -> None:
         """Take as many nodes into the wave as may leave together, in the order of the queue."""
         draft, ledger = self._draft, DisruptionLedger(self._draft.world)
+        at_seconds = self._pace.starts_seconds or draft.now_seconds
+        budgets = BudgetLedger(draft.policy.budgets, self._budgeted, at_seconds)
         drained = frozenset(self._drained)
         old = [one.index for one in reversed(self._queue) if one.index not in drained]
         order = [*(node for node in self._new if node >= 0), *self._others, *old]
@@ -338,7 +341,11 @@ class _Play:
             if short and not wave.taken:
                 wave.refused[one.index] = _Refused(one, _not_enough(ledger, evicted, short[0]))
                 continue
-            if short or one.index in wave.receivers:
+            refusal = budgets.refuses(_REASON, one.index)
+            if refusal is not None and not wave.taken:
+                wave.refused[one.index] = _Refused(one, refusal.blocker())
+                continue
+            if short or refusal is not None or one.index in wave.receivers:
                 wave.later.append(one)
                 wave.waits_for.update(_budget_name(ledger, index) for index in short)
                 continue
@@ -348,6 +355,7 @@ class _Play:
                 continue
             turns, grace = _turns(ledger, evicted), max((self._graces.get(shape, 0) for shape in evicted), default=0)
             ledger.take(evicted)
+            budgets.take(_REASON, one.index)
             wave.take(one, moving, outcome, turns, grace)
 
     def _close(self, wave: "_WaveDraft", adds: int) -> None:
