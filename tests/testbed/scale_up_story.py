@@ -37,7 +37,11 @@ class ScaleUpStory(Story):
             replace(daemon, namespace=self.facts.agents) if daemon.namespace == "agents" else daemon
             for daemon in self.facts.daemons
         ]
-        # kwok deletes by name, and may be late.
+        # kwok deletes by name, volumes are detached from a node of that name, and both may be late.
+        self.facts.between = f"-{seed % 100:02d}"
+        for group in self.facts.groups:
+            for node in group.nodes:
+                node.name = node.name.replace(group.name, f"{group.name}{self.facts.between}")
         for pod in [*self.facts.waiting, *(pod for group in self.facts.groups for node in group.nodes for pod in node.pods)]:
             pod.name += f"-{seed}"
         self.cluster = FactsCluster(plane, self.facts)
