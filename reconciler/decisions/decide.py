@@ -166,8 +166,8 @@ def _keeps_size(entry: GroupDraft) -> bool:
 
 
 def _grown(view: View, *, lift_holds: bool) -> _Grown:
-    """Grow. If that adds nodes again for pods that wait for a node added before, grow with these on it, if that adds fewer
-    nodes or adds as many for others alone."""
+    """Grow. If that adds nodes again for pods that wait for a node added before, grow with these on it. That counts if it adds
+    fewer nodes, or as many for others alone."""
     grown = _grow_in_gangs(view, lift_holds=lift_holds)
     if not promised_again(grown.draft, grown.served):
         return grown
