@@ -167,7 +167,8 @@ def _keeps_size(entry: GroupDraft) -> bool:
 
 
 def _grown(view: View, *, lift_holds: bool) -> _Grown:
-    """Grow. If that adds nodes again for pods that wait for a node added before, grow with these on it, if that adds fewer."""
+    """Grow. If that adds nodes again for pods that wait for a node added before, grow with these on it. That counts if it adds
+    fewer nodes, or as many for others alone."""
     grown = _grow_in_gangs(view, lift_holds=lift_holds)
     if not promised_again(grown.draft, grown.served):
         return grown
@@ -176,8 +177,10 @@ def _grown(view: View, *, lift_holds: bool) -> _Grown:
         if kept.draft.work.exhausted:
             break
         again = promised_again(kept.draft, kept.served)
-        # If nothing is added for such pods, others that are left have to wait, as they had to when the nodes were added.
-        if kept.draft.added < grown.draft.added and (not again or _unplaced(kept) <= _unplaced(grown)):
+        # If nothing is added for such pods, others that are left have to wait, as they had to when the nodes were added. As many
+        # nodes as before may be added for others.
+        saved, none_left = grown.draft.added - kept.draft.added, _unplaced(kept) <= _unplaced(grown)
+        if (saved > 0 and (not again or none_left)) or (saved == 0 and not again and none_left):
             grown = kept
         if not again:
             break

@@ -64,6 +64,16 @@ def test_more_pods_are_bought_for() -> None:
     assert [(action.group, action.to) for action in plan.actions] == [("cards", 2)]
 
 
+def test_a_node_that_comes_for_another_pod_is_not_for_those_that_wait() -> None:
+    """One node is added either way: for two that wait for theirs, or for a pod of 1 cpu that came later."""
+    _, memory = _bought()
+    cluster = _cluster(1, 3)
+    cluster.pods("small", 1, cpu="1", gpu=1)
+    plan, _ = decide(cluster.world(), RULES, memory, NOW + 60)
+    assert [(action.group, action.to) for action in plan.actions] == [("cards", 2)]
+    assert [line.pod.partition("/")[2] for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP] == ["small-1"]
+
+
 def test_a_promise_ends_with_the_wait() -> None:
     """By target and kind of pod: three, and two. Nothing is kept for pods that are gone."""
     _, memory = _bought()

@@ -64,7 +64,7 @@ class Story:
         self.now = NOW
         self.promised: dict[str, str] = {}
         self.unplaced: set[str] = set()
-        self.placed: set[str] = set()
+        self.placed: dict[str, tuple[str | None, str | None]] = {}
 
     def told(self) -> Carried:
         """The whole of it."""
@@ -114,7 +114,7 @@ class Story:
         new = {line.pod: line.group or "" for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
         self.promised |= new
         self.unplaced = {line.pod for line in plan.pods if line.outcome is PodOutcome.UNPLACEABLE}
-        self.placed = {line.pod for line in plan.pods if line.outcome in PLACED}
+        self.placed = {line.pod: (line.node, line.group) for line in plan.pods if line.outcome in PLACED}
         self.told_of.promises += len(new)
         return new
 

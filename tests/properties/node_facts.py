@@ -171,6 +171,8 @@ class Facts:
     overheads: dict[str, tuple[Amount, dict[str, str]]]
     agents: str = "agents"
     """The namespace with the limit range."""
+    between: str = ""
+    """What the name of a new node has between the group and its number."""
     waiting: list[Pod] = field(default_factory=list)
 
     def admitted(self, namespace: str, says: str, amount: Amount) -> Amount:
@@ -203,7 +205,7 @@ class Facts:
         fewest = min(there[zone] for zone in group.zones)
         zone = self.rng.choice([zone for zone in group.zones if there[zone] == fewest])
         group.made += 1
-        node = Node(f"{group.name}-{group.made:03d}", zone, now, stage)
+        node = Node(f"{group.name}{self.between}-{group.made:03d}", zone, now, stage)
         group.nodes.append(node)
         return node
 

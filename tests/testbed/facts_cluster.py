@@ -32,6 +32,7 @@ _SHOP = "/api/v1/namespaces/shop"
 _CLAIMS = f"{_SHOP}/persistentvolumeclaims"
 _SELECTED = "volume.kubernetes.io/selected-node"
 _AGAIN = "-again"
+_HOST = "kubernetes.io/hostname"
 _FIRST, _LAST = "agents-first", "after-all-others"
 _CPU, _MEMORY = "recommended/cpu", "recommended/memory"
 _AGENTS_ONLY = {"key": "testbed.reconciler.dev/agents-only", "effect": "NoSchedule"}
@@ -90,9 +91,9 @@ class FactsCluster:
             for pod in node.pods:
                 api.create(self._pod(pod, node))
 
-    def wait(self, pods: Iterable[Pod], only: Mapping[str, str] | None = None) -> None:
-        """Pods come, the larger first, and kube-scheduler has decided about all of them. Those that may run `only` on nodes of
-        one group (pods by their names) come before all others."""
+    def wait(self, pods: Iterable[Pod], only: Mapping[str, list[str]] | None = None) -> None:
+        """Pods come, the larger first, and kube-scheduler has decided about all of them. Those that may run `only` on some
+        nodes (by the names of pods) come before all others."""
         only = only or {}
         coming = sorted(pods, key=lambda pod: (pod.name not in only, -size(pod.workload)))
         for pod in coming:
@@ -109,7 +110,9 @@ class FactsCluster:
         for pod in coming:
             item = self._pod(pod, None)
             if pod.name in only:
-                item["spec"]["nodeSelector"] = item["spec"].get("nodeSelector", {}) | {"pool": only[pod.name]}
+                terms = [{"matchExpressions": [{"key": _HOST, "operator": "In", "values": only[pod.name]}]}]
+                there = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+                item["spec"]["affinity"] = item["spec"].get("affinity", {}) | {"nodeAffinity": there}
             self._api.create(item)
         self.settle({pod.name for pod in coming})
 
@@ -158,7 +161,7 @@ class FactsCluster:
                 self._write_spec(group, node)
             self._until_settled()
 
-    def again(self, pods: list[Pod], made: list[Pod], only: Mapping[str, str]) -> None:
+    def again(self, pods: list[Pod], made: list[Pod], only: Mapping[str, list[str]]) -> None:
         """The same pods come anew, to the nodes that are there by now, with other names: kwok may still delete by the old ones.
         Volumes that were `made` for them are forgotten. `only` as in `wait`, by the old names."""
         with self._plane.paused("kube-scheduler"):
@@ -173,7 +176,7 @@ class FactsCluster:
             pod.name += _AGAIN
         for pod in made:
             pod.volume_zone = ""
-        self.wait(pods, {name + _AGAIN: group for name, group in only.items()})
+        self.wait(pods, {name + _AGAIN: nodes for name, nodes in only.items()})
 
     def until_bound(self, names: set[str], seconds: float) -> bool:
         """Whether kube-scheduler binds these within so many seconds; it waits up to ten before it tries a pod again."""
