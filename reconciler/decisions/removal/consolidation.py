@@ -342,15 +342,16 @@ def _price(group: GroupDraft | None) -> int:
 
 
 def _return(target: GroupDraft, chosen: list[Candidate], tier: ReturnTier, dues: Mapping[int, int]) -> Opportunity:
-    groups = [target.group, *(source.group.group for source in chosen if source.group is not None)]
-    before = sum(group.price_micros or 0 for group in groups[1:])
-    known = all(group.price_micros is not None for group in groups)
+    prices = [target.group.price_micros, *(source.group.group.price_micros for source in chosen if source.group is not None)]
+    known = [price for price in prices if price is not None]
+    own, *others = known if len(known) == len(prices) else (0,)
+    before = sum(others)
     nodes = tuple(sorted(source.index for source in chosen))
     return Opportunity(
         position=target.position,
         nodes=nodes,
-        saving_micros=before - _price(target) if known else 0,
-        price_micros=before if known else 0,
+        saving_micros=before - own,
+        price_micros=before,
         enabled=True,
         wait_seconds=0,
         returns=tier,
