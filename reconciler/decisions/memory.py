@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reconciler.policy.documents import RemovalReason
+
 MEMORY_VERSION = 1
 Departures = Mapping[str, tuple[tuple[int, int], ...]]
 """Target -> ends of spans (Unix seconds), and how many of its nodes began to leave in each."""
@@ -55,13 +57,24 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A `Replace` in progress. Since `started_seconds`, a node of `target` (its `to`th replica) is to take over the pods of
-    `nodes`. That saves `saving_micros` per hour. It is written before the target grows."""
+    `nodes`. That saves `saving_micros` per hour (negative: it costs more; 0 also: a price is unknown). It is written before the
+    target grows."""
 
     target: str
     nodes: tuple[str, ...]
     to: int
     started_seconds: int
     saving_micros: int
+    reason: RemovalReason = RemovalReason.CONSOLIDATED
+
+
+class TierState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A tier that nodes return to. It has had capacity since `since_seconds`, after `failures` failures in a row, the last at
+    `failed_seconds` (0: none is known)."""
+
+    failures: int = 0
+    failed_seconds: int = 0
+    since_seconds: int
 
 
 class SizeState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -119,7 +132,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     the policy requires approvals. `intended`: target -> nodes whose removal is about to be written; entries remain only if the
     process ended there. `known_targets`: target -> its machines. `claims`: targets that this policy means to write,
     except those that another policy has. `promised`: target -> pods by shape that wait for a node that was added for them.
-    `refuted`: target and kind of pod -> the node that did not help.
+    `refuted`: target and kind of pod -> the node that did not help. `tiers`: tier with `returnAfter` -> its capacity.
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
     """
 
@@ -146,6 +159,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     claims: Mapping[str, Claim] = {}
     promised: Mapping[str, Mapping[str, int]] = {}
     refuted: Mapping[str, Refuted] = {}
+    tiers: Mapping[str, TierState] = {}
     examine_next: str = ""
     last_added_seconds: int = 0
     last_removed_seconds: int = 0

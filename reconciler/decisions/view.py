@@ -19,7 +19,7 @@ from reconciler.decisions.ownership.second_writer import (
     undone_write,
     with_last_writes,
 )
-from reconciler.decisions.situation.backoff import forget, note_failures
+from reconciler.decisions.situation.backoff import forget, note_failures, note_tiers
 from reconciler.decisions.situation.belonging import Belonging, belongings, note_targets
 from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states, note_waiting
 from reconciler.decisions.work import Work
@@ -58,6 +58,7 @@ class View(msgspec.Struct, frozen=True):
         belonging = belongings(world, policy.policy, groups, members, memory)
         situations = group_situations(world, groups, members, states, memory, now_seconds, belonging)
         memory = note_failures(memory, groups, situations, now_seconds)
+        memory = note_tiers(memory, policy.policy.tiers, groups, now_seconds)
         memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world))
         claims = by_target(world.claims)
         judgements = tuple(

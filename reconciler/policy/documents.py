@@ -74,6 +74,7 @@ class RemovalReason(StrEnum):
     UNREADY = "Unready"
     ABOVE_MAX = "AboveMax"
     CONSOLIDATED = "Consolidated"
+    RETURNED = "Returned"
 
 
 class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
@@ -253,10 +254,12 @@ class TierMatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tier(msgspec.Struct, frozen=True, kw_only=True):
-    """One priority tier; the order of the list is the priority."""
+    """One priority tier; the order of the list is the priority. Nodes of lower tiers return to it once it has had capacity for
+    `return_after_seconds` (None: they stay where they are)."""
 
     name: str
     match: TierMatch = TierMatch()
+    return_after_seconds: int | None = None
     defaults: GroupFields = GroupFields()
 
 

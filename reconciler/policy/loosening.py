@@ -5,7 +5,7 @@ field are known to be harmless or tighter. Any other change may loosen and is re
 line here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
 
@@ -39,7 +39,7 @@ def directions() -> Mapping[str, str]:
     for kind in document_kinds():
         for field in walk(kind.root):
             path = field.path.removeprefix("spec.").replace("[]", "")
-            if field.loosens and not path.startswith(("defaults.", "tiers.")):
+            if field.loosens and not path.startswith(("defaults.", "tiers.defaults.")):
                 by_path[path] = field.loosens
     return by_path
 
@@ -53,6 +53,7 @@ _WITH_DEFAULT = ("budgets", "groupNamespaces")
 _CAME, _GONE = ("absent", "added"), ("present", "removed")
 """The old and the new value of a list item that comes, and of one that goes."""
 _UNTIL = ", until "
+_NEVER = "Never"
 
 
 class Loosened(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
@@ -83,7 +84,8 @@ def loosened(
 ) -> tuple[Loosened, ...]:
     """What becomes looser, the certain ones first, then by path. `now_seconds` (Unix time) says which holds have ended.
     `cluster_groups` are those of the cluster whose documents or tiers differ; without them a cluster is not known."""
-    own = _judged(_policy_values(before.policy), _policy_values(after.policy))
+    returned_to = {tier.name for side in (before, after) for tier in side.policy.tiers if tier.return_after_seconds is not None}
+    own = _judged(*(_policy_values(side.policy) | _return_values(side.policy, returned_to) for side in (before, after)))
     values = [Loosened(path=path, before=old, after=new, certain=sure) for path, old, new, sure in own]
     together: dict[tuple[str, str, str, bool], list[str]] = {}
     for name, old_group, new_group in [*_pairs(before, after), *_discovered(before.policy, after.policy)]:
@@ -124,9 +126,21 @@ def _discovered(before: NodeGroupPolicy, after: NodeGroupPolicy) -> Iterator[tup
 
 
 def _policy_values(policy: NodeGroupPolicy) -> dict[str, str]:
-    """Everything that the policy says once, by path, items of lists in brackets. Tiers are told by what their groups get."""
+    """Everything that the policy says once, by path, items of lists in brackets. Defaults of tiers are told by what their groups
+    get."""
     spec = WrittenDocument(policy).values.get("spec", {})
     return dict(_leaves({key: value for key, value in spec.items() if key not in ("defaults", "tiers")}, ""))
+
+
+def _return_values(policy: NodeGroupPolicy, tiers: Iterable[str]) -> dict[str, str]:
+    """`returnAfter` of the tiers of these names. A tier that is not there takes no nodes back."""
+    after = {tier.name: tier.return_after_seconds for tier in policy.tiers}
+    values: dict[str, str] = {}
+    for name in tiers:
+        seconds = after.get(name)
+        values[f"tiers[{name}].name"] = name
+        values[f"tiers[{name}].returnAfter"] = _NEVER if seconds is None else duration_text(seconds)
+    return values
 
 
 def _group_values(policy: NodeGroupPolicy, group: NodeGroup | str | None, now_seconds: int) -> dict[str, str]:
@@ -334,9 +348,9 @@ def _hold_verdict(old: str | None, new: str | None) -> bool | None:
 
 
 def _number_verdict(direction: str, old: str | None, new: str | None) -> bool | None:
-    if new in (None, "Never") or old in (None, "Never"):
-        from_nothing = old in (None, "Never")
-        loosest_is_nothing = direction == Loosens.UP or (direction == Loosens.DOWN and "Never" not in (old, new))
+    if new in (None, _NEVER) or old in (None, _NEVER):
+        from_nothing = old in (None, _NEVER)
+        loosest_is_nothing = direction == Loosens.UP or (direction == Loosens.DOWN and _NEVER not in (old, new))
         return True if from_nothing is not loosest_is_nothing else None
     numbers = _numbers(old or "", new or "")
     if numbers is None:

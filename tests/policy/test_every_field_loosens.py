@@ -47,6 +47,7 @@ NUMBERS = {
     "scaleUp.backoff.max": (-1, 1800),
     "scaleUp.backoff.reset": (-1, 10800),
     "humanHoldTime": (-1, 3600),
+    "tiers[].returnAfter": (-1, 10**9),
     "pods.expendableBelowPriority": (1, -10),
     "health.maxUnreadyPercent": (1, 45),
     "health.okUnreadyCount": (1, 3),
@@ -136,6 +137,7 @@ OF_A_KIND: dict[Kind, list[Any]] = {
 
 CAPI = {"kind": "MachineDeployment", "namespace": "prod", "name": "spot-a"}
 ITEMS: dict[str, dict[str, Any]] = {
+    "tiers": {"name": "spot", "match": {"names": ["^s"]}},
     "limits": {"name": "x", "max": {"cpu": 500}},
     "budgets": {"name": "x", "nodes": 3, "schedule": "0 7 * * *", "duration": "10m"},
     "windows": {"name": "x", "schedule": "0 7 * * *", "duration": "10m", "size": {"max": 3}},
@@ -330,7 +332,7 @@ def _counts(path: str, specs: dict[str, dict[str, Any]]) -> Any:
     return NOTHING
 
 
-@pytest.mark.parametrize("path", [path for path in OF_THE_POLICY if not path.startswith((*ELSEWHERE, "tiers"))])
+@pytest.mark.parametrize("path", [path for path in OF_THE_POLICY if not path.startswith(ELSEWHERE)])
 def test_a_value_of_the_policy(path: str) -> None:
     _of_one_document(path, OF_THE_POLICY[path], of_group=False)
 
@@ -500,3 +502,21 @@ def test_what_loosens_is_among_the_consequences(path: str) -> None:
         assert lead in told, (path, old, new, told)
         assert last in told, (path, old, new, told)
     assert seen, path
+
+
+@pytest.mark.parametrize(("old", "new", "told"), [
+    ({"spot": "30m"}, {"reserved": "30m"}, ("tiers[reserved].returnAfter", "Never", "30m")),
+    ({"spot": "30m", "reserved": "1h"}, {"spot": "1h", "reserved": "30m"}, ("tiers[reserved].returnAfter", "1h", "30m")),
+    ({"spot": "30m"}, {"spot": "30m", "reserved": "Never"}, None),
+    ({"spot": "30m"}, {}, None),
+])  # fmt: skip
+def test_a_return_is_told_by_the_name_of_its_tier(
+    old: dict[str, str], new: dict[str, str], told: tuple[str, str, str] | None
+) -> None:
+    """Another tier with the same wait is another place to return to."""
+    sides = [_set({"tiers": [{"name": name, "returnAfter": wait} for name, wait in side.items()] or [{"name": "x"}]}, {})
+             for side in (old, new)]  # fmt: skip
+    assert sides[0] is not None
+    assert sides[1] is not None
+    shown = [(one.path, one.before, one.after) for one in loosened(sides[0], sides[1], NOW) if one.certain]
+    assert shown == ([told] if told else [])

@@ -6,13 +6,14 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.handover import back
 from reconciler.decisions.ownership.owner import Terms, judge, policy_mark
 from reconciler.decisions.platform_rules import rules_of
-from reconciler.decisions.reasons.nodes import NodesReplaced
+from reconciler.decisions.reasons.nodes import NodesReplaced, NodesReturn
 from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.removal.consolidation import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
-from reconciler.plan.reason import Reason
+from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import PolicySet
+from reconciler.values.instant import instant_text
 from reconciler.values.money import price_text
 
 
@@ -42,12 +43,7 @@ def actions(
             adopt.append(_action(ActionKind.ADOPT, group, current, current, (), bound, why))
         if replacing is not None and group.position == replacing.position:
             names = tuple(draft.world.nodes[index].name for index in replacing.nodes)
-            why = NodesReplaced(
-                nodes=names,
-                by=group.group.name,
-                saving_per_hour=price_text(replacing.saving_micros),
-                saving_percent=replacing.saving_percent,
-            ).reason()
+            why = _replacement(replacing, names, group.group.name).reason()
             replace.append(_action(ActionKind.REPLACE, group, current, current + 1, names, bound, why))
         elif group.desired > current:
             why = _growth_reason(group)
@@ -68,6 +64,15 @@ def actions(
             remove.append(_action(ActionKind.REMOVE_NODE, group, size, size - 1, (name,), bound, because.reason()))
             size -= 1
     return (*adopt, *resize, *cancel, *remove, *replace, *releases)
+
+
+def _replacement(replacing: Opportunity, names: tuple[str, ...], by: str) -> Because:
+    tier = replacing.returns
+    if tier is None:
+        saving = price_text(replacing.saving_micros)
+        return NodesReplaced(nodes=names, by=by, saving_per_hour=saving, saving_percent=replacing.saving_percent)
+    saving = price_text(replacing.saving_micros) if replacing.saving_micros else ""
+    return NodesReturn(nodes=names, by=by, tier=tier.name, since=instant_text(tier.state.since_seconds), saving_per_hour=saving)
 
 
 def _growth_reason(group: GroupDraft) -> Reason:

@@ -3,6 +3,7 @@
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because
 from reconciler.values.duration import duration_text
+from reconciler.values.plural import count_text
 
 
 class TemplateUnknown(Because, frozen=True, kw_only=True):
@@ -125,6 +126,27 @@ class CouldBeReplaced(Because, frozen=True, kw_only=True):
         text = f"{', '.join(self.nodes)} could be replaced by one new node of {self.by}: saves {self.saving_per_hour}/h"
         text += f" ({self.saving_percent}%)"
         return text if self.enabled else f"{text}; scaleDown.consolidation.mode is Disabled"
+
+
+class CouldReturn(Because, frozen=True, kw_only=True):
+    """One new node of a preferred tier could replace several nodes. The tier has had capacity since `since`, and the first of the
+    nodes may return at `due`."""
+
+    code = "CouldReturn"
+    nodes: tuple[str, ...]
+    by: str
+    tier: str
+    since: str
+    wait_seconds: int
+    failures: int
+    due: str
+
+    def sentence(self) -> str:
+        """The nodes, the replacement, and what they wait for."""
+        text = f"one new node of {self.by} could replace {', '.join(self.nodes)} from {self.due} on"
+        wait = f"tier {self.tier} must have capacity for {duration_text(self.wait_seconds)}"
+        failed = f" after {count_text(self.failures, 'failure')}" if self.failures else ""
+        return f"{text}: {wait}{failed} and has it since {self.since}"
 
 
 class PlatformChooses(Because, frozen=True, kw_only=True):

@@ -93,6 +93,43 @@ class NodesReplaced(Because, frozen=True, kw_only=True):
         return f"{replaced}: saves {self.saving_per_hour}/h ({self.saving_percent}%)"
 
 
+class NodeReturned(Because, frozen=True, kw_only=True):
+    """A node of a preferred tier replaces the node."""
+
+    code = "Returned"
+    node: str
+    by: tuple[str, ...]
+    tier: str
+    pods: int
+
+    def sentence(self) -> str:
+        """By which node, and the tier."""
+        return f"{', '.join(self.by)} of tier {self.tier} replaces {self.node} and takes its {count_text(self.pods, 'pod')}"
+
+
+class NodesReturn(Because, frozen=True, kw_only=True):
+    """One new node of a preferred tier is to replace nodes of lower tiers. `saving_per_hour` is empty if a price is unknown, and
+    negative if the new node costs more."""
+
+    code = "Return"
+    nodes: tuple[str, ...]
+    by: str
+    tier: str
+    since: str
+    saving_per_hour: str
+
+    def sentence(self) -> str:
+        """The nodes by name, since when the tier has had capacity, and what it saves or costs."""
+        names = ", ".join(self.nodes)
+        taken = f"one new node of {self.by} takes all pods of {names}, which are drained once it is ready"
+        money = ""
+        if self.saving_per_hour.startswith("-"):
+            money = f", costs {self.saving_per_hour[1:]}/h more"
+        elif self.saving_per_hour:
+            money = f", saves {self.saving_per_hour}/h"
+        return f"{taken}: tier {self.tier} has had capacity since {self.since}{money}"
+
+
 # What a search for replacements did not examine.
 
 

@@ -1,31 +1,40 @@
-"""Consolidation: nodes that one cheaper node could replace, and the saving.
+"""Replacements: nodes that one cheaper node could replace, and nodes that return to a preferred tier.
 
 All pods of the replaced nodes must fit on the new node alone. Wherever the scheduler puts some of them, the others still fit, so
 no replacement needs a second new node. (Karpenter's consolidation also counts room on other nodes, at the price of waiting pods.)
 A node of a lower tier never replaces one of a higher tier.
 
+A return replaces nodes of lower tiers by one of a tier with `returnAfter`. The tier must have had capacity for its wait, and the
+nodes must be as old as that. So a node that came by a return does not return again within the wait. Such a tier takes nodes of
+lower tiers in no other way. A return needs no price and no saving, because the order of tiers is the priority. It comes before
+consolidation.
+
 Nodes whose pods fit on other existing nodes need no new one and are left to scale-down. It removes several of them in one plan if
 their utilization is at or below `utilizationThresholdPercent` (100: any utilization). Their budgets are those of `Underutilized`.
-`Consolidated` counts the nodes that a `Replace` names.
+`Consolidated` and `Returned` count the nodes that a `Replace` names.
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from operator import mul
 
 import msgspec
 
 from reconciler.decisions.demand.worth import worth
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.memory import Memory, Replacement
-from reconciler.decisions.reasons.groups import CouldBeReplaced
+from reconciler.decisions.memory import Memory, Replacement, TierState
+from reconciler.decisions.reasons.groups import CouldBeReplaced, CouldReturn
 from reconciler.decisions.reasons.nodes import ReplacementsNotExamined
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.kinds import Takeover
+from reconciler.decisions.removal.last_timer import Timer
 from reconciler.decisions.removal.scale_down import Judged, Removals
+from reconciler.decisions.situation.backoff import failed_again, return_rule, return_wait_seconds
 from reconciler.plan.plan import NodeState
+from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason, Toggle
 from reconciler.scheduling.relocation import Places, is_too_much, lift, requested
+from reconciler.values.instant import instant_text
 from reconciler.values.money import price_text
 
 MOST_SOURCES = 64
@@ -37,9 +46,31 @@ _WORK = "the work budget of the plan"
 _FOR_LACK_OF_ROOM = frozenset({"NotUnderutilized", "NoPlaceToMove", "SameDemand"})
 
 
+class ReturnTier(msgspec.Struct, frozen=True, kw_only=True):
+    """A tier that nodes return to, with its capacity so far, and its wait by now."""
+
+    name: str
+    state: TierState
+    wait_seconds: int
+
+    def due_seconds(self, created_seconds: int) -> int:
+        """When a node of a lower tier may return that was created then (Unix time)."""
+        return max(self.state.since_seconds, created_seconds) + self.wait_seconds
+
+
+def return_tiers(draft: Draft, states: Mapping[str, TierState]) -> dict[int, ReturnTier]:
+    """The tiers with `returnAfter`, by rank."""
+    return {
+        rank: ReturnTier(name=tier.name, state=state, wait_seconds=return_wait_seconds(state, after, draft.now_seconds))
+        for rank, tier in enumerate(draft.policy.tiers)
+        if (after := tier.return_after_seconds) is not None and (state := states.get(tier.name)) is not None
+    }
+
+
 class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
-    """One new node of the group at `position` for `nodes` (World indices, in World order). Prices are in millionths per hour.
-    `wait_seconds` is how long this must have been true, by the groups of the nodes. `enabled`: all of them consolidate."""
+    """One new node of the group at `position` for `nodes` (World indices, in World order). Prices are in millionths per hour, 0
+    where one is unknown. `wait_seconds` is how long this must have been true, by the groups of the nodes. `enabled`: all of them
+    consolidate. `returns`: the new node is of a preferred tier, and `dues` are when each of the nodes may return (Unix time)."""
 
     position: int
     nodes: tuple[int, ...]
@@ -47,6 +78,13 @@ class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
     price_micros: int
     enabled: bool
     wait_seconds: int
+    returns: "ReturnTier | None" = None
+    dues: tuple[int, ...] = ()
+
+    @property
+    def reason(self) -> RemovalReason:
+        """What budgets count its nodes by."""
+        return RemovalReason.CONSOLIDATED if self.returns is None else RemovalReason.RETURNED
 
     @property
     def saving_percent(self) -> int:
@@ -62,10 +100,13 @@ class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
 class Search:
     """One search over what a plan leaves where it is. The draft is as it was when it is over."""
 
-    def __init__(self, draft: Draft, judged: dict[int, Judged]) -> None:
+    def __init__(self, draft: Draft, judged: dict[int, Judged], removals: Removals, tiers: Mapping[str, TierState]) -> None:
         self._draft = draft
         self._trials = 0
-        candidates = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
+        staying = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
+        self._tiers = return_tiers(draft, tiers)
+        self._returning = self._may_return(staying, removals) if self._tiers else []
+        candidates = [one for one in staying if _price(one.group)]
         self._there = array("i", range(len(draft.world.nodes)))
         self._nowhere = Places(draft.state)
         # What a pod of each shape requests, in money times 2^30.
@@ -73,7 +114,8 @@ class Search:
         order = sorted(candidates, key=self._worth)
         self._sources = order[:MOST_SOURCES]
         self._beyond = order[MOST_SOURCES:]
-        self._requested = {one.index: requested(draft.state, one.index, one.moving) for one in self._sources}
+        every = {one.index: one for one in (*self._sources, *self._returning[:MOST_SOURCES])}
+        self._requested = {index: requested(draft.state, index, one.moving) for index, one in every.items()}
         self._left_out: dict[str, set[int]] = {}
         self._free = {group.position: _removable(group) for group in draft.groups}
 
@@ -84,9 +126,80 @@ class Search:
         return worth // max(1, _price(candidate.group)), self._draft.world.nodes[candidate.index].name
 
     def run(self) -> tuple[Opportunity, ...]:
-        """The replacement that saves most, then the one that saves most in addition, and so on."""
+        """The returns, then the replacement that saves most, then the one that saves most in addition, and so on."""
+        returns = self._returns()
+        due = [one for one in returns if min(one.dues) <= self._draft.now_seconds]
+        for one in due:
+            self._sources = [source for source in self._sources if source.index not in one.nodes]
+        taken = {one.position for one in due}
+        return (*returns, *self._consolidations(taken))
+
+    def _returns(self) -> list[Opportunity]:
+        """At most one for each group of a tier with `returnAfter`: as many nodes as one new node takes. Returns that are due come
+        first, and of these those to the first tier."""
         draft = self._draft
-        targets = [group for group in draft.groups if self._may_grow(group)]
+        targets = [group for group in draft.groups if group.group.tier_rank in self._tiers and self._may_grow(group)]
+        if targets:
+            self._leave_out(f"{MOST_SOURCES} nodes per plan", self._returning[MOST_SOURCES:])
+        self._returning = self._returning[:MOST_SOURCES]
+        found: list[Opportunity] = []
+        mark = draft.state.mark()
+        while targets and self._returning and len(found) < MOST_REPLACEMENTS:
+            options = [one for target in targets if (one := self._return_to(target)) is not None]
+            best = min(options, key=self._return_rank, default=None)
+            if best is None:
+                break
+            found.append(best)
+            targets = [group for group in targets if group.position != best.position]
+            self._returning = [source for source in self._returning if source.index not in best.nodes]
+            if min(best.dues) <= draft.now_seconds:
+                for index in best.nodes:
+                    self._free[draft.members.group_of[index]] -= 1
+        draft.state.undo(mark)
+        return found
+
+    def _return_rank(self, one: Opportunity) -> tuple[int, int, int, int, str]:
+        """Due first, then by tier, then most nodes, then most saved, then by name of the group."""
+        group = self._draft.groups[one.position].group
+        due = max(min(one.dues), self._draft.now_seconds)
+        return due, group.tier_rank, -len(one.nodes), -one.saving_micros, group.name
+
+    def _may_return(self, staying: Iterable[Candidate], removals: Removals) -> list[Candidate]:
+        """Nodes of tiers below one that nodes return to, which nothing would keep afterwards; the oldest first."""
+        first = min(self._tiers)
+        nodes = self._draft.world.nodes
+        below = [
+            one
+            for one in staying
+            if one.group is not None and one.group.group.tier_rank > first and not removals.keeps(one, RemovalReason.RETURNED)
+        ]
+        return sorted(below, key=lambda one: (nodes[one.index].created_seconds, nodes[one.index].name))
+
+    def _return_to(self, target: GroupDraft) -> Opportunity | None:
+        """The nodes of lower tiers whose pods one new node of `target` takes. Those that are due do not wait for others."""
+        tier, now = self._tiers[target.group.tier_rank], self._draft.now_seconds
+        dues = {one.index: tier.due_seconds(self._draft.world.nodes[one.index].created_seconds) for one in self._returning}
+        below = [
+            one
+            for one in self._returning
+            if one.group is not None
+            and one.group.group.tier_rank > target.group.tier_rank
+            and one.group.group.mode is target.group.mode
+        ]
+        for sources in ([one for one in below if dues[one.index] <= now], [one for one in below if dues[one.index] > now]):
+            chosen = self._chosen(target, sources)
+            if chosen:
+                return _return(target, chosen, tier, dues)
+        return None
+
+    def _consolidations(self, taken: Container[int]) -> tuple[Opportunity, ...]:
+        """Those of groups that are not `taken`."""
+        draft = self._draft
+        targets = [
+            group
+            for group in draft.groups
+            if group.position not in taken and group.group.price_micros is not None and self._may_grow(group)
+        ]
         if not targets or not self._sources:
             return ()
         opportunities: list[Opportunity] = []
@@ -129,7 +242,7 @@ class Search:
 
     def _may_grow(self, group: GroupDraft) -> bool:
         template = group.group.template
-        if template is None or group.group.price_micros is None or group.cancelled is not None:
+        if template is None or group.cancelled is not None:
             return False
         if group.desired > group.situation.current or group.situation.upcoming or group.situation.starting:
             return False
@@ -143,15 +256,18 @@ class Search:
 
     def _for(self, target: GroupDraft) -> Opportunity | None:
         """The nodes whose pods one new node of `target` takes, as many as fit, and what that saves; None: too little."""
+        return _opportunity(target, self._chosen(target, [one for one in self._sources if self._alike(one, target)]))
+
+    def _chosen(self, target: GroupDraft, sources: list[Candidate]) -> list[Candidate]:
+        """Those whose pods one new node of `target` takes, as many as fit, in their order."""
         draft, state, template = self._draft, self._draft.state, target.group.template
         if template is None:
-            return None
+            return []
         mark = state.mark()
         node = state.add_node(f"{target.group.name}-stand-in", template, target.daemons)
         chosen: list[Candidate] = []
         free = dict(self._free)
         free[target.position] += 1
-        sources = [one for one in self._sources if self._alike(one, target)]
         for number, source in enumerate(sources):
             group = source.group
             if group is None or free[group.position] <= 0:
@@ -166,7 +282,7 @@ class Search:
                 chosen.append(source)
                 free[group.position] -= 1
         state.undo(mark)
-        return _opportunity(target, chosen)
+        return chosen
 
     def _has_places(self, source: Candidate) -> bool:
         """Whether all pods of a node fit on the other existing nodes. If the work budget does not suffice to know, the search
@@ -186,8 +302,10 @@ class Search:
         return self._nowhere.fit(shapes, [source.moving[shape] for shape in shapes], places).short is None
 
     def _alike(self, source: Candidate, target: GroupDraft) -> bool:
-        group = source.group
-        return group is not None and group.group.tier_rank >= target.group.tier_rank and group.group.mode is target.group.mode
+        if source.group is None or source.group.group.mode is not target.group.mode:
+            return False
+        rank, above = source.group.group.tier_rank, target.group.tier_rank
+        return rank == above or (rank > above and above not in self._tiers)
 
     def _takes(self, node: int, source: Candidate) -> bool:
         """Whether a node takes all pods of another one; they are on it when it does."""
@@ -205,9 +323,9 @@ class Search:
 
 def _stays_for_lack_of_room(entry: Judged) -> bool:
     candidate = entry.candidate
-    if candidate.group is None or candidate.group.group.price_micros is None or not candidate.moving or entry.safe:
+    if candidate.group is None or not candidate.moving or entry.safe:
         return False
-    if candidate.state not in (NodeState.IN_USE, NodeState.UNDERUTILIZED) or not _price(candidate.group):
+    if candidate.state not in (NodeState.IN_USE, NodeState.UNDERUTILIZED):
         return False
     return {blocker.code for blocker in entry.blockers} <= _FOR_LACK_OF_ROOM
 
@@ -221,6 +339,24 @@ def _removable(group: GroupDraft) -> int:
 
 def _price(group: GroupDraft | None) -> int:
     return 0 if group is None else group.group.price_micros or 0
+
+
+def _return(target: GroupDraft, chosen: list[Candidate], tier: ReturnTier, dues: Mapping[int, int]) -> Opportunity:
+    prices = [target.group.price_micros, *(source.group.group.price_micros for source in chosen if source.group is not None)]
+    known = [price for price in prices if price is not None]
+    own, *others = known if len(known) == len(prices) else (0,)
+    before = sum(others)
+    nodes = tuple(sorted(source.index for source in chosen))
+    return Opportunity(
+        position=target.position,
+        nodes=nodes,
+        saving_micros=before - own,
+        price_micros=before,
+        enabled=True,
+        wait_seconds=0,
+        returns=tier,
+        dues=tuple(dues[index] for index in nodes),
+    )
 
 
 def _opportunity(target: GroupDraft, chosen: list[Candidate]) -> Opportunity | None:
@@ -280,22 +416,27 @@ class Replaced(msgspec.Struct, frozen=True):
     starts: Opportunity | None
     replaceable_since: dict[str, int]
     replacements: tuple[Replacement, ...]
+    tiers: Mapping[str, TierState]
 
     def noted_in(self, memory: Memory) -> Memory:
         """The memory with it."""
-        return msgspec.structs.replace(memory, replaceable_since=self.replaceable_since, replacements=self.replacements)
+        return msgspec.structs.replace(
+            memory, replaceable_since=self.replaceable_since, replacements=self.replacements, tiers=self.tiers
+        )
 
 
 def consolidate(draft: Draft, judged: dict[int, Judged], removals: Removals, under_way: tuple[Takeover, ...]) -> Replaced:
     """Look for replacements, tell of them, and begin the first that is due. One at a time: only a plan that neither grows nor
     removes begins one, and none begins while another is under way."""
-    going_on = tuple(one.replacement for one in under_way if _still_wanted(draft, one, judged))
+    wanted = {one.replacement: _still_wanted(draft, one, judged) for one in under_way}
+    going_on = tuple(one for one, goes_on in wanted.items() if goes_on)
+    tiers = _after_given_up(draft, [one for one, goes_on in wanted.items() if not goes_on])
     if removals.halted:
-        return Replaced(None, {}, going_on)
+        return Replaced(None, {}, going_on, tiers)
     since: dict[str, int] = {}
     starts: Opportunity | None = None
     calm = not draft.added and not going_on and not any(group.removed for group in draft.groups)
-    search = Search(draft, judged)
+    search = Search(draft, judged, removals, tiers)
     opportunities = search.run()
     for position, (nodes, bound) in search.left_out().items():
         group = draft.groups[position]
@@ -304,18 +445,38 @@ def consolidate(draft: Draft, judged: dict[int, Judged], removals: Removals, und
         _tell(draft, opportunity)
         if not opportunity.enabled:
             continue
-        key = opportunity.key(draft)
-        since[key] = draft.memory.replaceable_since.get(key, draft.now_seconds)
-        due = since[key] + opportunity.wait_seconds
-        for index in opportunity.nodes:
-            timer = removals.last_timer(index, RemovalReason.CONSOLIDATED, due, cools_down=True)
-            judged[index] = msgspec.structs.replace(judged[index], removable_at=timer.at_seconds)
-        if starts is None and calm and due <= draft.now_seconds and removals.may_replace(opportunity.nodes):
+        dues = opportunity.dues
+        if opportunity.returns is None:
+            key = opportunity.key(draft)
+            since[key] = draft.memory.replaceable_since.get(key, draft.now_seconds)
+            dues = (since[key] + opportunity.wait_seconds,) * len(opportunity.nodes)
+        for index, due in zip(opportunity.nodes, dues, strict=True):
+            _wait(judged, index, removals.last_timer(index, opportunity.reason, due, cools_down=True))
+        due = max(dues) <= draft.now_seconds
+        if starts is None and calm and due and removals.may_replace(opportunity.nodes, opportunity.reason):
             starts = opportunity
     if starts is None:
-        return Replaced(None, since, going_on)
-    since.pop(starts.key(draft))
-    return Replaced(starts, since, (_begin(draft, starts),))
+        return Replaced(None, since, going_on, tiers)
+    since.pop(starts.key(draft), None)
+    return Replaced(starts, since, (_begin(draft, starts),), tiers)
+
+
+def _wait(judged: dict[int, Judged], index: int, timer: Timer) -> None:
+    """A node may leave at the end of the first of its timers."""
+    known = [at for at in (judged[index].removable_at, timer.at_seconds) if at is not None]
+    judged[index] = msgspec.structs.replace(judged[index], removable_at=min(known, default=None))
+
+
+def _after_given_up(draft: Draft, given_up: Iterable[Replacement]) -> Mapping[str, TierState]:
+    """The capacity of tiers. A return that could not be finished counts as a failure, so that it does not begin again at once."""
+    tiers = dict(draft.memory.tiers)
+    after = {tier.name: tier.return_after_seconds for tier in draft.policy.tiers}
+    for one in given_up:
+        name = next((group.group.tier for group in draft.groups if str(group.group.target) == one.target), "")
+        seconds = after.get(name)
+        if one.reason is RemovalReason.RETURNED and seconds is not None and name in tiers:
+            tiers[name] = failed_again(tiers[name], return_rule(seconds), draft.now_seconds)
+    return tiers
 
 
 def _begin(draft: Draft, opportunity: Opportunity) -> Replacement:
@@ -329,6 +490,7 @@ def _begin(draft: Draft, opportunity: Opportunity) -> Replacement:
         to=group.situation.current + 1,
         started_seconds=draft.now_seconds,
         saving_micros=opportunity.saving_micros,
+        reason=opportunity.reason,
     )
 
 
@@ -345,12 +507,27 @@ def _tell(draft: Draft, opportunity: Opportunity) -> None:
         group = draft.groups[draft.members.group_of[index]]
         if group not in groups:
             groups.append(group)
-    reason = CouldBeReplaced(
-        nodes=tuple(draft.world.nodes[index].name for index in opportunity.nodes),
-        by=draft.groups[opportunity.position].group.name,
-        saving_per_hour=price_text(opportunity.saving_micros),
-        saving_percent=opportunity.saving_percent,
-        enabled=opportunity.enabled,
-    ).reason()
+    reason = _reason(draft, opportunity).reason()
     for group in groups:
         group.reasons.append(reason)
+
+
+def _reason(draft: Draft, opportunity: Opportunity) -> Because:
+    names, by = tuple(draft.world.nodes[index].name for index in opportunity.nodes), draft.groups[opportunity.position].group.name
+    if opportunity.returns is None:
+        return CouldBeReplaced(
+            nodes=names,
+            by=by,
+            saving_per_hour=price_text(opportunity.saving_micros),
+            saving_percent=opportunity.saving_percent,
+            enabled=opportunity.enabled,
+        )
+    return CouldReturn(
+        nodes=names,
+        by=by,
+        tier=opportunity.returns.name,
+        since=instant_text(opportunity.returns.state.since_seconds),
+        wait_seconds=opportunity.returns.wait_seconds,
+        failures=opportunity.returns.state.failures,
+        due=instant_text(min(opportunity.dues)),
+    )

@@ -10,7 +10,14 @@ import msgspec
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Replacement
 from reconciler.decisions.reasons.kept_nodes import NotUnneededLongEnough, NotUnreadyLongEnough
-from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeReplaced, NodeUnderutilized, NodeUnready
+from reconciler.decisions.reasons.nodes import (
+    NodeAboveMax,
+    NodeEmpty,
+    NodeReplaced,
+    NodeReturned,
+    NodeUnderutilized,
+    NodeUnready,
+)
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.utilization import threshold_percent
 from reconciler.plan.reason import Because
@@ -117,6 +124,20 @@ def _consolidated(leaving: Leaving) -> Because:
     )
 
 
+def _returned(leaving: Leaving) -> Because:
+    if leaving.takeover is None:
+        raise ValueError("a node returns to the node that takes its pods")
+    tier = next(
+        group.group.tier for group in leaving.draft.groups if str(group.group.target) == leaving.takeover.replacement.target
+    )
+    return NodeReturned(
+        node=leaving.name,
+        by=tuple(leaving.draft.world.nodes[index].name for index in leaving.takeover.takers),
+        tier=tier,
+        pods=leaving.pods,
+    )
+
+
 KINDS: Mapping[RemovalReason, RemovalKind] = {
     RemovalReason.EMPTY: RemovalKind(due=_after_unneeded_time, why=_empty, saves=True),
     RemovalReason.UNDERUTILIZED: RemovalKind(
@@ -126,4 +147,5 @@ KINDS: Mapping[RemovalReason, RemovalKind] = {
     RemovalReason.ABOVE_MAX: RemovalKind(due=_at_once, why=_above_max, keeps_headroom=False),
     # The drains of a replacement are its second half: what it added itself must not put them off.
     RemovalReason.CONSOLIDATED: RemovalKind(due=_at_once, why=_consolidated, cools_down=False),
+    RemovalReason.RETURNED: RemovalKind(due=_at_once, why=_returned, cools_down=False),
 }

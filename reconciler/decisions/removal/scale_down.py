@@ -162,6 +162,7 @@ class Removals:
         sizes = sorted(range(len(shapes)), key=lambda shape: (-shapes[shape].requests.cpu_milli, shape))
         self._by_size = {shape: rank for rank, shape in enumerate(sizes)}
         self._places = {False: Places(draft.state), True: Places(draft.state)}
+        self._waited_for = frozenset[int]()
         self.stopped_at = ""
         """The first node that was not examined for want of work, by name; empty where there is none."""
 
@@ -169,6 +170,7 @@ class Removals:
         self, candidates: tuple[Candidate, ...], waited_for: frozenset[int], under_way: tuple[Takeover, ...] = ()
     ) -> dict[int, Judged]:
         """Every node by index. `waited_for` are nodes that this plan counts on for pending pods."""
+        self._waited_for = waited_for
         apart = {index for one in under_way for index in (*one.sources, *one.takers)}
         ready = [c for c in candidates if not c.blockers and c.group is not None and c.index not in apart]
         order = in_order(self._draft, ready)
@@ -204,12 +206,17 @@ class Removals:
             return Judged(candidate=candidate, safe=False, blockers=(blocker,) if blocker else ())
         return self._when(candidate, group, reason)
 
-    def may_replace(self, nodes: Iterable[int]) -> bool:
+    def may_replace(self, nodes: Iterable[int], reason: RemovalReason) -> bool:
         """Whether a replacement of these nodes may begin now: their drains would have to follow."""
         leaving = tuple(nodes)
-        refused = any(self._budgets.refuses(RemovalReason.CONSOLIDATED, node) for node in leaving)
+        refused = any(self._budgets.refuses(reason, node) for node in leaving)
         free = self._timers.cool_down is None and self._pace > 0 and not refused
         return free and self._ceilings.allows(leaving)
+
+    def keeps(self, candidate: Candidate, reason: RemovalReason) -> bool:
+        """Whether its group, a limit or this very plan would keep a node from leaving after its replacement has come."""
+        group = candidate.group
+        return group is None or self._bounds(candidate, group, reason, self._waited_for) is not None
 
     def _take_over(self, one: Takeover, judged: dict[int, Judged], waited_for: frozenset[int]) -> None:
         """The nodes of a replacement under way: drained onto the new node once it is there."""
@@ -224,14 +231,14 @@ class Removals:
             if group is None or own:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=own)
                 continue
-            blocker = self._bounds(candidate, group, RemovalReason.CONSOLIDATED, waited_for)
+            blocker = self._bounds(candidate, group, one.replacement.reason, waited_for)
             if not one.takers:
                 blocker = AwaitsReplacement(target=str(one.replacement.target)).blocker()
-            blocker = blocker or self._move_pods(candidate, RemovalReason.CONSOLIDATED, places)
+            blocker = blocker or self._move_pods(candidate, one.replacement.reason, places)
             if blocker is not None:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=(blocker,))
                 continue
-            judged[index] = self._when(candidate, group, RemovalReason.CONSOLIDATED, one)
+            judged[index] = self._when(candidate, group, one.replacement.reason, one)
 
     def _excess(self, group: GroupDraft) -> int:
         return group.situation.size - self._gone[group.position] - group.group.max_size

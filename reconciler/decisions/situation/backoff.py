@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.memory import BackoffState, Memory, Outcome
+from reconciler.decisions.memory import BackoffState, Memory, Outcome, TierState
 from reconciler.decisions.reasons.owners import WriteDenied
 from reconciler.decisions.situation.group_situation import GroupSituation
 from reconciler.plan.plan import ActionKind
+from reconciler.policy.documents import Tier
 from reconciler.values.instant import instant_text
 
 
@@ -39,9 +40,14 @@ class BackoffRule(msgspec.Struct, frozen=True, kw_only=True):
             return before
         known = before is not None and failed_seconds - before.failed_seconds < self.reset_seconds
         failures = before.failures + 1 if before is not None and known else 1
+        until = failed_seconds + self.wait_seconds(failures)
+        return BackoffState(failures=failures, failed_seconds=failed_seconds, until_seconds=until, reason=reason)
+
+    def wait_seconds(self, failures: int) -> int:
+        """The wait after so many failures in a row; none waits as long as one."""
         # The exponent is bounded so that a long history cannot make a huge number first.
-        wait = min(self.initial_seconds * 2 ** min(failures - 1, 30), self.max_seconds)
-        return BackoffState(failures=failures, failed_seconds=failed_seconds, until_seconds=failed_seconds + wait, reason=reason)
+        doubled: int = self.initial_seconds << min(max(failures - 1, 0), 30)
+        return min(doubled, self.max_seconds)
 
 
 def note_failures(
@@ -78,6 +84,52 @@ def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[
     freed = {str(group.target) for group in groups if group.name in resumed}
     conflicts = {target: state for target, state in memory.conflicts.items() if target not in freed}
     return msgspec.structs.replace(memory, backoffs=kept, conflicts=conflicts)
+
+
+# Tiers with `returnAfter`: since when each has had capacity, and how long nodes of lower tiers wait for more than that.
+
+LONGEST_WAIT_SECONDS = 86_400
+
+
+def return_rule(after_seconds: int) -> BackoffRule:
+    """The wait of a tier: `returnAfter`, doubled by each failure in a row after the first. It is at most a day, or `returnAfter`
+    where that is longer. The failures are forgotten after twice the longest wait."""
+    longest = max(after_seconds, LONGEST_WAIT_SECONDS)
+    return BackoffRule(initial_seconds=after_seconds, max_seconds=longest, reset_seconds=2 * longest)
+
+
+def note_tiers(memory: Memory, tiers: Iterable[Tier], groups: Sequence[EffectiveGroup], now_seconds: int) -> Memory:
+    """The memory with the capacity of every tier with `returnAfter`. A tier that is seen for the first time has it from now on,
+    or from the end of its last back-off. A failure of any of its groups restarts it."""
+    states: dict[str, TierState] = {}
+    for tier in tiers:
+        if tier.return_after_seconds is not None:
+            backoffs = [memory.backoffs[one.name] for one in groups if one.tier == tier.name and one.name in memory.backoffs]
+            before = memory.tiers.get(tier.name)
+            failed = max((one.failed_seconds for one in backoffs), default=0)
+            until = max((one.until_seconds for one in backoffs), default=0)
+            state = before or TierState(since_seconds=now_seconds)
+            if failed > state.failed_seconds:
+                state = failed_again(state, return_rule(tier.return_after_seconds), failed)
+            states[tier.name] = msgspec.structs.replace(state, since_seconds=max(state.since_seconds, until))
+    return msgspec.structs.replace(memory, tiers=states)
+
+
+def failed_again(state: TierState, rule: BackoffRule, failed_seconds: int) -> TierState:
+    """The state after one more failure. Failures before the end of the last back-off count once: one purchase, several
+    machines."""
+    forgotten = failed_seconds - state.failed_seconds >= rule.reset_seconds
+    failures = 0 if forgotten else state.failures
+    if failures == 0 or failed_seconds >= state.since_seconds:
+        failures += 1
+    return TierState(failures=failures, failed_seconds=failed_seconds, since_seconds=max(state.since_seconds, failed_seconds))
+
+
+def return_wait_seconds(state: TierState, after_seconds: int, now_seconds: int) -> int:
+    """How long a tier must have had capacity before nodes return to it, and how long a node stays before it returns."""
+    rule = return_rule(after_seconds)
+    known = now_seconds - state.failed_seconds < rule.reset_seconds
+    return rule.wait_seconds(state.failures if known else 0)
 
 
 # Writes that the platform denies because a permission is missing. They are tried again now and then, and reported until one of

@@ -5,6 +5,7 @@ from functools import cache
 
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy
 from reconciler.policy.group_namespaces import group_refusal
+from reconciler.policy.levels import tier_rank
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.suggestion import choose
@@ -29,6 +30,7 @@ def check_references(drafts: Drafts, findings: Findings) -> None:
         _group(group, policies, findings)
     for policy in drafts.policies:
         _policy(policy, findings)
+        _nothing_returns(policy, drafts.groups_of(policy.document.name), findings)
 
 
 def _unique(kind: str, named: Iterable[tuple[AnyDraft, str]], findings: Findings) -> None:
@@ -123,6 +125,21 @@ def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
         elif manager in _never_adopted():
             message = f"{manager} has no effect here: the reconciler never takes over what the topology of a Cluster declares"
             policy.warn(findings, "AdoptHasNoEffect", f"spec.adoptFrom[{index}]", message, _never_adopted()[manager])
+
+
+def _nothing_returns(policy: Draft[NodeGroupPolicy], groups: Iterable[Draft[NodeGroup]], findings: Findings) -> None:
+    """A warning where the lowest tier waits for nodes of lower ones. Groups without a tier are below all tiers."""
+    document = policy.document
+    if not document.tiers or document.tiers[-1].return_after_seconds is None or not policy.sound("spec.tiers"):
+        return
+    if any(item.tier is None for item in document.discovery):
+        return
+    below = (one.document for one in groups)
+    if any(tier_rank(document, one.tier, one.name, one.labels) is None for one in below):
+        return
+    message = f"no tier is below {shown(document.tiers[-1].name)}, so no node returns to it"
+    hint = "write returnAfter on the preferred tier, to which nodes of lower tiers return"
+    policy.warn(findings, "NothingReturns", f"spec.tiers[{len(document.tiers) - 1}].returnAfter", message, hint)
 
 
 @cache

@@ -175,6 +175,20 @@ _TIERS = Field(
                 ),
             ),
             Field(
+                yaml_key="returnAfter",
+                loosens=Loosens.DOWN,
+                kind=Kind.DURATION,
+                description="Nodes of this tier replace nodes of lower tiers once this tier has had capacity for this long. "
+                "Each failure restarts the wait, and each after the first doubles it, up to a day. "
+                "With Never, nodes stay where they are.",
+                unit="seconds",
+                default="Never",
+                enum=("Never",),
+                examples=("30m",),
+                minimum=60,
+                attribute="return_after_seconds",
+            ),
+            Field(
                 yaml_key="defaults",
                 kind=Kind.OBJECT,
                 description="Values for the groups of this tier that do not set their own.",

@@ -93,6 +93,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "NotADocument": "A document is a mapping.",
     "NotExamined": "The check examines the whole document.",
     "NotUtf8": "A policy file is UTF-8.",
+    "NothingReturns": "A tier with returnAfter has groups below it.",
     "NullValue": "Every key has a value.",
     "OutOfRange": "A number is within its range.",
     "Overflow": "An amount fits into a 64-bit integer.",

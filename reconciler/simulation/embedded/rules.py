@@ -6,6 +6,7 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.decisions.groups.effective_groups import effective_groups
+from reconciler.decisions.reasons.nodes import NodesReturn
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
 from reconciler.policy.documents import Limit, PolicySet
@@ -229,7 +230,8 @@ class RuleBook:
         prices = {line.name: parse_money(line.price_per_hour or "0") for line in plan.groups}
         group_of = {line.node: line.group or "" for line in plan.nodes}
         for action in plan.actions:
-            if action.kind is ActionKind.REPLACE:
+            # Tiers are a priority: a return to one may cost more.
+            if action.kind is ActionKind.REPLACE and action.reason.code != NodesReturn.code:
                 before = sum(prices.get(group_of.get(node, ""), 0) for node in action.nodes)
                 if prices[action.group] >= before:
                     message = f"{price_text(prices[action.group])} per hour replaces {price_text(before)}"

@@ -296,10 +296,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "targets and self._sources -> targets or self._sources": "without either of them nothing is saved, which ends the loop",
         "{blocker.code for blocker in entry.blockers} <= _FOR_LACK_OF_ROOM -> {blocker.code for blocker in "
         "entry.blockers} < _FOR_LACK_OF_ROOM": ("no node has all of these blockers"),
-        "group is not None and group.group.tier_rank >= target.group.tier_rank and (group.group.mode is "
-        "target.group.mode) -> group.group.tier_rank >= target.group.tier_rank and group.group.mode is target.group.mode": (
-            "all of these nodes are of groups"
-        ),
+        "source.group is None or source.group.group.mode is not target.group.mode -> "
+        "source.group.group.mode is not target.group.mode": "all of these nodes are of groups",
         "group is None or free[group.position] <= 0 -> free[group.position] <= 0": "all of these nodes are of groups",
         "group.group.price_micros or 0 -> group.group.price_micros": "asked of groups with a price alone",
         "group.price_micros or 0 -> group.price_micros": "asked of groups with a price alone",
@@ -307,13 +305,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "asked of groups with a price alone, and a price of nothing is none"
         ),
         "0 -> 1 in: before = sum(group.price_micros or 0 for group in groups)": "all of these groups have a price",
-        "template is None or group.group.price_micros is None or group.cancelled is not None -> "
-        "group.group.price_micros is None or group.cancelled is not None": (
+        "template is None or group.cancelled is not None -> group.cancelled is not None": (
             "a group without template may not grow, which is asked below"
-        ),
-        "candidate.group is None or candidate.group.group.price_micros is None or (not candidate.moving) or entry.safe "
-        "-> candidate.group is None or not candidate.moving or entry.safe": (
-            "a price that is not known counts as none, which is refused below"
         ),
         "1 -> 2 in: return worth // max(1, _price(candidate.group)), self._draft.world.nodes[candidate.index].name": (
             "no node costs a millionth of a dollar an hour"
