@@ -226,7 +226,7 @@ STATED: dict[str, Callable[[Seen], bool]] = {
     ),
     r"Create (?P<pods>\w+) pods that request (?P<cores>\w+) cores each\.": _asked_for,
     r"A machine has (?P<size>\w+):": lambda seen: seen.told[_LOOK].count(f"nodes of {seen.number('size')} cpu") == 2,
-    r"Nothing is written, and only you size the groups\.": lambda seen: (
+    r"So far nothing was written, and you alone set the sizes\.": lambda seen: (
         "owner: adoptable from testbed" in seen.told[_MORE] and _same_sizes(seen)
     ),
     r"It decides and reports:": lambda seen: _LAST_PLAN in seen.told[_WATCH],
@@ -236,7 +236,7 @@ STATED: dict[str, Callable[[Seen], bool]] = {
     r"The loop follows the folder, and the pods have got their machines\.": _got_machines,
     r"These commands show why, and who wrote the replicas:": _why_and_who,
     r"The machines are empty, and they stay\.": _stay,
-    r"The machines that no pod needs leave, until each group has its smallest size:": _smallest,
+    r"The loop then removes the machines that no pod needs, until each group has its minimum size:": _smallest,
     r"From the next iteration on, the loop writes no replicas\.": lambda seen: (
         "mode Observe (nothing is written)" in seen.told[_BACK] and "\nNo changes.\n" in seen.told[_BACK]
     ),
