@@ -32,5 +32,5 @@ PLATFORMS = (
 
 def parts(module: str, name: str) -> tuple[Any, ...]:
     """The part `name` in `module` of every platform that has it, in the order of registration."""
-    found = (f"{platform}.{module}" for platform in PLATFORMS)
-    return tuple(getattr(import_module(path), name) for path in found if find_spec(path) is not None)
+    paths = (f"{platform}.{module}" for platform in PLATFORMS)
+    return tuple(getattr(import_module(path), name) for path in paths if find_spec(path) is not None)

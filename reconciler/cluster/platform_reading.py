@@ -26,13 +26,13 @@ class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of object, and what is read of it.
 
     `type` is the pruned struct that an item decodes to; it has a field `kind`. `name` is the name of the kind among all platforms
-    (empty: unchanged). `group` is its API group, if that is not the platform's. `plural` is its resource on a server; if empty,
-    it is not watched by itself. `target`: its objects are targets, so the owners of their fields are kept. `needed`: a decision
-    on targets of this platform needs it. `any_kind_ending_so`: every kind with this ending, of any group, is watched once a
-    target refers to one. `envelope`: it comes in a cloud's own list. `key` is set if it is not the namespace and name in
-    `metadata`. `verbs` are the verbs that mode Enforce needs besides reading. `optional` says what they are for, if a loop can
-    work without them. `shown` is what stays of an item in a redacted snapshot, given the maker of pseudonyms, if that is not
-    decided word by word. `words_of` are words of an item by which other objects name it: they stay.
+    (empty: `kind`). `group` is its API group, if that is not the platform's. `plural` is its resource on a server; if empty, it
+    has no watch of its own. `target`: its objects are targets, so the owners of their fields are kept. `needed`: a decision on
+    targets of this platform needs it. `any_kind_ending_so`: every kind with this ending, of any group, is watched once a target
+    refers to one. `envelope`: it comes in a cloud's own list. `key` returns an item's key, if that is not the namespace and name
+    in `metadata`. `verbs` are the verbs that mode Enforce needs in addition to reading. `optional` says what they are for, if a
+    loop can work without them. `shown` returns what a redacted snapshot keeps of an item, given the maker of pseudonyms. Without
+    it, that is decided word by word. `words_of` are the words of an item by which other objects refer to it: they stay.
     """
 
     kind: str
@@ -86,13 +86,14 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     """How to read one platform. Nothing here may raise for the content of an object: that becomes a sentence in `problems`, or an
     `UnreadableError` if that is impossible.
 
-    `name` is the provider's name in policies. `group` is its API group (empty: none). `renamed`: an operator may have given it
-    another one. `kinds` are its objects, `rows` makes facts from them. `referred` gives the group and kind of an object that a
-    decoded target refers to, if it is to be read too. `words` are the label keys, label values and states that its facts compare:
-    they stay in a redacted snapshot. `annotations` are prefixes of keys that decisions read, on its objects and on nodes.
-    `autoscaler_namespaces` are where the platform itself runs an autoscaler that would size these targets. `passing_taints` are
-    prefixes of taints that its nodes have only for a while, so new nodes will not have them. `starting_taints` are taints of a
-    node until it is usable, even if it is Ready. `labels` are keys of node labels whose values stay in a redacted snapshot.
+    `name` is the provider's name in policies. `group` is its API group (empty: none). `renamed`: an operator may have given the
+    group another name. `kinds` are its objects, and `rows` makes facts from them. `referred` gives the group and kind of an
+    object that a decoded target refers to, if that object must be read too. `words` are the label keys, label values and states
+    that its facts compare: they stay in a redacted snapshot. `annotations` are prefixes of keys that decisions read, on its
+    objects and on nodes. `autoscaler_namespaces` are where the platform itself runs an autoscaler that would size these targets.
+    `passing_taints` are prefixes of taints that its nodes have only for a while, so new nodes will not have them.
+    `starting_taints` are taints of a node until it is usable, even if it is Ready. `labels` are keys of node labels whose values
+    stay in a redacted snapshot.
     """
 
     name: str

@@ -68,11 +68,11 @@ class LaunchFailure(msgspec.Struct, frozen=True, kw_only=True):
 class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """Everything known about the owner of `spec.replicas` of one target (rule 1 of the product).
 
-    `managed_fields_present` is False when the object carries none at all (stripped, so ownership is unknown). `topology_owned` is
-    the label `topology.cluster.x-k8s.io/owned`. `topology_replicas` is what the Cluster's topology declares for this deployment,
-    or None if it leaves replicas unset. `topology_read` is False if the Cluster or its entry could not be read.
-    `last_applied_replicas` is the value in a client-side last-applied manifest. `tracking` is who keeps the object, by its marks
-    (`argocd:NAME`, `rancher:DOMAIN`). `unreadable` are sentences about unreadable evidence: ownership is unknown then.
+    `managed_fields_present` is False if the object has none at all (stripped, so ownership is unknown). `topology_owned` is the
+    label `topology.cluster.x-k8s.io/owned`. `topology_replicas` is what the Cluster's topology declares for this deployment, or
+    None if it leaves replicas unset. `topology_read` is False if the Cluster or its entry could not be read.
+    `last_applied_replicas` is the value in a client-side last-applied manifest. `tracking` is who manages the object, by its
+    marks (`argocd:NAME`, `rancher:DOMAIN`). `unreadable` are sentences about unreadable evidence: with any, ownership is unknown.
     """
 
     managed_fields_present: bool = True
@@ -125,16 +125,28 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     driver_labels: tuple[tuple[str, str, str], ...] = ()
 
 
+class RolloutPace(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """How a target replaces its machines: so many may exist beyond its replicas (`surge`), and so many may be missing
+    (`unavailable`) meanwhile. `on_delete`: it replaces a machine only after somebody has deleted it. `origin` is where that is
+    written."""
+
+    surge: int
+    unavailable: int
+    on_delete: bool = False
+    origin: str = ""
+
+
 class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One target as read. `replicas` is None if the object has none (a problem names it).
 
-    `min_size`/`max_size` come from both size annotations (only together), `size_origin` names them. `sizes_bind`: the platform
-    rejects a size outside them, whatever a policy says. `read_seconds` is when its read began, by the reader's clock (0:
-    unknown). `rolling_out` is true while an older revision still has machines. `on_demand_base` is how many machines of a mixed
-    group are not spot. `price_per_hour` is the price of one node in the platform's own list, and `price_origin` that list.
+    `min_size`/`max_size` come from the two size annotations, which count only together; `size_origin` names them. `sizes_bind`:
+    the platform rejects a size outside them, whatever a policy says. `read_seconds` is when the read began, by the reader's clock
+    (0: unknown). `rolling_out` is true while an older revision still has machines. `rollout` is how fast the target would replace
+    its machines (None: it does not say). `on_demand_base` is how many machines of a mixed group are not spot. `price_per_hour` is
+    the price of one node in the platform's own list, and `price_origin` that list.
 
-    `launch_failure` is why missing machines will not come. `rooms` bound how many more are available. `writers` size the target
-    by other means than a field. `unseen` is the evidence of such writers that was not captured (empty: none is missing).
+    `launch_failure` is why missing machines will not come. `rooms` limit how many more machines are available. `writers` size the
+    target by other means than a field. `unseen` is the evidence of such writers that was not captured (empty: all was).
     `problems` are sentences about unreadable values. `api_group` is the API group of Cluster API and the prefix of its
     annotations; it is empty for targets of other platforms.
 
@@ -162,6 +174,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     template: TargetTemplate = TargetTemplate()
     owner: OwnerEvidence = OwnerEvidence()
     rolling_out: bool = False
+    rollout: RolloutPace | None = None
     selectable: bool = True
     on_demand_base: int = 0
     price_per_hour: str = ""
@@ -181,9 +194,9 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """One Machine (or instance) behind a target. `node` is the name of its Node or empty; `failed` is why it never becomes one.
-    `last_error` is what went wrong so far with one that is still being made and tried again. `outdated`: the target makes its
-    machines of another template by now (None: not known)."""
+    """One Machine (or instance) behind a target. `node` is the name of its Node, or empty. `failed` is why it will never become a
+    node. `last_error` is the last problem of a machine that is still being created and retried. `outdated`: the target has since
+    changed the template for its machines (None: unknown)."""
 
     namespace: str
     name: str

@@ -25,8 +25,9 @@ class WorldProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 class DaemonPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """The pod of one DaemonSet on every node that it matches. `shape` indexes `World.pod_shapes`. It has the labels of the pod
-    template, without the node-name affinity that the controller adds. Its requests are those of the newest pod, or without pods
-    those that admission derives from the template. `others` are the same with the requests of its other pods."""
+    template, without the node-name affinity that the controller adds. Its requests are those of the newest pod. If there are no
+    pods, they are those that admission derives from the template. `others` are the same shape with the requests of its other
+    pods."""
 
     namespace: str
     name: str
@@ -47,9 +48,9 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicyClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """What another policy of this product says of a target, in its stored memory. `number` and `written` are those of
-    `decisions.memory.Claim`; number 0: it lists the target and does not mean to write it, as in mode Observe. `holder` has its
-    Lease; `live`: that is in force."""
+    """What another policy of this product has stored about a target. `number` and `written` are those of
+    `decisions.memory.Claim`. If `number` is 0, that policy lists the target without meaning to write it, as in mode Observe.
+    `holder` holds the Lease of that policy; `live`: that Lease is in force."""
 
     target: str
     policy: str

@@ -187,26 +187,31 @@ class _Reader:
     def read(self, api: Api, folder: str, collections: tuple[Collection, ...]) -> None:
         """One kind, of one namespace or of several, as one list."""
         items: list[Object] = []
-        found = collections[0]
+        served_collection = collections[0]
         for collection in collections:
             try:
-                found = located(collection, api)
-                if self._of_any_group(found):
-                    self.templates.add((found.group, found.plural))
-                items += _listed(api, found.path)
+                served_collection = located(collection, api)
+                if self._of_any_group(served_collection):
+                    self.templates.add((served_collection.group, served_collection.plural))
+                items += _listed(api, served_collection.path)
             except ApiError as error:
                 if error.status == _FORBIDDEN:
                     self.unread.append(Unread(kind=str(collection), why=error.message))
                 elif error.status != _NOT_FOUND:
                     raise
                 return
-        if not is_target(found.group, found.kind, self.capi_group):
+        if not is_target(served_collection.group, served_collection.kind, self.capi_group):
             for item in items:
                 # Who owns which field is asked of targets only, and is half of every other object.
                 item.get("metadata", {}).pop("managedFields", None)
-        listing = Listing(file=f"{folder}{found.plural}", api_version=found.api_version, kind=found.kind, items=items)
-        if self._of_any_group(found) or self.known_as(listing) != found.kind:
-            listing = msgspec.structs.replace(listing, file=f"{listing.file}.{found.group}")
+        listing = Listing(
+            file=f"{folder}{served_collection.plural}",
+            api_version=served_collection.api_version,
+            kind=served_collection.kind,
+            items=items,
+        )
+        if self._of_any_group(served_collection) or self.known_as(listing) != served_collection.kind:
+            listing = msgspec.structs.replace(listing, file=f"{listing.file}.{served_collection.group}")
         items.sort(key=name_of)
         self.listings.append(listing)
 
@@ -232,15 +237,15 @@ class _Reader:
 
     def referred(self) -> set[tuple[str, str]]:
         """Group and kind of what targets refer to and what is to be read as well."""
-        found = set()
+        references = set()
         for listing in self.listings:
             group = api_group(listing.api_version)
             for reading in readings():
                 types = [kind.type for kind in reading.kinds if kind.target and kind.kind == listing.kind]
                 if types and group == reading.group_here(self.capi_group):
                     items = decode(msgspec.json.encode(listing.items), list[types[0]])  # type: ignore[valid-type]
-                    found |= {reading.referred(item) for item in items}
-        return {item for item in found if item is not None}
+                    references |= {reading.referred(item) for item in items}
+        return {item for item in references if item is not None}
 
     def _of_any_group(self, collection: Collection) -> bool:
         return any(kind.any_kind_ending_so and collection.kind.endswith(kind.kind) for one in readings() for kind in one.kinds)

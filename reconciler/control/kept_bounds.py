@@ -72,18 +72,21 @@ class KeptBounds:
     def renew(self, data: Mapping[str, str], revision: str) -> tuple[str, ...]:
         """Bring the object to this, by a server-side apply that is never forced; a phrase for each key that changed. Nothing is
         written where nothing differs. Raises `BoundsError`, also where somebody else keeps a key of it."""
-        found = self._read()
-        there = found.data or {}
-        parts = {**(found.binary_data or {}), **{part: base64.b64encode(text).decode() for part, text in self._parts.items()}}
-        marked = (found.metadata.annotations or {}).get(REVISION_MARK, "")
-        if there == data and parts == (found.binary_data or {}) and marked == revision:
+        config_map = self._read()
+        there = config_map.data or {}
+        parts = {
+            **(config_map.binary_data or {}),
+            **{part: base64.b64encode(text).decode() for part, text in self._parts.items()},
+        }
+        marked = (config_map.metadata.annotations or {}).get(REVISION_MARK, "")
+        if there == data and parts == (config_map.binary_data or {}) and marked == revision:
             return ()
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             # The uid prevents that an apply creates an object that somebody has deleted. Nothing else would know the new one.
             "metadata": {
-                **self._about, "uid": found.metadata.uid, "resourceVersion": found.metadata.resource_version,
+                **self._about, "uid": config_map.metadata.uid, "resourceVersion": config_map.metadata.resource_version,
                 "annotations": {REVISION_MARK: revision},
             },
             "data": dict(data),
@@ -160,7 +163,7 @@ class BoundsKeeper:
         self._kept = kept
         self._log = log
         self._now = now_seconds
-        self._told: frozenset[str] = frozenset()
+        self._reported: frozenset[str] = frozenset()
         self._why = ""
 
     def round(self) -> bool:
@@ -190,7 +193,7 @@ class BoundsKeeper:
         bounds = admission_bounds(world, policy, self._now())
         sentences = left_out(bounds)
         for sentence in sentences:
-            if sentence not in self._told:
+            if sentence not in self._reported:
                 self._log.warning("NoBound", sentence)
-        self._told = frozenset(sentences)
+        self._reported = frozenset(sentences)
         return self._kept.renew(bounds_data(bounds), policy.revision or "")

@@ -31,7 +31,7 @@ class LogLevel(StrEnum):
 
 
 _ORDER = tuple(LogLevel)
-_SAID_ALREADY = ("result", "resultCode", "reason", "target", "group", "fromReplicas", "toReplicas")
+_HEAD_FIELDS = ("result", "resultCode", "reason", "target", "group", "fromReplicas", "toReplicas")
 """Fields that a line of text says before its message or in other words; JSON has them."""
 
 
@@ -74,8 +74,8 @@ class Log:
         if self._form is LogForm.TEXT:
             line = _text(at, level, code, message, fields)
         else:
-            told: dict[str, Field] = {"time": at, "level": str(level), "code": code, "message": message, **fields}
-            line = inert_json(json.dumps(told, ensure_ascii=True))
+            record: dict[str, Field] = {"time": at, "level": str(level), "code": code, "message": message, **fields}
+            line = inert_json(json.dumps(record, ensure_ascii=True))
         with self._lock:
             self._stream.write(line + "\n")
             self._stream.flush()
@@ -84,9 +84,9 @@ class Log:
 def _text(at: str, level: LogLevel, code: str, message: str, fields: Mapping[str, Field]) -> str:
     """`2026-11-21T18:00:00Z warning ResizeRefused general-a 2 -> 5: conflict with kubectl; retry in 10 s`: what became of what,
     why, then what else is known (`nodes n1, n2, n3 and 4 more`). No message repeats its code."""
-    told = ", ".join(_fields(fields))
+    details = ", ".join(_fields(fields))
     head = " ".join(part for part in (code, *_subject(fields)) if part)
-    return plain(f"{at} {level:<7} {head}: {message.removeprefix(f'{code}: ')}" + (f" ({told})" if told else ""))
+    return plain(f"{at} {level:<7} {head}: {message.removeprefix(f'{code}: ')}" + (f" ({details})" if details else ""))
 
 
 def _subject(fields: Mapping[str, Field]) -> Iterator[str]:
@@ -99,6 +99,6 @@ def _subject(fields: Mapping[str, Field]) -> Iterator[str]:
 
 def _fields(fields: Mapping[str, Field]) -> Iterator[str]:
     for name, value in fields.items():
-        if value in (None, "", ()) or name in _SAID_ALREADY:
+        if value in (None, "", ()) or name in _HEAD_FIELDS:
             continue
         yield f"{name} {listed(value, NAMES_SHOWN)}" if isinstance(value, tuple) else f"{name} {value}"

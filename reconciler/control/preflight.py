@@ -43,8 +43,8 @@ def bounds_check(api: Api, namespace: str, world: World, policy: PolicySet, now_
             return Check(code=_CODE, state=State.PASS, message=message)
         message = f"ConfigMap {namespace}/{BOUNDS_NAME} cannot be read: {error.message}"
         return Check(code=_CODE, state=State.WARN, message=message)
-    found = decode(answer, _ConfigMap).data
-    differ = bounds_differences(bounds_data(admission_bounds(world, policy, now_seconds)), found)
+    data = decode(answer, _ConfigMap).data
+    differ = bounds_differences(bounds_data(admission_bounds(world, policy, now_seconds)), data)
     if not differ:
         return Check(code=_CODE, state=State.PASS, message=f"ConfigMap {namespace}/{BOUNDS_NAME} is what the policy says")
     more = f"; and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
@@ -129,9 +129,9 @@ def _own(namespace: str) -> list[Right]:
 
 def _of_targets(served: tuple[Served, ...], place: str) -> list[Right]:
     return [
-        msgspec.structs.replace(_managed(found.group, kind.plural, kind.verbs, place), optional=kind.optional)
+        msgspec.structs.replace(_managed(served_kind.group, kind.plural, kind.verbs, place), optional=kind.optional)
         for reading, kind in followed_kinds()
-        if kind.verbs and (found := spoken(served, reading, kind)) is not None
+        if kind.verbs and (served_kind := spoken(served, reading, kind)) is not None
     ]
 
 
@@ -141,13 +141,13 @@ def _managed(group: str, resource: str, verbs: tuple[str, ...], namespace: str) 
 
 def missing(workload: Api, management: Api, rights: Iterable[Right]) -> tuple[Right, ...]:
     """Those we do not have, with the verbs that are missing. Raises `ApiError` and `UnreachableError`."""
-    found = []
+    denied = []
     for right in rights:
         api = management if right.management else workload
         verbs = tuple(verb for verb in right.verbs if not may(api, verb, right.group, right.resource, right.namespace))
         if verbs:
-            found.append(msgspec.structs.replace(right, verbs=verbs))
-    return tuple(found)
+            denied.append(msgspec.structs.replace(right, verbs=verbs))
+    return tuple(denied)
 
 
 OLDEST_MINOR, NEWEST_MINOR = 30, 36
@@ -198,10 +198,10 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
 
     def _server_version(self) -> Check:
         """SOURCE: row S50, where an autoscaler belongs to one minor version of its cluster; here a range is stated."""
-        found = decode(self.workload.get("/version"), _Version)
-        minor = whole_number(found.minor.rstrip("+")) or 0
-        code, words = "ServerVersion", f"Kubernetes {found.git_version}"
-        if found.major != "1" or minor > NEWEST_MINOR:
+        version = decode(self.workload.get("/version"), _Version)
+        minor = whole_number(version.minor.rstrip("+")) or 0
+        code, words = "ServerVersion", f"Kubernetes {version.git_version}"
+        if version.major != "1" or minor > NEWEST_MINOR:
             advice = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported; a newer release of reconciler may know it"
             return Check(
                 code=code, state=State.WARN, message=f"{words} is newer than any this release was tested on", advice=advice
@@ -218,8 +218,8 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             management=self.management, served=self.served, namespaces=self.target_namespaces, policy=lambda: self.policy
         )
         there = [(one, own) for one in live_platforms() if (own := of_platform(one, around)) is not None]
-        found = tuple(check for one, own in there for check in one.checks(own))
-        return found or tuple(one.absent for one in live_platforms() if one.absent is not None)
+        results = tuple(check for one, own in there for check in one.checks(own))
+        return results or tuple(one.absent for one in live_platforms() if one.absent is not None)
 
     def _rights(self) -> Check:
         """SOURCE: row S10, preflight of permissions by SelfSubjectAccessReview."""
@@ -254,9 +254,9 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
 
     def _clock(self) -> Check:
         servers = [self.workload] if self.workload is self.management else [self.workload, self.management]
-        told = [seconds for api in servers if (seconds := api.server_seconds()) is not None]
-        apart = max((abs(seconds - int(self.now_seconds)) for seconds in told), default=0)
-        if not told:
+        instants = [seconds for api in servers if (seconds := api.server_seconds()) is not None]
+        apart = max((abs(seconds - int(self.now_seconds)) for seconds in instants), default=0)
+        if not instants:
             return Check(code="Clock", state=State.WARN, message="the API server does not say what time it is")
         if apart > CLOCK_SECONDS:
             return Check(
@@ -279,13 +279,13 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         return Check(code="CustomResources", state=State.PASS, message=f"{API_VERSION} is served")
 
     def _other_autoscalers(self) -> Check:
-        found = self._autoscalers()
-        if not found:
+        autoscalers = self._autoscalers()
+        if not autoscalers:
             return Check(code="OtherAutoscalers", state=State.PASS, message="no other autoscaler is at work")
         return Check(
             code="OtherAutoscalers",
             state=State.WARN,
-            message=f"another autoscaler is at work: {'; '.join(found)}",
+            message=f"another autoscaler is at work: {'; '.join(autoscalers)}",
             advice="scale it to 0 before mode Enforce; until then its groups are held",
         )
 

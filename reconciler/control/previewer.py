@@ -189,20 +189,20 @@ class Previewer:
 
     def _listed(self, host: RequestHost) -> dict[int, OpenRequest]:
         """By number. What is left out is told: who it is cannot be known without asking for it."""
-        found: dict[int, OpenRequest] = {}
+        requests: dict[int, OpenRequest] = {}
         for request in host.open_requests(self._settings.branch):
-            if len(found) == MOST_REQUESTS:
+            if len(requests) == MOST_REQUESTS:
                 why = f"more than {MOST_REQUESTS:,} pull requests are open: those that moved least recently are not looked at"
                 self._log.warning("RequestsLeftOut", why, looked_at=MOST_REQUESTS)
                 break
-            found.setdefault(request.number, request)
-            if len(found) % PAGE_REQUESTS == 0:
+            requests.setdefault(request.number, request)
+            if len(requests) % PAGE_REQUESTS == 0:
                 self.quota = host.quota()
                 if self.pause_seconds():
-                    why = f"the list of open pull requests ends after {len(found):,}: the host's rate limit is spared"
-                    self._log.warning("RequestsLeftOut", why, looked_at=len(found))
+                    why = f"the list of open pull requests ends after {len(requests):,}: the host's rate limit is spared"
+                    self._log.warning("RequestsLeftOut", why, looked_at=len(requests))
                     break
-        return found
+        return requests
 
     def _turn(self, request: OpenRequest) -> tuple[bool, bool, int, int]:
         """Members come first. A pull request that took too long waits until all others of its kind have been looked at, whatever
@@ -218,7 +218,7 @@ class Previewer:
         if seen is not None and self._recent(seen.head, seen.base, seen.at_seconds, request):
             return [Line(number=request.number, done=Done.RECENT)]
         try:
-            return self._told(host, request, restarted=seen is None)
+            return self._preview_lines(host, request, restarted=seen is None)
         except HostError as error:
             if error.code in (HostCode.RATE_LIMITED, HostCode.UNREACHABLE):
                 raise
@@ -235,12 +235,12 @@ class Previewer:
             self._log.error("PreviewBroken", message, pullRequest=request.number, where=where, inputs=request.head)
         return [Line(number=request.number, done=Done.FAILED)]
 
-    def _told(self, host: RequestHost, request: OpenRequest, *, restarted: bool) -> list[Line]:
+    def _preview_lines(self, host: RequestHost, request: OpenRequest, *, restarted: bool) -> list[Line]:
         comments = host.comments(request.number)
         there: dict[str, Standing] = {}
         if restarted:
-            found = ((key, standing(comments, key)) for key in self._settings.keys)
-            there = {key: stand for key, stand in found if stand is not None}
+            entries = ((key, standing(comments, key)) for key in self._settings.keys)
+            there = {key: stand for key, stand in entries if stand is not None}
             if len(there) == len(self._settings.keys) and all(self._stands(stand, request) for stand in there.values()):
                 self._seen[request.number] = _Seen(request.head, self._base, min(stand.order for stand in there.values()))
                 return [Line(number=request.number, done=Done.RECENT)]

@@ -119,42 +119,48 @@ class SimulatedRun:
         for node in self.cluster.objects.nodes.values():
             if node.target is not None:
                 nodes[node.target.name] = nodes.get(node.target.name, 0) + 1
-        found = []
+        sentences = []
         for group in expect.groups:
             there = nodes.get(group.name, 0)
             if group.nodes is not None and there != group.nodes:
-                found.append(f"{group.name} has {there} nodes at the end, {group.nodes} are expected")
+                sentences.append(f"{group.name} has {there} nodes at the end, {group.nodes} are expected")
             if group.at_least is not None and there < group.at_least:
-                found.append(f"{group.name} has {there} nodes at the end, at least {group.at_least} are expected")
+                sentences.append(f"{group.name} has {there} nodes at the end, at least {group.at_least} are expected")
             if group.at_most is not None and there > group.at_most:
-                found.append(f"{group.name} has {there} nodes at the end, at most {group.at_most} are expected")
+                sentences.append(f"{group.name} has {there} nodes at the end, at most {group.at_most} are expected")
         pending = sum(1 for _ in self.cluster.objects.pending())
         if expect.pending_pods is not None and pending != expect.pending_pods:
-            found.append(f"{pending} pods are pending at the end, {expect.pending_pods} are expected")
+            sentences.append(f"{pending} pods are pending at the end, {expect.pending_pods} are expected")
         if len(self.rules.violations) > expect.max_violations:
-            found.append(f"{len(self.rules.violations)} rules were broken, {expect.max_violations} are allowed")
-        return tuple(found)
+            sentences.append(f"{len(self.rules.violations)} rules were broken, {expect.max_violations} are allowed")
+        return tuple(sentences)
 
 
 # A simulated run as the document that is printed.
 
-_TOLD = (Happened.SCENARIO, Happened.DEMAND_CHANGED, Happened.MACHINE_FAILED, Happened.REMOVAL_FAILED, Happened.WRITE_REFUSED)
+_SHOWN_EVENTS = (
+    Happened.SCENARIO,
+    Happened.DEMAND_CHANGED,
+    Happened.MACHINE_FAILED,
+    Happened.REMOVAL_FAILED,
+    Happened.WRITE_REFUSED,
+)
 
 
 def run_turn(turn: Turn, start_seconds: int) -> RunTurn | None:
     """The turn as a value to print; None when there is nothing to say. `at_seconds` counts from the start."""
-    told = tuple(_sentence(event.kind, event.object, event.detail) for event in turn.events if event.kind in _TOLD)
+    sentences = tuple(_sentence(event.kind, event.object, event.detail) for event in turn.events if event.kind in _SHOWN_EVENTS)
     joined = tuple(event.object for event in turn.events if event.kind is Happened.NODE_JOINED)
     gone = tuple(event.object for event in turn.events if event.kind is Happened.NODE_GONE)
     report = turn.report
-    if not (report.results or told or joined or gone or report.unavailable or turn.violations):
+    if not (report.results or sentences or joined or gone or report.unavailable or turn.violations):
         return None
     return RunTurn(
         at=instant_text(turn.at_seconds),
         at_seconds=turn.at_seconds - start_seconds,
         summary=report.plan.summary if report.plan is not None else "",
         actions=tuple(_action(result) for result in report.results),
-        told=told,
+        told=sentences,
         joined=joined,
         gone=gone,
         unavailable=report.unavailable,

@@ -45,8 +45,9 @@ _UNSERVED = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE)
 
 
 class _Grown(msgspec.Struct, frozen=True):
-    """A draft after its growth, with what became of the pending pods; `answers` are the same without the pods, each at least
-    once. `for_headroom` are names of groups that grow to keep room free, `outrun` whose promises do not hold."""
+    """A draft after its growth. `served` has the outcome of each pending pod; `answers` has each of these outcomes at least once,
+    without the pods. `waited_for` are existing nodes that pending pods fit on. `for_headroom` are the names of groups that grow
+    to keep room free. `outrun` has the pods whose spread the plan cannot keep."""
 
     draft: Draft
     served: dict[int, Served]
@@ -128,7 +129,7 @@ def _decided(
     grew = {entry.group or "" for entry in grown.answers if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP} | grown.for_headroom
     if replaced.starts is not None:
         grew.add(draft.groups[replaced.starts.position].group.name)
-    remembered = replaced.told(remember(draft, judged, view.memory))
+    remembered = replaced.noted_in(remember(draft, judged, view.memory))
     adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
     remembered = msgspec.structs.replace(
         remembered,

@@ -22,7 +22,7 @@ from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.pods import TemplateRefuted
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
-from reconciler.decisions.situation.group_situation import GroupSituation, too_many
+from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.work import Shares, Work
 from reconciler.plan.plan import NodeState
@@ -41,9 +41,9 @@ Load = tuple[tuple[int, int], ...]
 
 
 class OpenZones(msgspec.Struct, frozen=True, eq=False):
-    """Nodes to come of one group that are taken to be in one zone each, and may be in others. `ways` are the other ways: the
-    shapes of the nodes in each. Pods of the shapes `fixed` run in one of these zones only, on whichever node is there. `loaded`:
-    other pods are on them."""
+    """Future nodes of one group that are assumed to be in one zone each, but may come up in others. `ways` are the other
+    possibilities: for each, the shapes of the nodes. Pods of the shapes `fixed` can run in only one of these zones, on whichever
+    node is there. `loaded`: the nodes have other pods."""
 
     nodes: tuple[int, ...]
     ways: tuple[tuple[NodeShape, ...], ...]
@@ -67,9 +67,10 @@ class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupDraft:
-    """One group while a plan is made. `desired` is the size after what was decided so far; node numbers are indices of
-    the scheduling state, `removed` indices of the World. `not_ours` tells of machines that may be somebody else's. `order` is
-    the one in which new nodes get their zones (None: no pending pod minds it, or they come where the template says)."""
+    """One group while a plan is made. `desired` is the size after the decisions so far. Node numbers are indices of the
+    scheduling state; `removed` are indices of the World. `not_ours` is a reason about machines that may belong to somebody else.
+    `order` is the order in which new nodes get their zones. It is None if no pending pod depends on the zone, or if the template
+    sets the zone."""
 
     __slots__ = (
         "cancelled",
@@ -114,9 +115,9 @@ class GroupDraft:
 
 
 class Draft:
-    """Everything that the steps of one decision share. `protected` are nodes that headroom stands on, `promised` those that
-    take pods of nodes that are leaving already. What `state` binds from `begun` on was decided. `refuted`: what nodes say against
-    a template, by group and pod shape (None: they do not)."""
+    """Everything that the steps of one decision share. `protected` are nodes that provide headroom. `promised` are nodes that
+    take the pods of nodes that are already leaving. Everything that `state` binds from `begun` on is a decision of this plan.
+    `refuted`: how nodes contradict a template, by group and pod shape (None: they do not)."""
 
     def __init__(
         self,
@@ -168,14 +169,15 @@ class Draft:
     def _zone_minded(self) -> frozenset[int]:
         """Shapes of pending pods to which it matters in which of its zones a new node of a group comes."""
         waiting = {self.world.pods.shape[index] for index in self.world.pods.pending()}
-        return self._minding({shape: self.world.pod_shapes[shape] for shape in waiting})
+        return self.minding({shape: self.world.pod_shapes[shape] for shape in waiting})
 
-    def _minding(self, shapes: Mapping[int, PodShape]) -> frozenset[int]:
+    def minding(self, shapes: Mapping[int, PodShape]) -> frozenset[int]:
+        """Of these shapes of pods those to which it matters in which of its zones a new node of a group comes."""
         templates = [shape for draft in self.groups for _, shape in draft.group.in_zones]
         if not templates:
             return frozenset()
-        said = Counter(pair for template in templates for pair in template.labels)
-        keys = {key for (key, _), many in said.items() if many < len(templates)}
+        label_counts = Counter(pair for template in templates for pair in template.labels)
+        keys = {key for (key, _), template_count in label_counts.items() if template_count < len(templates)}
         if any(term.topology_key in keys for shape in self.world.pod_shapes for term in shape.anti_affinity):
             return frozenset(shapes)
         return frozenset(shape for shape, pod in shapes.items() if keys & label_keys((pod,), templates))
@@ -188,24 +190,26 @@ class Draft:
             for shape in self.zone_minded
             if (pod := self.state.pod_shape(shape)).volumes or pod.node_selector or pod.required_terms is not None
         ]
-        found = {}
+        open_zones = {}
         for draft in self.groups if naming else ():
             mark = self.state.mark()
             nodes = [(zone, self.state.add_node(f"{draft.group.name}-try", zone)) for _, zone in draft.group.in_zones]
             for shape in naming if nodes else ():
-                said = {zone: {one.plugin for one in self.state.verdict(shape, node)} for zone, node in nodes}
-                found[draft.position, shape] = frozenset(zone for zone, plugins in said.items() if plugins.isdisjoint(_BY_ZONE))
+                plugins_by_zone = {zone: {one.plugin for one in self.state.verdict(shape, node)} for zone, node in nodes}
+                open_zones[draft.position, shape] = frozenset(
+                    zone for zone, plugins in plugins_by_zone.items() if plugins.isdisjoint(_BY_ZONE)
+                )
             self.state.undo(mark)
-        return found
+        return open_zones
 
     def _indifferent(self) -> frozenset[int]:
-        """Of the shapes that mind the zone, those that do so only for a volume that any zone would have. A claim gets a new
-        volume wherever its pod runs. Volumes that wait for a claim are each in one place."""
+        """Shapes that depend on the zone only because of a volume that could be created in any zone. A claim gets a new volume
+        wherever its pod runs. But volumes that wait for a claim are each in one place."""
         volumes = {shape for shape in self.zone_minded if self.state.pod_shape(shape).volumes}
         if not volumes or not all(volume.claim for volume in self.world.storage.volumes):
             return frozenset()
         without = {shape: msgspec.structs.replace(self.state.pod_shape(shape), volumes=()) for shape in volumes}
-        minded = self._minding(without)
+        minded = self.minding(without)
         every = {draft.position: len(draft.group.in_zones) for draft in self.groups}
         bound = {shape for (position, shape), zones in self._open_to.items() if len(zones) not in (0, every[position])}
         return frozenset(volumes - minded - bound)
@@ -240,7 +244,7 @@ class Draft:
         labels = dict(template.labels) | dict(self.state.shape_of(index).labels)
         shape = msgspec.structs.replace(template, labels=tuple(sorted(labels.items())))
         staying = self.staying_shapes()
-        running = [shape for shape, many in self.state.bound(index) if shape not in staying for _ in range(many)]
+        running = [shape for shape, pods in self.state.bound(index) if shape not in staying for _ in range(pods)]
         # The stand-in takes its place: both together would count as two domains.
         self.state.leave(index)
         return self.state.add_node(name, shape, (*draft.daemons, *running))
@@ -256,9 +260,9 @@ class Draft:
         shapes = (
             self._daemon_shapes.get((daemon.namespace, daemon.name, draft.position), daemon.shape) for daemon in world.daemon_pods
         )
-        found = tuple(shape for shape in shapes if self.state.place(shape, 1, [node]))
+        daemon_pods = tuple(shape for shape in shapes if self.state.place(shape, 1, [node]))
         self.state.undo(mark)
-        return (*static, *found)
+        return (*static, *daemon_pods)
 
     def share_among(self, namespaces: Iterable[str]) -> None:
         """From here on each of these namespaces has its share of the work that is left."""
@@ -273,8 +277,8 @@ class Draft:
         return self.state.pod_shape(shape).namespace
 
     def replace_leaving(self) -> None:
-        """Pods of leaving nodes take their places elsewhere first: they run now and will ask again in a moment. Not so those
-        that end there already: the pods made in their stead ask by themselves, and no place is taken for both."""
+        """Pods of leaving nodes are placed elsewhere first: they run now and will be pending in a moment. This excludes pods that
+        are already terminating. Their replacements are pending pods of their own, and a pod must not get two places."""
         leaving = [index for index, state in enumerate(self.states) if state is NodeState.LEAVING]
         if not leaving:
             return
@@ -323,7 +327,7 @@ class Draft:
         if group.template is None:
             return TemplateUnknown(group=group.name, why=group.template_problem)
         health, unready, nodes = self.policy.health, draft.situation.unready, len(draft.situation.nodes)
-        if unready and too_many(unready, nodes, health.max_unready_percent, health.ok_unready_count):
+        if unready and exceeds_unready_bounds(unready, nodes, health.max_unready_percent, health.ok_unready_count):
             return GroupUnhealthy(
                 group=group.name,
                 unready=unready,
@@ -404,10 +408,10 @@ class Draft:
         return draft.order.landing(self.coming(draft)) if draft.order is not None else None
 
     def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, OpenZones]:
-        """Nodes to come whose zone is open. `trials` are further ones of the group `trying`. Once each of the zones with the
-        fewest has a node, their order makes no difference. That holds while these nodes have taken the same pods, apart from pods
-        that run in one of the zones only."""
-        found: dict[int, OpenZones] = {}
+        """Future nodes whose zone is open. `trials` are additional ones of the group `trying`. Once each of the zones with the
+        fewest nodes has a new one, their order makes no difference. That holds while these nodes have the same pods, apart from
+        pods that can run in only one of the zones."""
+        open_zones: dict[int, OpenZones] = {}
         for draft in self._ordered:
             order = draft.order
             if order is None:
@@ -422,13 +426,15 @@ class Draft:
                 if last == NEVER:
                     alone = tuple((zone,) for zone in first.others)
                     for one, load in zip(several, loads, strict=True):
-                        found[one] = OpenZones((one,), alone, loaded=_carries(load, draft.daemons))
+                        open_zones[one] = OpenZones((one,), alone, loaded=_carries(load, draft.daemons))
                 elif len(first.zones) > 1 and not (last < len(nodes) and _alike(loads)):
                     fixed = self._fixed(draft, loads, zones)
                     if last >= len(nodes) or not _alike(loads, fixed):
                         loaded = any(_carries(load, fixed.union(draft.daemons)) for load in loads)
-                        found.update(dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed, loaded)))
-        return found
+                        open_zones.update(
+                            dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed, loaded))
+                        )
+        return open_zones
 
     def _fixed(self, draft: GroupDraft, loads: Iterable[Load], zones: Sequence[NodeShape]) -> frozenset[int]:
         """Shapes of these loads that run in one of the zones only."""

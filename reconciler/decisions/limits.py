@@ -5,6 +5,7 @@ most 64 cores, 30 in use and machines of 8 cores, 4 more nodes are allowed.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import SharedRoom
@@ -67,11 +68,11 @@ class LimitLedger:
                 if allowed < most:
                     most = allowed
                     refusal = self._reached(group, index, name, highest, used + allowed * one, one)
-        for found in _rooms(group):
-            allowed = max(0, found.left - self._taken(found))
+        for room in _rooms(group):
+            allowed = max(0, room.left - self._taken(room))
             if allowed < most:
                 most = allowed
-                refusal = RoomTaken(group=group.name, room=found.name, why=found.why, new=self._taken(found))
+                refusal = RoomTaken(group=group.name, room=room.name, why=room.why, new=self._taken(room))
         return most, refusal
 
     def _reached(
@@ -108,6 +109,14 @@ class LimitLedger:
             if (one := amount_of(group, shape, name)) > 0
         }
         return limits | {(PLATFORM_ROOM, room.name): (room.left - self._taken(room), 1) for room in _rooms(group)}
+
+    def spent(self) -> Iterator[tuple[str, str, int, int]]:
+        """Each spending limit: its name, the amount that it bounds (`pricePerHour`), what is spent of it, and what may be.
+
+        Both are in millionths of the currency. Nodes without a known price cost nothing here.
+        """
+        for limit, used in zip(self._limits, self._used, strict=True):
+            yield from ((limit.name, name, used[name], highest) for name, highest in limit.max if name in PRICE_HOURS)
 
     def below_min(self, group: EffectiveGroup, shape: NodeShape) -> tuple[Limit, str] | None:
         """The limit (with the resource) whose minimum the removal of one such node would pass, or None."""

@@ -15,17 +15,16 @@ from reconciler.policy.documents import Discovery, NodeGroup, PolicySet, TargetS
 class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of one platform, all pure.
 
-    `provider` is its key in policies, `kinds` are those of its targets. `takes`: whether a discovery item of this provider
+    `provider` is its key in policies, `kinds` are the kinds of its targets. `takes`: whether a discovery item of this provider
     takes a target of one of these kinds. `policy_value` is what a NodeGroup writes below `spec.target` for a target.
-    `declared_in_manifests`: its targets are
-    objects that somebody may declare in git, so that a release says how replicas go back there. `size_origin` says whose
-    bounds a target carries. `read_lag_seconds`: so long after a write a read may show what was there before it.
-    `unsigned_writer` is whom nobody names, and `writer_told_by` says where a second writer is found. `doubles` are targets, of
-    whatever platform, whose machines another one sizes: they are not discovered. `strangers` are those of which nothing says that
-    they are of this cluster: they are discovered only by labels or tags that a policy names.
-    `machines_are_objects`: each machine of its targets is an object of this cluster's own API, not a name in a list of the
-    platform. `clusters_named` are the names of clusters that a discovery item of this provider asks for. `declares` is where a
-    target says that its nodes have a resource, as a phrase (empty: nowhere).
+    `declared_in_manifests`: somebody may declare its targets in git, so a release says how replicas go back there. `size_origin`
+    names the source of a target's bounds. For `read_lag_seconds` after a write, a read may show the value before it.
+    `unsigned_writer` is the phrase for a writer without a name, and `writer_evidence` says where to find its name. `doubles` are
+    targets, of any platform, whose machines another target sizes: they are not discovered. `strangers` are targets that nothing
+    links to this cluster: only labels or tags that a policy names discover them. `machines_are_objects`: each machine of its
+    targets is an object of this cluster's own API, not a name in a list of the platform. `clusters_named` are the names of
+    clusters that a discovery item of this provider requests. `declares` is a phrase for where a target declares that its nodes
+    have a resource (empty: nowhere).
     """
 
     provider: str
@@ -36,7 +35,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     size_origin: str = "its annotations"
     read_lag_seconds: int = 0
     unsigned_writer: str = "a writer that leaves no trace in managedFields"
-    writer_told_by: str = "managedFields or the audit log of the API server name it"
+    writer_evidence: str = "managedFields or the audit log of the API server name it"
     doubles: Callable[[tuple[TargetFacts, ...]], frozenset[TargetRef]] = lambda _: frozenset()
     strangers: Callable[[World], frozenset[TargetRef]] = lambda _: frozenset()
     machines_are_objects: bool = False
@@ -75,12 +74,12 @@ def kind_of(provider: str, kind: str) -> str:
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. `lines` are commands or YAML to write (none: it happens by itself). `done`: it was found to be so, `found` says
-    how."""
+    """One step. `lines` are commands or YAML to write (none: it happens by itself). `done`: it was found to be so; `evidence`
+    says how."""
 
     title: str
     done: bool
-    found: str
+    evidence: str
     lines: tuple[str, ...] = ()
 
 

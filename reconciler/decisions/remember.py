@@ -56,7 +56,7 @@ def _claims(draft: Draft, memory: Memory) -> dict[str, Claim]:
         return {}
     name = draft.policy.name
     there = by_target(draft.world.claims)
-    found: dict[str, Claim] = {}
+    claims: dict[str, Claim] = {}
     for one in draft.groups:
         group, target = one.group, str(one.group.target)
         marked = "" if group.facts is None else policy_mark(group.facts)
@@ -64,17 +64,17 @@ def _claims(draft: Draft, memory: Memory) -> dict[str, Claim]:
             continue
         ours = contest(there.get(target, ()), memory.claims.get(target), name).ours
         if ours is not None:
-            found[target] = ours
-    return dict(sorted(found.items()))
+            claims[target] = ours
+    return dict(sorted(claims.items()))
 
 
 def _left_empty(draft: Draft, judged: dict[int, Judged], memory: Memory) -> tuple[str, ...]:
     """Names of empty nodes that leave by this plan, and of those that are still leaving."""
     before = frozenset(memory.left_empty)
     nodes, states = draft.world.nodes, draft.states
-    found = {node.name for node, state in zip(nodes, states, strict=True) if state is NodeState.LEAVING and node.name in before}
-    found.update(nodes[index].name for index, entry in judged.items() if isinstance(entry.why, NodeEmpty))
-    return tuple(sorted(found))
+    names = {node.name for node, state in zip(nodes, states, strict=True) if state is NodeState.LEAVING and node.name in before}
+    names.update(nodes[index].name for index, entry in judged.items() if isinstance(entry.why, NodeEmpty))
+    return tuple(sorted(names))
 
 
 def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:
@@ -91,9 +91,9 @@ def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:
 def _settled(memory: Memory, outcome: Outcome) -> Memory:
     if not outcome.done:
         if outcome.nodes:
-            # A removal that was refused or given up: its node is open again and may be judged anew.
-            # Its time of being unneeded starts afresh, so that a drain which cannot end is not begun again at once; a server
-            # that did not answer says nothing about the node.
+            # A removal was refused or given up: its node is open again and is judged again. Its unneeded time starts over, so
+            # that a drain that cannot end does not begin again at once. But if a server did not answer, that says nothing about
+            # the node, and the time continues.
             restarts = () if outcome.code == "Unavailable" else outcome.nodes
             leaving = {name: since for name, since in memory.leaving.items() if name not in outcome.nodes}
             unneeded = {name: since for name, since in memory.unneeded_since.items() if name not in restarts}

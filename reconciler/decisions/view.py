@@ -81,7 +81,7 @@ class View(msgspec.Struct, frozen=True):
                     self.situations[position],
                     self.judgements[position],
                     "" if lift_holds else self.held[position],
-                    self.belongings[position].told,
+                    self.belongings[position].reason,
                 )
                 for position, group in enumerate(self.groups)
             ),

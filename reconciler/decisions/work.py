@@ -21,14 +21,14 @@ class Work:
         return self.spent > self.budget
 
 
-# The work of a plan, shared among the namespaces whose pods ask for a place, or run and are asked about.
+# The work of a plan, shared among the namespaces whose pods are pending, or run and are examined.
 #
-# Anybody who may create pods can make kinds of them that take long to look at. Half of the steps that are left are set aside in
-# equal parts, one for each namespace, and nobody else uses them; the other half goes to whose turn it is. Who has used both
-# waits for the next plan, and nobody waits for them.
+# Anybody who may create pods can create kinds of pods that take long to examine. So half of the remaining steps are reserved in
+# equal parts, one for each namespace. The other half is for any namespace in its turn. A namespace that has used both waits for
+# the next plan, and nobody waits for it.
 #
-# Who asks says beforehand what the question takes at least. What else it took, since so much is written in the pod, is booked
-# before the next question.
+# Callers state beforehand the least that a step takes. Any additional work, because a pod has so many rules, is counted before
+# the next step.
 
 SET_ASIDE = 2
 """One part in so many of the steps is set aside for the namespaces."""
@@ -98,9 +98,9 @@ class Shares:
         """Count work on many shapes at once, so many of each namespace, to each shape an equal part."""
         in_all = sum(shapes.values())
         passed = 0
-        for namespace, many in shapes.items():
-            self._count(namespace, steps * (passed + many) // in_all - steps * passed // in_all)
-            passed += many
+        for namespace, shape_count in shapes.items():
+            self._count(namespace, steps * (passed + shape_count) // in_all - steps * passed // in_all)
+            passed += shape_count
 
     def delay(self, namespace: str, pods: int) -> None:
         """So many pods of the namespace wait for the next plan."""

@@ -20,8 +20,8 @@ import msgspec
 
 # The other side of `bounded_child`: a program that reads one task, works on it within its bounds, and answers.
 #
-# The task comes on standard input as a pickle of the process that started this one, bounds as three arguments (seconds of a
-# processor, bytes of memory, bytes of output); the answer goes to standard output.
+# The parent process writes the task to standard input, as a pickle. The bounds are three arguments: seconds of processor time,
+# bytes of memory and bytes of output. The answer goes to standard output.
 
 if sys.platform != "win32":
     import resource

@@ -5,19 +5,21 @@ import msgspec
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide_ahead
-from reconciler.decisions.groups.effective_groups import effective_groups, named_targets
+from reconciler.decisions.groups.effective_groups import effective_groups, effective_view, named_targets
+from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.picture import Pictures, picture
-from reconciler.plan.preview import LaterEffect, Preview, PreviewSide
+from reconciler.plan.preview import LaterEffect, LimitSpent, Preview, PreviewSide
 from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
-from reconciler.policy.loosening import FoundGroup, loosened
+from reconciler.policy.loosening import ClusterGroup, loosened
 from reconciler.policy.problems.findings import Problem
-from reconciler.policy.values.schedule import openings_after
+from reconciler.policy.windows import next_opening
 from reconciler.simulation.settled import Rest, come_to_rest
 from reconciler.values.instant import instant_text
+from reconciler.values.money import PRICE_HOURS, price_text
 
 
 def compare(
@@ -32,9 +34,10 @@ def compare(
 ) -> Preview:
     """Both decisions on the same world, without any memory except the groups of the base.
 
-    Each side shows what happens under it: a target that is only observed is not written. If both policies only observe, both are
-    shown as they would act. The groups of the base are the previous groups of the head's decision, so a group that leaves the
-    policy is released. `pictured` adds the pictures of the cluster now and in steady state with either policy.
+    Each side shows the actions under its own policy: a target that is only observed is not written. If both policies only
+    observe, both are shown as they would act. The decision for this PR gets the groups of main as its previous groups, so it
+    releases a group that leaves the policy. `pictured` adds the pictures of the cluster now and in steady state with either
+    policy.
     """
     before_side, before_policy = base
     after_side, after_policy = head
@@ -53,10 +56,12 @@ def compare(
         head=after_side,
         plan=after.plan,
         changes=compare_policies(before_policy, after_policy, now_seconds),
-        loosened=loosened(before_policy, after_policy, now_seconds, _found_groups(world, before_policy, after_policy)),
+        loosened=loosened(before_policy, after_policy, now_seconds, _discovered_groups(world, before_policy, after_policy)),
         comparison=comparison,
         impact_before=before.impact,
         impact_after=after.impact,
+        spent_before=_spent(before, before_policy, now_seconds),
+        spent_after=_spent(after, after_policy, now_seconds),
         later=_later((today, before_policy), (taken_over, after_policy), now_seconds, work_budget),
         untouched=tuple(line.name for line in after.plan.groups if line.name in earlier and line.name not in differing),
         warnings=warnings,
@@ -81,7 +86,8 @@ def alone(
     rest, _ = _decided(world, policy, Memory(), now_seconds, work_budget)
     return Preview(
         base=base, head=side, plan=rest.plan, impact_after=rest.impact, warnings=warnings, no_base=no_base,
-        base_problems=base_problems, pictures=_pictures(world, rest, None) if pictured else None,
+        base_problems=base_problems, spent_after=_spent(rest, policy, now_seconds),
+        pictures=_pictures(world, rest, None) if pictured else None,
     )  # fmt: skip
 
 
@@ -100,6 +106,22 @@ def _observed(
     return first, second
 
 
+def _spent(rest: Rest, policy: PolicySet, now_seconds: int) -> tuple[LimitSpent, ...]:
+    """The spending limits of a policy in its steady state."""
+    limits, currency = policy.policy.limits, policy.policy.currency
+    if not any(name in PRICE_HOURS for limit in limits for name, _ in limit.max):
+        return ()
+    ledger = LimitLedger(limits, currency)
+    groups, members = effective_view(rest.world, policy, now_seconds)
+    for index, node in enumerate(rest.world.nodes):
+        position = members.group_of[index]
+        ledger.count(groups[position] if position >= 0 else None, rest.world.node_shapes[node.shape])
+    return tuple(
+        LimitSpent(limit=limit, resource=name, spent=price_text(spent), max=price_text(most), currency=currency)
+        for limit, name, spent, most in ledger.spent()
+    )
+
+
 _DAY_SECONDS = 24 * 3600
 _MOST_LATER = 3
 
@@ -108,12 +130,12 @@ def _later(
     before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_seconds: int, work_budget: int
 ) -> tuple[LaterEffect, ...]:
     """The results of both policies at the first instants of the next day at which a differing window opens or hold ends."""
-    found = []
+    effects = []
     for instant in sorted(_turns(before, after, now_seconds))[:_MOST_LATER]:
         impacts = [_decided(world, policy, Memory(), instant, work_budget)[0].impact for world, policy in (before, after)]
         if impacts[0] != impacts[1]:
-            found.append(LaterEffect(at=instant_text(instant), impact_before=impacts[0], impact_after=impacts[1]))
-    return tuple(found)
+            effects.append(LaterEffect(at=instant_text(instant), impact_before=impacts[0], impact_after=impacts[1]))
+    return tuple(effects)
 
 
 def _turns(before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_seconds: int) -> set[int]:
@@ -125,7 +147,7 @@ def _turns(before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_
         old, new = today.get(target), then.get(target)
         windows = [() if group is None else group.windows for group in (old, new)]
         for window in {*windows[0]} ^ {*windows[1]}:
-            turns.add(next(openings_after(window.schedule, window.time_zone, now_seconds), end))
+            turns.add(next_opening(window, now_seconds) or end)
         holds = [None if group is None else group.hold_until_seconds for group in (old, new)]
         if holds[0] != holds[1]:
             turns |= {until for until in holds if until is not None}
@@ -137,13 +159,13 @@ def _names_times(policy: PolicySet) -> bool:
     return any(level.windows or level.hold is not None for level in levels)
 
 
-def _found_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[FoundGroup, ...]:
+def _discovered_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[ClusterGroup, ...]:
     """Groups of both policies that at least one of them discovers and that get another document or tier under the other one."""
     if not before.policy.discovery and not after.policy.discovery:
         return ()
     today = {one.target: one for one in named_targets(world, before)}
     facts_of = {facts.ref: facts for facts in world.targets}
-    found = []
+    groups = []
     for later in named_targets(world, after):
         earlier = today.get(later.target)
         if earlier is None or (earlier.document is not None and later.document is not None):
@@ -152,8 +174,8 @@ def _found_groups(world: World, before: PolicySet, after: PolicySet) -> tuple[Fo
         if old != new:
             facts = facts_of.get(later.target)
             size = (_target_size(facts, before.policy), _target_size(facts, after.policy))
-            found.append(FoundGroup(name=later.name, before=old, after=new, size=size))
-    return tuple(found)
+            groups.append(ClusterGroup(name=later.name, before=old, after=new, size=size))
+    return tuple(groups)
 
 
 def _target_size(facts: TargetFacts | None, policy: NodeGroupPolicy) -> dict[str, int]:

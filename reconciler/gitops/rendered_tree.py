@@ -74,15 +74,15 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
         )  # fmt: skip
 
 
-def render_places(files: Mapping[str, bytes], found: Callable[[str], str | None] = shutil.which) -> tuple[Rendered, ...]:
+def render_places(files: Mapping[str, bytes], which: Callable[[str], str | None] = shutil.which) -> tuple[Rendered, ...]:
     """Everything in a tree that must be rendered, by place: kustomizations that no other one includes, and charts. `files` by
-    path with `/`; `found` returns the path of a program."""
+    path with `/`; `which` returns the path of a program."""
     kustomizations = {str(PurePosixPath(path).parent): body for path, body in files.items() if _named(path) in KUSTOMIZATIONS}
     inner = {one for place, body in kustomizations.items() for one in _taken_in(place, body)}
     places = [place for place, body in kustomizations.items() if place not in inner and not _as_written(place, body)]
     charts = [str(PurePosixPath(path).parent) for path in files if _named(path) == CHART]
     tops = [place for place in charts if not any(_below(place, other) for other in charts if other != place)]
-    return tuple(render(files, place, found) for place in sorted((*places, *tops)))
+    return tuple(render(files, place, which) for place in sorted((*places, *tops)))
 
 
 def needs_rendering(files: Mapping[str, bytes], place: str) -> bool:
@@ -91,23 +91,23 @@ def needs_rendering(files: Mapping[str, bytes], place: str) -> bool:
     return f"{_prefix(place)}{CHART}" in files or (path != "" and not _as_written(place, body))
 
 
-def render(files: Mapping[str, bytes], place: str, found: Callable[[str], str | None] = shutil.which) -> Rendered:
+def render(files: Mapping[str, bytes], place: str, which: Callable[[str], str | None] = shutil.which) -> Rendered:
     """The output of a place of a tree, or why there is none."""
     chart = f"{_prefix(place)}{CHART}" in files
     name, words = ("helm", ("template", "release", ".")) if chart else ("kustomize", ("build", "."))
     source = f"{_prefix(place)}{CHART}" if chart else _kustomization(files, place)[0]
     reads = tuple(sorted(_reads(files, place)))
-    told = Rendered(place=place, source=source, command=" ".join((name, *words[:-1], place)), reads=reads)
+    rendered = Rendered(place=place, source=source, command=" ".join((name, *words[:-1], place)), reads=reads)
     refused = "" if chart else _refused(files, place)
-    program = found(name)
+    program = which(name)
     if refused or program is None:
-        return msgspec.structs.replace(told, why=refused or f"cannot find {name} on the PATH")
+        return msgspec.structs.replace(rendered, why=refused or f"cannot find {name} on the PATH")
     if not chart:
         words = (*words, "--load-restrictor", "LoadRestrictionsRootOnly")
     try:
-        return msgspec.structs.replace(told, text=_run(files, place, (program, *words)))
+        return msgspec.structs.replace(rendered, text=_run(files, place, (program, *words)))
     except _RenderingError as error:
-        return msgspec.structs.replace(told, why=str(error))
+        return msgspec.structs.replace(rendered, why=str(error))
 
 
 class _RenderingError(Exception):
@@ -132,17 +132,17 @@ def _kustomization(files: Mapping[str, bytes], place: str) -> tuple[str, bytes]:
 
 def _document(body: bytes) -> dict[str, Any] | None:
     try:
-        found = [msgspec.json.decode(part) for part in texts.json_parts(body)]
+        documents = [msgspec.json.decode(part) for part in texts.json_parts(body)]
     except (texts.YamlError, *DECODING_ERRORS):
         return None
-    return found[0] if len(found) == 1 and isinstance(found[0], dict) else None
+    return documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else None
 
 
 def _as_written(place: str, body: bytes) -> bool:
     """Whether it lists files of its own directory and changes nothing."""
-    found = _document(body)
-    own = found is not None and all(key in _SAME for key in found)
-    return own and all(_joined(place, one) is not None and not one.startswith("..") for one in _listed(found or {}, _ROOTS))
+    document = _document(body)
+    own = document is not None and all(key in _SAME for key in document)
+    return own and all(_joined(place, one) is not None and not one.startswith("..") for one in _listed(document or {}, _ROOTS))
 
 
 def _listed(document: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
@@ -251,14 +251,14 @@ def _run(files: Mapping[str, bytes], place: str, words: tuple[str, ...]) -> byte
     cut = _cut_off()
     if cut is None:
         raise _RenderingError("this machine cannot isolate a program from the network")
-    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as made, tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as made, tempfile.TemporaryFile() as errors:
         tree, empty = Path(home) / "tree", Path(home) / "home"
         empty.mkdir()
         _write(files, tree)
         environment = {"HOME": str(empty), "TMPDIR": str(empty), "PATH": "", "HELM_PLUGINS": str(empty)}
         try:
             with subprocess.Popen(  # noqa: S603 - a program that the user has on the PATH
-                words, cwd=tree / place, env=environment, stdin=subprocess.DEVNULL, stdout=made, stderr=said,
+                words, cwd=tree / place, env=environment, stdin=subprocess.DEVNULL, stdout=made, stderr=errors,
                 start_new_session=True, preexec_fn=cut,  # noqa: PLW1509 - commands have one thread
             ) as child:  # fmt: skip
                 try:
@@ -270,9 +270,9 @@ def _run(files: Mapping[str, bytes], place: str, words: tuple[str, ...]) -> byte
             raise _RenderingError(f"it took more than {_BOUNDS.seconds:g} s") from None
         except (OSError, subprocess.SubprocessError) as error:
             raise _RenderingError(f"cannot start {words[0]} isolated from the network ({error})") from None
-        said.seek(0)
+        errors.seek(0)
         if code != 0:
-            last = plain(said.read(1 << 16).decode("utf-8", "replace")).replace(str(tree), "").split("\n")
+            last = plain(errors.read(1 << 16).decode("utf-8", "replace")).replace(str(tree), "").split("\n")
             why = shortened(" ".join(line.strip() for line in last if line.strip()), _WORDS)
             raise _RenderingError(f"it ended with {code}: {why}")
         made.seek(0)

@@ -108,12 +108,12 @@ def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -
     intake.read(Document(file="pods", api_version="v1", kind="Pod", items=items, is_list=True), stamps=False)
     world = assemble(intake, Manifest(captured_seconds=now_seconds))
     judge = DrainJudge(world, rules or DrainRules(), DisruptionLedger(world), now_seconds)
-    found = []
+    leaving = []
     for index, pod in enumerate(world.pods):
         verdict = judge.judge(index)
         if verdict.fate is Fate.STAYS:
             continue
-        found.append(
+        leaving.append(
             LeavingPod(
                 namespace=pod.namespace,
                 name=pod.name,
@@ -123,7 +123,7 @@ def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -
                 blocked=next((rule.sentence() for rule in verdict.rules if rule.code in lasting), ""),
             )
         )
-    return tuple(found)
+    return tuple(leaving)
 
 
 _TRIES = 5
@@ -189,15 +189,15 @@ class NodeDrain:
         self._refusals: dict[str, str] = {}
 
     def begin(self, node: str, seen: SeenNode | None = None) -> None:
-        """Mark the node with our taint; a second call changes nothing. If another owner drains the node, or if it is another node
-        than `seen`, that is a conflict. A node that is as it was seen is marked in one request."""
+        """Mark the node with our taint; a second call changes nothing. It is a conflict if another owner drains the node, or if
+        the node is not the one in `seen`. A node that has not changed since `seen` is marked in one request."""
         if seen is not None and self._marked_as_seen(node, seen):
             return
         for _ in range(_TRIES):
-            found = self._node(node)
-            if seen is not None and seen.uid not in ("", found.metadata.uid):
+            current = self._node(node)
+            if seen is not None and seen.uid not in ("", current.metadata.uid):
                 raise ApiError(_CONFLICT, "Conflict", f"node {node} is not the judged one: it was replaced under the same name")
-            taints = _taints(found)
+            taints = _taints(current)
             if mark_of(taints, self._owner) is not None:
                 return
             foreign = next((taint for taint in taints if taint.key == DELETING_TAINT), None)
@@ -206,7 +206,7 @@ class NodeDrain:
                     _CONFLICT, "Conflict", f"another owner already drains node {node}: {foreign.key}={foreign.value or ''}"
                 )
             mark = DrainMark(owner=self._owner, began_seconds=self._now_seconds())
-            if self._write_taints(node, found, [*_kept(found), mark.taint()]):
+            if self._write_taints(node, current, [*_kept(current), mark.taint()]):
                 return
         raise ApiError(_CONFLICT, "Conflict", f"node {node} changed during each of {_TRIES} attempts")
 
@@ -270,14 +270,14 @@ class NodeDrain:
         self._refusals.pop(node, None)
         for _ in range(_TRIES):
             try:
-                found = self._node(node)
+                current = self._node(node)
             except ApiError as error:
                 if error.status == _NOT_FOUND:
                     return
                 raise
-            if mark_of(_taints(found), self._owner) is None:
+            if mark_of(_taints(current), self._owner) is None:
                 return
-            if self._write_taints(node, found, _kept(found, without=self._owner)):
+            if self._write_taints(node, current, _kept(current, without=self._owner)):
                 return
         raise ApiError(_CONFLICT, "Conflict", f"node {node} changed during each of {_TRIES} attempts")
 

@@ -26,15 +26,15 @@ def trailers(message: str, key: str) -> list[str]:
         start -= 1
     if not start:
         return []  # the only paragraph is the subject
-    found: list[tuple[str, str]] = []
+    entries: list[tuple[str, str]] = []
     for line in lines[start:]:
-        if line[:1] in (" ", "\t") and found:
-            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        if line[:1] in (" ", "\t") and entries:
+            entries[-1] = (entries[-1][0], f"{entries[-1][1]} {line.strip()}")
         elif match := _LINE.fullmatch(line):
-            found.append((match["key"].lower(), match["value"].strip()))
+            entries.append((match["key"].lower(), match["value"].strip()))
         else:
-            found.append(("", ""))
-    return [value for name, value in found if name == key.lower()]
+            entries.append(("", ""))
+    return [value for name, value in entries if name == key.lower()]
 
 
 # What a person writes after the name of an approving trailer: `policy=sha256:… until=2026-12-01T00:00:00Z nodes<=5`.
@@ -61,9 +61,9 @@ def read_each(
 
     `parts` are the required words, as a person reads them (`policy=`, `nodes<=N`), with `until=`. `advice` follows the sentence.
     """
-    found = [(value, read_terms(value, parts)) for value in trailers(message, key)]
-    approvals = tuple(approval(terms) for _, terms in found if isinstance(terms, Terms))
-    problems = tuple(f"{key}: {value[:_SHOWN]!r}: {why}{advice}" for value, why in found if isinstance(why, str))
+    readings = [(value, read_terms(value, parts)) for value in trailers(message, key)]
+    approvals = tuple(approval(terms) for _, terms in readings if isinstance(terms, Terms))
+    problems = tuple(f"{key}: {value[:_SHOWN]!r}: {why}{advice}" for value, why in readings if isinstance(why, str))
     return approvals, problems
 
 

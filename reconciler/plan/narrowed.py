@@ -92,14 +92,14 @@ def narrowed(plan: Plan, chosen: Chosen) -> Plan:
     bought = {line.group for line in pods}
     shown = {line.node for line in nodes}
 
-    def told(action: Action) -> bool:
+    def is_chosen(action: Action) -> bool:
         if not chosen.about_group(action.group):
             return False
         if not by_part:
             return True
         return any(node in shown for node in action.nodes) or (not chosen.nodes and action.group in bought)
 
-    actions = tuple(action for action in plan.actions if told(action))
+    actions = tuple(action for action in plan.actions if is_chosen(action))
     names = {line.name for line in groups} | shown | {line.pod for line in pods}
     problems = tuple(entry for entry in plan.problems if not entry.object or any(name in entry.object for name in names))
     cost = Cost(currency=plan.cost.currency)

@@ -52,10 +52,10 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def verdict_of(judged: Iterable[Judged]) -> Verdict:
     """Failed if an expectation failed; skipped if none could be judged."""
-    found = {one.verdict for one in judged}
-    if Verdict.FAILED in found:
+    verdicts = {one.verdict for one in judged}
+    if Verdict.FAILED in verdicts:
         return Verdict.FAILED
-    return Verdict.PASSED if Verdict.PASSED in found else Verdict.SKIPPED
+    return Verdict.PASSED if Verdict.PASSED in verdicts else Verdict.SKIPPED
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -68,13 +68,14 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class PolicyTestRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """All tests of one run. `not_run` has a sentence for each test or file that could not be run. `changed` are names of
-    tests of today that a change removes or edits."""
+    tests of today that a change removes or edits. `all_removed`: there were tests, and the change leaves none."""
 
     format_version: str = FORMAT_VERSION
     results: tuple[CaseResult, ...] = ()
     coverage: Coverage = Coverage()
     not_run: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    all_removed: bool = False
 
     def count(self, verdict: Verdict) -> int:
         """How many tests ended so."""

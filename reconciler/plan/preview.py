@@ -1,6 +1,7 @@
 """The Preview: two policies, and the effect of each on one cluster at one instant."""
 
 import hashlib
+from decimal import Decimal
 
 import msgspec
 
@@ -47,6 +48,22 @@ class LaterEffect(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     impact_after: Impact
 
 
+class LimitSpent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the nodes of a steady state cost, of a spending limit. `resource` is `pricePerHour` or `pricePerMonth`; both amounts
+    are decimal strings in `currency`."""
+
+    limit: str
+    resource: str
+    spent: str
+    max: str
+    currency: str
+
+    @property
+    def left(self) -> Decimal:
+        """What may still be spent; below zero if the limit is exceeded."""
+        return Decimal(self.max) - Decimal(self.spent)
+
+
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """If `comparison` is None, `no_base` says why there is nothing to compare with, and `plan` counts alone.
 
@@ -54,6 +71,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     are the problems in this PR's files that are not errors. `pictures` are present if somebody wants to see them. The digest does
     not cover them. `later` are effects within the next day, in order, if windows or holds differ. `sizes` are declared sizes and
     bounds in changed manifests. The plans do not know them. `replay` is the result of past demand under both, if requested.
+    `spent_before` and `spent_after` are the spending limits of both policies in steady state.
     `snapshot` is None for a live cluster. `tests` are the policy tests of the head, None if it has none.
     """
 
@@ -66,6 +84,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     impact_before: Impact = Impact()
     impact_after: Impact = Impact()
     later: tuple[LaterEffect, ...] = ()
+    spent_before: tuple[LimitSpent, ...] = ()
+    spent_after: tuple[LimitSpent, ...] = ()
     untouched: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     sizes: tuple[SizeChange, ...] = ()
@@ -95,6 +115,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         )  # fmt: skip
         if self.later:
             covered = (*covered, self.later)
+        if self.spent_before or self.spent_after:
+            covered = (*covered, self.spent_before, self.spent_after)
         if self.sizes:
             covered = (*covered, self.sizes)
         if self.replay is not None:

@@ -193,15 +193,15 @@ def action_key(action: Action) -> tuple[ActionKind, str, str, tuple[str, ...], t
 def counted_down(actions: Iterable[Action]) -> tuple[Action, ...]:
     """Removals of one target with consecutive sizes, after some between them were dropped."""
     sizes: dict[str, int] = {}
-    found = []
+    renumbered = []
     for action in actions:
         if action.kind is ActionKind.REMOVE_NODE:
             size = sizes.get(action.target, action.bound.replicas)
             sizes[action.target] = size - 1
-            found.append(msgspec.structs.replace(action, from_=size, to=size - 1))
+            renumbered.append(msgspec.structs.replace(action, from_=size, to=size - 1))
         else:
-            found.append(action)
-    return tuple(found)
+            renumbered.append(action)
+    return tuple(renumbered)
 
 
 def _by_name(plan: Plan) -> Mapping[str, GroupLine]:

@@ -140,10 +140,10 @@ def scalar_text(field: Field, value: Any) -> str:  # noqa: ANN401 - as the struc
     return str(value)
 
 
-# Which groups a changed default reaches: those that would have another effective value if this one value had not changed.
+# The groups that a changed default reaches: those whose effective values would differ if this one value had not changed.
 #
-# Judged by effect: the new policy is compared with itself, with the old value put back in that one place. A default that a
-# nearer level overrides reaches nobody; one that is added to those of nearer levels (startup taints, labels) reaches them all.
+# The new policy is compared with itself, with the old value in that one place. A default that a nearer level overrides reaches no
+# group. A default that is added to the values of nearer levels (startup taints, labels) reaches all groups.
 
 
 def reached_groups(before: PolicySet, after: PolicySet, tier: str | None, path: str, now_seconds: int) -> tuple[str, ...]:

@@ -178,13 +178,20 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """A recurring time span in which other bounds apply. `schedule` is a five-field cron line for the start."""
+    """A time span in which other values apply.
+
+    `schedule` is a five-field cron line for the start of recurring spans of `duration_seconds`. The dates (Unix time) limit
+    these. Without a schedule, the window is open from the first date until the second one.
+    """
 
     name: str = ""
-    schedule: str
+    schedule: str = ""
     time_zone: str = "Etc/UTC"
-    duration_seconds: int
+    duration_seconds: int | None = None
+    from_seconds: int | None = None
+    until_seconds: int | None = None
     size: Size = Size()
+    scale_down: ScaleDown[None] = ScaleDown()
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):
@@ -310,11 +317,18 @@ class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
-    """How many nodes may be leaving at the same time: exactly one of a count and a percentage."""
+    """How many nodes may be leaving at the same time: exactly one of a count and a percentage.
+
+    `groups` and `node_selector` select the nodes that it covers (both None: all). `zones` is in how many zones these may leave at
+    the same time (None: in any).
+    """
 
     name: str = ""
     nodes: int | None = None
     percent: int | None = None
+    zones: int | None = None
+    groups: Selector | None = None
+    node_selector: Selector | None = None
     reasons: tuple[RemovalReason, ...] = ()
     schedule: str = ""
     time_zone: str = "Etc/UTC"

@@ -17,10 +17,11 @@ from reconciler.policy.field_tables.node_group_policy import NODE_GROUP, NODE_GR
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.values.duration import duration_text
 
-# What applies when a key is left out, as the reference shows it: taken from the type that the field feeds.
+# What applies if a key is left out, as the reference shows it. It comes from the type that the field feeds.
 #
-# A default stands once. For what a policy says once it stands in the type of `documents`, and the row of the field table has
-# none; for what a group may be told at several levels it stands in the row, and the type has None, which means: not said here.
+# A default is written once. If only the policy can have the value, the default is in the type of `documents`, and the row of the
+# field table has none. If several levels can have it for a group, the default is in the row. The type then has None, which means:
+# not set at this level.
 
 
 def with_built_in(field: Field, struct: type[msgspec.Struct]) -> Field:

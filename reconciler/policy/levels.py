@@ -23,7 +23,7 @@ from reconciler.values.quantity import quantity_text
 
 # One value of a group in the field table: where it is in a level of the policy, and its built-in value.
 #
-# The row of the field table is the only place that knows such a default; who uses a value names its path.
+# Only the row of the field table has this default. Code that uses a value names its path.
 
 GroupScalar = int | str
 
@@ -122,14 +122,14 @@ class LevelField(msgspec.Struct, Generic[V], frozen=True):
     read: Callable[[GroupFields], V | None]
     text: Callable[[V], str]
 
-    def said(self, levels: Sequence[GroupFields], now_seconds: int) -> list[tuple[int, V]]:
+    def stated(self, levels: Sequence[GroupFields], now_seconds: int) -> list[tuple[int, V]]:
         """Index and value of each level that says something; a hold that has ended by `now_seconds` (Unix time) says nothing."""
         values = ((index, self.read(level)) for index, level in enumerate(levels))
         return [(index, value) for index, value in values if value is not None and not _ended(value, now_seconds)]
 
     def counting(self, levels: Sequence[GroupFields], now_seconds: int) -> list[tuple[int, V]]:
-        """What of `said` the rule lets count, the nearest level first; of keys those that no nearer level names."""
-        values = self.said(levels, now_seconds)
+        """What of `stated` the rule lets count, the nearest level first; of keys those that no nearer level names."""
+        values = self.stated(levels, now_seconds)
         if self.rule is MergeRule.KEYS:
             return [(index, value) for index, value in _first_keys(values) if value]
         return values if self.adds else values[:1]
@@ -144,9 +144,9 @@ class LevelField(msgspec.Struct, Generic[V], frozen=True):
         return next(iter(self.counting(levels, now_seconds)), None)
 
 
-def _first_keys(found: Sequence[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+def _first_keys(stated: Sequence[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
     named: set[str] = set()
-    for index, pairs in found:
+    for index, pairs in stated:
         yield index, tuple(pair for pair in pairs if pair[0] not in named)
         named.update(key for key, _ in pairs)
 
@@ -169,7 +169,7 @@ def _headroom_text(value: Headroom) -> str:
 
 
 def _windows_text(windows: tuple[Window, ...]) -> str:
-    return ", ".join(one.name or one.schedule for one in windows)
+    return ", ".join(one.name or one.schedule or f"from {instant_text(one.from_seconds or 0)}" for one in windows)
 
 
 def _hold_text(hold: Hold) -> str:

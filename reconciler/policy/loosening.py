@@ -67,7 +67,7 @@ class Loosened(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="ca
     discovered: bool = False
 
 
-class FoundGroup(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterGroup(msgspec.Struct, frozen=True, kw_only=True):
     """A group that discovery finds under at least one policy, and whose document or tier differs under the other one. `before`
     and `after` are its NodeGroup, or its tier if it has none (None: no tier). `size` are the bounds of its target under
     either."""
@@ -79,10 +79,10 @@ class FoundGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def loosened(
-    before: PolicySet, after: PolicySet, now_seconds: int, found_groups: Sequence[FoundGroup] = ()
+    before: PolicySet, after: PolicySet, now_seconds: int, cluster_groups: Sequence[ClusterGroup] = ()
 ) -> tuple[Loosened, ...]:
     """What becomes looser, the certain ones first, then by path. `now_seconds` (Unix time) says which holds have ended.
-    `found_groups` are those of the cluster whose documents or tiers differ; without them a cluster is not known."""
+    `cluster_groups` are those of the cluster whose documents or tiers differ; without them a cluster is not known."""
     own = _judged(_policy_values(before.policy), _policy_values(after.policy))
     values = [Loosened(path=path, before=old, after=new, certain=sure) for path, old, new, sure in own]
     together: dict[tuple[str, str, str, bool], list[str]] = {}
@@ -92,9 +92,9 @@ def loosened(
         )  # fmt: skip
         for change in _judged(*sides):
             together.setdefault(change, []).append(name)
-    for one in found_groups:
+    for one in cluster_groups:
         for change in _judged(
-            _found_values(before.policy, one, 0, now_seconds), _found_values(after.policy, one, 1, now_seconds)
+            _cluster_values(before.policy, one, 0, now_seconds), _cluster_values(after.policy, one, 1, now_seconds)
         ):
             names = together.setdefault(change, [])
             names += [] if one.name in names else [one.name]
@@ -161,7 +161,7 @@ def _group_values(policy: NodeGroupPolicy, group: NodeGroup | str | None, now_se
     return values
 
 
-def _found_values(policy: NodeGroupPolicy, group: FoundGroup, side: int, now_seconds: int) -> dict[str, str]:
+def _cluster_values(policy: NodeGroupPolicy, group: ClusterGroup, side: int, now_seconds: int) -> dict[str, str]:
     """Both sides have the same target, whether a document names it or not, and its bounds count before those of defaults."""
     document = (group.before, group.after)[side]
     values = _group_values(policy, document, now_seconds)

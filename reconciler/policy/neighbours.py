@@ -91,17 +91,17 @@ class Beside:
     """Collects what is passed over while a tree is read, with the problem that each would be."""
 
     def __init__(self) -> None:
-        self._found: dict[Neighbour, tuple[Problem, ...]] = {}
+        self._problems: dict[Neighbour, tuple[Problem, ...]] = {}
 
     def other(self, path: str, kind: str) -> None:
         """A document of another API group."""
-        self._found.setdefault(Neighbour(path=path, code="OtherKind", message=kind), ())
+        self._problems.setdefault(Neighbour(path=path, code="OtherKind", message=kind), ())
 
     def passed(self, problems: Sequence[Problem], *, unread: bool) -> None:
         """A file with what would be wrong were it ours, the gravest first; `unread`: it cannot be read."""
         first = problems[0]
         neighbour = Neighbour(path=first.place.path, code=first.code, message=first.message, unread=unread)
-        self._found.setdefault(neighbour, tuple(problems))
+        self._problems.setdefault(neighbour, tuple(problems))
 
     def judge(self, findings: Findings, documents: frozenset[Named], before: InForce | None) -> None:
         """Report those that must not be skipped.
@@ -111,20 +111,20 @@ class Beside:
         """
         lost = sorted(before.documents - documents) if before is not None else []
         policy = any(kind == "NodeGroupPolicy" for kind, _, _ in documents)
-        for neighbour, problems in list(self._found.items()):
-            told: Sequence[Problem] = ()
+        for neighbour, problems in list(self._problems.items()):
+            reported: Sequence[Problem] = ()
             if neighbour.unread and before is not None and lost and neighbour.path not in before.unread:
-                told = (_lost(problems[0], lost),)
+                reported = (_lost(problems[0], lost),)
             elif (neighbour.unread and not policy) or not documents:
-                told = problems
-            for problem in told:
+                reported = problems
+            for problem in reported:
                 findings.report(problem)
-            if told:
-                del self._found[neighbour]
+            if reported:
+                del self._problems[neighbour]
 
     def sorted(self) -> tuple[Neighbour, ...]:
         """Those that were passed over, by path."""
-        return tuple(sorted(self._found))
+        return tuple(sorted(self._problems))
 
 
 def _lost(problem: Problem, lost: Sequence[Named]) -> Problem:

@@ -67,10 +67,10 @@ def platform_keys() -> tuple[PolicyKeys, ...]:
     return registered_platforms.parts("policy_keys", "KEYS")
 
 
-# How the Cluster Autoscaler's settings name the targets of one platform; where all platforms meet.
+# How the Cluster Autoscaler's settings name the targets of one platform. All platforms have their part here.
 #
-# The effect of a flag is the same on all platforms. How it names targets differs: each cloud provider of Cluster Autoscaler
-# has its own form.
+# The effect of a flag is the same on all platforms. How it names targets differs: each cloud provider of Cluster Autoscaler has
+# its own form.
 
 FragmentReader = Callable[[Mapping[str, Any], Callable[[], str]], Fragment]
 """Makes a fragment of an object. The second argument returns the place, or raises `PlaceNeededError`."""

@@ -166,11 +166,11 @@ def read_policy_tests(path: str, data: bytes) -> tuple[PolicyTestText, ...]:
     Raises `DocumentError` with the first thing that is wrong.
     """
     source, documents = documents_of(path, data, API_VERSION)
-    found = tuple(read_typed(document, source, PolicyTest) for document in documents)
-    for text in found:
+    texts = tuple(read_typed(document, source, PolicyTest) for document in documents)
+    for text in texts:
         if (error := next(_wrong(text), None)) is not None:
             raise error
-    return found
+    return texts
 
 
 def _wrong(text: PolicyTestText) -> Iterator[DocumentError]:

@@ -57,8 +57,8 @@ def unread_targets(sets: Sequence[PolicySet]) -> Iterator[UnreadTargets]:
     for keys in platform_keys():
         for one in sets if keys.in_cloud else ():
             named = [group.name for group in one.groups if group.target.provider == keys.provider]
-            found = [item.name for item in one.policy.discovery if item.provider == keys.provider]
-            who = [(what, names) for what, names in (("group", named), ("discovery item", found)) if names]
+            item_names = [item.name for item in one.policy.discovery if item.provider == keys.provider]
+            who = [(what, names) for what, names in (("group", named), ("discovery item", item_names)) if names]
             if who:
                 yield UnreadTargets(code=CODE, object=keys.provider, message=none_was_read(*who))
 
@@ -66,10 +66,10 @@ def unread_targets(sets: Sequence[PolicySet]) -> Iterator[UnreadTargets]:
 def none_was_read(*who: tuple[str, Sequence[str]]) -> str:
     """The sentence of plans as well; `who` are things of the policy, one of what they are with their names."""
     verb = "names" if sum(len(names) for _, names in who) == 1 else "name"
-    return f"{' and '.join(_told(*some) for some in who)} {verb} targets of which none was read: {HOW}"
+    return f"{' and '.join(_summary(*some) for some in who)} {verb} targets of which none was read: {HOW}"
 
 
-def _told(what: str, names: Sequence[str]) -> str:
+def _summary(what: str, names: Sequence[str]) -> str:
     """How many, and the first of their names: `4 groups (a, b, c and 1 more)`."""
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     return f"{len(names)} {what}{'' if len(names) == 1 else 's'} ({', '.join(names[:_NAMES_SHOWN])}{more})"

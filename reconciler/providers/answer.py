@@ -20,9 +20,9 @@ _DENIED = re.compile(r"ValidatingAdmissionPolicy '(?P<policy>[^']+)' with bindin
 def failed(error: ApiError | UnreachableError, what: str) -> WriteResult:
     """The result of a write that raised.
 
-    SOURCE: measured on kube-apiserver 1.36. A 409 with a FieldManagerConflict cause names the manager. A 409 without causes is a
-    resourceVersion that moved; an apply with the uid of an object that has gone since gets the same answer. The server rejects a
-    429 or 503 before it does anything. Another 5xx may come after the write, and so may a broken connection.
+    SOURCE: measured on kube-apiserver 1.36. A 409 with a FieldManagerConflict cause names the manager. A 409 without causes means
+    that the resourceVersion has changed, or that the object with this uid no longer exists. The server rejects a 429 or 503
+    before it does anything. Any other 5xx may come after the write, and so may a broken connection.
     """
     if isinstance(error, UnreachableError):
         code = WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE
@@ -87,8 +87,8 @@ class CloudError(Exception):
 
 def together(answers: Iterable[CloudAnswer]) -> CloudAnswer:
     """The answers of several clouds as one."""
-    found = tuple(answers)
+    collected = tuple(answers)
     return CloudAnswer(
-        documents=tuple(document for answer in found for document in answer.documents),
-        unread=tuple(text for answer in found for text in answer.unread),
+        documents=tuple(document for answer in collected for document in answer.documents),
+        unread=tuple(text for answer in collected for text in answer.unread),
     )

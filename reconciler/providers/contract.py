@@ -16,8 +16,9 @@ class WriteCode(StrEnum):
 
     Conflict: another manager owns the field; the message names it. Stale: the object differs from the judged one. NotFound: no
     such target or node. Refused: the platform's own bounds or state forbid it. Denied: this account may not write it.
-    Unavailable: try later. Unknown: nobody can tell whether it was done; the next view will show it. PassedOver: replicas were
-    lowered for a machine, and the platform took another one. Failed: the platform tried at once and has none to give."""
+    Unavailable: try later. Unknown: it may or may not have been done; the next view will show it. PassedOver: replicas were
+    lowered for a machine, and the platform removed another one. Failed: the platform tried at once and has no machine to
+    offer."""
 
     CONFLICT = "Conflict"
     STALE = "Stale"
@@ -31,8 +32,8 @@ class WriteCode(StrEnum):
 
 
 class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a write. `code` is empty if it was done, else a `WriteCode`. `generation` and `resource_version` are the
-    object's after the write (0 and empty: unknown). For a write that was done, `message` states what was found and changed, if
+    """The outcome of a write. `code` is empty if it was done, else a `WriteCode`. `generation` and `resource_version` are those
+    of the object after the write (0 and empty: unknown). If the write was done, `message` states what was found and changed, if
     that is news. `replicas` is the resulting value if it differs from the requested one."""
 
     code: str = ""
@@ -72,9 +73,9 @@ class RemovalProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TargetRemoval(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the removal of one machine is at its target. Draining: nothing definite yet, try again; `code` and `message` state
-    the obstacle. `reopen`, if Failed: whether the node stays and should be uncordoned. `untouched`, while Draining: this step
-    wrote nothing of the machine, so it has no mark unless it had one before."""
+    """How far the target is with the removal of one machine. Draining: nothing definite yet, try again; `code` and `message`
+    state the obstacle. `reopen`, if Failed: whether the node stays and should be uncordoned. `untouched`, while Draining: this
+    step wrote nothing to the machine, so it has no mark unless it had one before."""
 
     state: RemovalState
     replicas: int = 0

@@ -37,11 +37,11 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     advice: str = ""
 
 
-# What a platform tells a live process: whether it is there, who writes its targets, and what is asked besides the API server.
+# What a live process gets from a platform: whether it is there, what writes its targets, and what is read from a cloud.
 #
-# A platform's targets are on the API server of the management cluster (which are watched), or in a cloud (which are polled).
-# Third-party clients are imported in one named file of the platform's `writing` folder, inside the functions that need them:
-# every live process loads this part.
+# A platform's targets are on the API server of the management cluster (which is watched), or in a cloud (which is polled). Every
+# live process loads this part. So third-party clients are imported in one named file of the platform's `writing` folder, inside
+# the functions that need them.
 
 
 class Notes(Protocol):
@@ -80,15 +80,15 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     """One platform, live.
 
-    `name` is the provider's in policies. `kinds` are those of its targets. `served` returns which of its API groups a server
-    has, and in which version (none: not there), given the environment. It raises `UnreachableError`, and `ApiError` for anything
-    but an unknown group. `provider` makes the writer. `polled` makes the sources that poll a cloud. `checks` are findings for
-    `doctor`; they raise as the connection does, and are used if the platform is there. `absent` is `doctor`'s finding if no
+    `name` is the provider's name in policies. `kinds` are the kinds of its targets. `served` returns which of its API groups a
+    server has, and in which version (none: not there), given the environment. It raises `UnreachableError`, and `ApiError` for
+    anything but an unknown group. `provider` makes the writer. `polled` makes the sources that poll a cloud. `checks` are
+    findings for `doctor`, if the platform is there; they raise as the connection does. `absent` is `doctor`'s finding if no
     platform is there at all.
 
     `configured`: the environment tells this process to ask the platform's cloud. `asked` asks the cloud once, given the
     environment; it raises `CloudError`. `hold` writes the text of a hold (empty: removes it) on a cloud's target, asked as the
-    policy says, and returns the previous text. It raises `CloudError`. `found_by` states how a process finds its targets.
+    policy says, and returns the previous text. It raises `CloudError`. `detected_by` states how a process finds its targets.
     """
 
     name: str
@@ -101,7 +101,7 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     configured: Callable[[Mapping[str, str]], bool] = lambda _: False
     asked: Callable[[CloudQuestion, Mapping[str, str]], CloudAnswer] = lambda _question, _environment: CloudAnswer()
     hold: Callable[[TargetRef, PolicySet, str], str] | None = None
-    found_by: str = ""
+    detected_by: str = ""
 
 
 @cache
@@ -115,7 +115,7 @@ def served_platforms(api: Api, environment: Mapping[str, str]) -> tuple[Served, 
 
     Raises `UnreachableError`, and `ApiError` for anything but an unknown group.
     """
-    return tuple(found for platform in live_platforms() for found in platform.served(api, environment))
+    return tuple(served for platform in live_platforms() for served in platform.served(api, environment))
 
 
 def asks_clouds(environment: Mapping[str, str]) -> bool:
@@ -125,7 +125,7 @@ def asks_clouds(environment: Mapping[str, str]) -> bool:
 
 def nothing_to_size(server: str) -> str:
     """A sentence for a process that finds no platform."""
-    ways = "; ".join(platform.found_by for platform in live_platforms() if platform.found_by)
+    ways = "; ".join(platform.detected_by for platform in live_platforms() if platform.detected_by)
     return f"{server} has nothing whose replicas could be changed, and no cloud is configured: {ways}"
 
 
@@ -153,12 +153,12 @@ def hold_in_cloud(target: TargetRef, policy: PolicySet, text: str) -> str | None
 
 def providers(surroundings: Surroundings) -> dict[str, TargetProvider]:
     """The writers of targets, by kind. A platform with nothing on the server has no provider."""
-    found: dict[str, TargetProvider] = {}
+    by_kind: dict[str, TargetProvider] = {}
     for platform in live_platforms():
         own = of_platform(platform, surroundings)
         if platform.provider is not None and own is not None:
-            found |= dict.fromkeys(platform.kinds, platform.provider(own))
-    return found
+            by_kind |= dict.fromkeys(platform.kinds, platform.provider(own))
+    return by_kind
 
 
 def polled(surroundings: Surroundings) -> tuple[PolledSource, ...]:

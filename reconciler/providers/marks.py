@@ -121,8 +121,8 @@ def _parts(facts: TargetFacts) -> tuple[str, frozenset[str]]:
 @lru_cache(maxsize=16)
 def _read(text: str) -> tuple[str, frozenset[str]]:
     """Parse a mark; cached, because each of a thousand machines asks for the thousand names on its target."""
-    found = _TEXT.fullmatch(text)
-    return (found[1], frozenset(f"{found[2]}{end}" for end in found[3].split(","))) if found else ("", frozenset())
+    match = _TEXT.fullmatch(text)
+    return (match[1], frozenset(f"{match[2]}{end}" for end in match[3].split(","))) if match else ("", frozenset())
 
 
 # Which machine goes with a node.

@@ -22,12 +22,12 @@ from reconciler.providers.contract import WriteCode, WriteResult
 #
 # SOURCE: measured on kube-apiserver 1.36. A merge patch with the current value changes nothing, so the owner stays. Our apply of
 # that value makes us a second owner, and our apply of another value conflicts with the first owner again. A merge patch with
-# another value records us as an Update, and our own apply then conflicts with that. What works, in one write that the
-# resourceVersion guards, is editing `metadata.managedFields`. Kubernetes' own upgrade from client-side to server-side apply does
-# the same. It does not touch the object's spec, so no defaulting changes replicas.
+# another value records us as an Update, and our own apply then conflicts with that. What works is an edit of
+# `metadata.managedFields`, in one write that the resourceVersion guards. Kubernetes' own upgrade from client-side to server-side
+# apply does the same. It does not touch the object's spec, so no defaulting changes replicas.
 #
-# The client-side last-applied manifest loses its `spec.replicas` as well, because it declares the value. Else the next `kubectl
-# apply` of a manifest without replicas would remove the field, and the defaulting webhook would set 1 or the minimum.
+# The client-side last-applied manifest loses its `spec.replicas` as well, because it declares the value. Otherwise the next
+# `kubectl apply` of a manifest without replicas would remove the field, and the defaulting webhook would set 1 or the minimum.
 
 _REPLICAS, _SPEC = "f:replicas", "f:spec"
 

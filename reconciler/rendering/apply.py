@@ -21,9 +21,9 @@ class WhyNot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AppliedAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One action of the saved plan. `state` is Done (of nodes that are removed or replaced: they have left), Skipped, Refused or
-    Failed (also: a node stays). `plannedTo` is the size in the saved plan, `to` the one that was written or would have been.
-    `later`: a further iteration did it, after the one that adopted or wrote the target was read back."""
+    """One action of the saved plan. `state` is Done, Skipped, Refused or Failed. A removal or replacement is Done once its nodes
+    have left, and Failed if a node stays. `plannedTo` is the size in the saved plan. `to` is the size that was written or would
+    have been. `later`: an additional iteration did it, after a first one adopted or wrote the target and read it back."""
 
     kind: str
     group: str

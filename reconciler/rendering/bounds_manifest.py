@@ -69,17 +69,17 @@ def bounds_manifest(bounds: AdmissionBounds, namespace: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def bounds_differences(wanted: Mapping[str, str], found: Mapping[str, str]) -> tuple[str, ...]:
+def bounds_differences(wanted: Mapping[str, str], current: Mapping[str, str]) -> tuple[str, ...]:
     """A phrase for every key that differs, in the order of the keys."""
-    keys = sorted({*wanted, *found})
-    return tuple(_difference(key, wanted.get(key), found.get(key)) for key in keys if wanted.get(key) != found.get(key))
+    keys = sorted({*wanted, *current})
+    return tuple(_difference(key, wanted.get(key), current.get(key)) for key in keys if wanted.get(key) != current.get(key))
 
 
-def _difference(key: str, wanted: str | None, found: str | None) -> str:
-    return f"{key}: {_told(found)} in the cluster, {_told(wanted)} by the policy"
+def _difference(key: str, wanted: str | None, current: str | None) -> str:
+    return f"{key}: {_phrase(current)} in the cluster, {_phrase(wanted)} by the policy"
 
 
-def _told(text: str | None) -> str:
+def _phrase(text: str | None) -> str:
     return "nothing" if text is None else " ".join(text.split()) or "none"
 
 

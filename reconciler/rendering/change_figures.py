@@ -9,7 +9,7 @@ import msgspec
 from reconciler.plan.comparison import Impact, Pair, PlanComparison
 from reconciler.plan.money import money_text
 from reconciler.plan.plan import Cost, GroupLine, withdrawn_requests
-from reconciler.plan.preview import Preview
+from reconciler.plan.preview import LimitSpent, Preview
 from reconciler.rendering.document import Foreign
 from reconciler.rendering.wording import settled_size
 from reconciler.values.money import HOURS_PER_MONTH
@@ -51,6 +51,29 @@ class ChangeFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             _money(self.after, self.currency),
             _money(self.change, self.currency, signed=True),
         )
+
+
+def limit_pairs(preview: Preview) -> tuple[tuple[LimitSpent | None, LimitSpent | None], ...]:
+    """Each spending limit of main and of this PR, by name and resource: both sides, None on the side that does not have it."""
+    sides = [{(one.limit, one.resource): one for one in side} for side in (preview.spent_before, preview.spent_after)]
+    return tuple((sides[0].get(key), sides[1].get(key)) for key in sorted({*sides[0], *sides[1]}))
+
+
+def limit_rows(preview: Preview) -> Iterator[tuple[str, str, str, str]]:
+    """`limit budget, per hour | $5.00 of $10.00 | $7.50 of $10.00 | $2.50 left` for each spending limit."""
+    for today, after in limit_pairs(preview):
+        either = after or today
+        if either is None:
+            continue
+        hours = {"pricePerHour": "hour", "pricePerMonth": "month"}[either.resource]
+        left = "no limit" if after is None else f"{_money(str(after.left), after.currency)} left"
+        yield Foreign(f"limit {either.limit}, per {hours}"), _of_limit(today), _of_limit(after), Foreign(left)
+
+
+def _of_limit(spent: LimitSpent | None) -> str:
+    if spent is None:
+        return "no limit"
+    return Foreign(f"{_money(spent.spent, spent.currency)} of {_money(spent.max, spent.currency)}")
 
 
 def _money(amount: int | str | None, currency: str | None, *, signed: bool = False) -> str:

@@ -60,9 +60,9 @@ _CODES = {code: rank for rank, code in enumerate(Code)}
 
 
 class Consequence(msgspec.Struct, frozen=True, kw_only=True):
-    """One effect. `sentence` is in parts, `short` its words for a headline, without text of others; `data` are its
-    numbers and names, keys in camelCase. `causes` is a sentence about the changed values that may cause it, for a caution that
-    does not name its own."""
+    """One effect. `sentence` is in parts. `short` is its text for a headline, without words from the policy or the cluster.
+    `data` are its numbers and names, with keys in camelCase. `causes` is a sentence about the changed values that may cause it,
+    for a caution that does not name its own cause."""
 
     grade: Grade
     code: Code
@@ -106,8 +106,8 @@ _CAUSES_SHOWN = 3
 
 
 def _causes(one: Consequence, changes: Sequence[PolicyChange]) -> Sentence:
-    """` This PR changes size.max 10 -> 7 (auto) and 2 more values.`, those that reach the groups of the effect first. Any other
-    change may cause it as well, since pods move between groups, so that none is left out of the count."""
+    """` This PR changes size.max 10 -> 7 (auto) and 2 more values.` Changes that reach the groups of the effect come first. Any
+    other change may also be the cause, because pods move between groups. So the count includes all changes."""
     if one.grade is not Grade.CAUTION or one.code in _NAME_THEIR_CAUSE or not changes:
         return ()
     groups = one.data.get("groups")

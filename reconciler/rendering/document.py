@@ -152,9 +152,10 @@ class Sources(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A heading, how many of what it names there are (None: nothing is counted), and sentences about them, the most severe first.
-    `noun` is what is counted where lines are cut, `blocks` stand above them. `opened`: seen without a click. Where there is no
-    room, a section with `drop` goes as a whole, the highest first, before the last lines of the others do."""
+    """A heading, the number of things under it (None: there is no number), and sentences about them, the most severe first.
+    `noun` is the word for what is counted if lines are cut. `blocks` come above the sentences. `opened`: visible without a click.
+    If there is not enough room, sections with `drop` are left out as a whole, the highest number first. Only then are the last
+    lines of the others left out."""
 
     heading: str
     number: int | None

@@ -77,11 +77,13 @@ def _answer(nodes: Sequence[NodeFit], fold: Fold) -> _Answer:
     kinds: dict[tuple[str, ...], list[NodeFit]] = {}
     for node in nodes:
         if node.rejections:
-            key = tuple(said.plugin if fold.lots else f"{said.message} [{said.plugin}]" for said in node.rejections)
+            key = tuple(
+                rejection.plugin if fold.lots else f"{rejection.message} [{rejection.plugin}]" for rejection in node.rejections
+            )
             kinds.setdefault(key, []).append(node)
     order = sorted(kinds.values(), key=lambda those: (-len(those), those[0].node))
     shown = fold.shown(len(order), fold.reasons)
-    lines = [f"{_names(those, fold)}: {'; '.join(_told(those))}" for those in order[:shown]]
+    lines = [f"{_names(those, fold)}: {'; '.join(_sentences(those))}" for those in order[:shown]]
     if shown < len(order):
         left = sum(len(those) for those in order[shown:])
         lines.append(f"{count(left, 'node')} more, for other reasons")
@@ -93,11 +95,11 @@ def _names(nodes: Sequence[NodeFit], fold: Fold) -> str:
     return names if len(nodes) <= fold.names + 1 or not fold.names else f"{count(len(nodes), 'node')} ({names})"
 
 
-def _told(nodes: Sequence[NodeFit]) -> Iterator[str]:
-    for said in zip(*(node.rejections for node in nodes), strict=True):
-        messages = [rejection.message for rejection in said]
+def _sentences(nodes: Sequence[NodeFit]) -> Iterator[str]:
+    for rejections in zip(*(node.rejections for node in nodes), strict=True):
+        messages = [rejection.message for rejection in rejections]
         names = [node.node for node in nodes]
-        yield f"{one_sentence(messages, names) or f'for example {messages[0]}'} [{said[0].plugin}]"
+        yield f"{one_sentence(messages, names) or f'for example {messages[0]}'} [{rejections[0].plugin}]"
 
 
 def _node_json(node: NodeFit) -> bytes:

@@ -154,8 +154,8 @@ def action_differences(pairs: Sequence[Pair[Action]], fold: Fold) -> tuple[Diffe
 
 def _lots(pairs: Sequence[Pair[Action]], fold: Fold) -> Iterator[tuple[tuple[int, int, int], Difference]]:
     """Lines with their place in the order."""
-    told_together = alike_actions if fold.lots else single_actions
-    for lot in told_together([pair.after for pair in pairs if pair.before is None and pair.after is not None]):
+    lots_of = alike_actions if fold.lots else single_actions
+    for lot in lots_of([pair.after for pair in pairs if pair.before is None and pair.after is not None]):
         mark = _MARKS.get(action_mark(lot.first), OTHERWISE)
         yield (
             (0, _rank(lot), -lot.nodes),
@@ -166,7 +166,7 @@ def _lots(pairs: Sequence[Pair[Action]], fold: Fold) -> Iterator[tuple[tuple[int
             sentence = f"{action_words(pair.after)}: {pair.after.reason.message} ({MAIN}: {action_words(pair.before)})"
             mark = _MARKS.get(action_mark(pair.after), OTHERWISE)
             yield (1, _KINDS.index(pair.after.kind), -len(pair.after.nodes)), Difference(mark, sentence)
-    for lot in told_together([pair.before for pair in pairs if pair.after is None and pair.before is not None]):
+    for lot in lots_of([pair.before for pair in pairs if pair.after is None and pair.before is not None]):
         sentence = f"no longer: {lot_words(lot, fold)}: {lot.sentence}"
         yield (2, _rank(lot), -lot.nodes), Difference(OTHERWISE, sentence, number=_actions_in(lot))
 

@@ -23,6 +23,8 @@ _KEPT_BY = {
     "LimitMin": "minimum of a limit",
     "NeedsApproval": "approval needed",
     "Pace": "pace.maxRemovedPercent",
+    "RemovalsOffByWindow": "window",
+    "ZoneBudget": "budget used up",
 }
 """What keeps a node that could go otherwise, by the code of its blocker; the group's own minimum is told by its size."""
 _REFUSED_BY = {
@@ -178,18 +180,18 @@ _LIMITS = frozenset({LimitReached.code, SpendingLimitReached.code})
 
 def _bounds(plan: Plan, changed: frozenset[str]) -> dict[str, list[str]]:
     """What pods were refused by, then what keeps nodes that could go, for groups in which something happens."""
-    found: dict[str, list[str]] = {}
+    bounds_by_group: dict[str, list[str]] = {}
     for reason in (reason for pod in plan.pods for reason in pod.reasons):
         group = reason.data.get("group")
         bound = f"limit {reason.data.get('limit')}" if reason.code in _LIMITS else _REFUSED_BY.get(reason.code)
         if bound and isinstance(group, str) and group in changed:
-            found.setdefault(group, []).append(bound)
+            bounds_by_group.setdefault(group, []).append(bound)
     for node in plan.nodes:
         if node.group is not None and node.group in changed and node.state in _CANDIDATES:
-            found.setdefault(node.group, []).extend(
+            bounds_by_group.setdefault(node.group, []).extend(
                 _KEPT_BY[blocker.code] for blocker in node.blockers if blocker.code in _KEPT_BY
             )
-    return {group: list(dict.fromkeys(bounds)) for group, bounds in found.items()}
+    return {group: list(dict.fromkeys(bounds)) for group, bounds in bounds_by_group.items()}
 
 
 class GroupNote(msgspec.Struct, frozen=True, kw_only=True):

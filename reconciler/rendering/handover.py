@@ -13,7 +13,7 @@ def handover_text(target: str, handover: Handover) -> str:
     for number, step in enumerate(handover.steps):
         mark = "done" if step.done else "next" if number == handover.next else "then"
         lines += paragraph(f"{mark}  {number + 1}. {plain(step.title)}", _WIDTH, 0)
-        lines += paragraph(f"found: {plain(step.found)}", _WIDTH, _INDENT + 2)
+        lines += paragraph(f"found: {plain(step.evidence)}", _WIDTH, _INDENT + 2)
         if not step.done:
             lines += [f"{' ' * (_INDENT + 4)}{plain(line)}" for line in step.lines]
     done = sum(step.done for step in handover.steps)

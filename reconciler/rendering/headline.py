@@ -81,14 +81,14 @@ def _shorts(effects: Sequence[Consequence]) -> Iterator[str]:
 def _steady(figures: Sequence[ChangeFigure], effects: Sequence[Consequence]) -> Sentence:
     """`18 nodes in steady state instead of 24, -$686.93 per month`; a number of nodes that is told already is not told again."""
     nodes = [one for one in effects if one.code is Code.NODES_IN_STEADY_STATE]
-    parts = [one.short for one in nodes if abs(_integer(one.data["change"])) not in _told_nodes(effects)]
+    parts = [one.short for one in nodes if abs(_integer(one.data["change"])) not in _stated_nodes(effects)]
     for figure in figures:
         if figure.code == COST and figure.changed:
             parts += [*((", ",) if parts else ()), figure.cells()[2], " per month"]
     return tuple(parts)
 
 
-def _told_nodes(effects: Sequence[Consequence]) -> set[int]:
+def _stated_nodes(effects: Sequence[Consequence]) -> set[int]:
     numbers: set[int] = set()
     for one in effects:
         if one.code is Code.WRITING_STARTS:
@@ -113,7 +113,7 @@ _MOST_LINES = 5
 _MEANINGS = {Grade.CAUTION: Meaning.DANGER, Grade.WARNING: Meaning.HELD, Grade.NOTE: Meaning.NEUTRAL}
 
 
-def told_consequences(preview: Preview, *, everything: bool = False) -> Iterator[Alarm]:
+def consequence_alarms(preview: Preview, *, everything: bool = False) -> Iterator[Alarm]:
     """What stands above the table of figures: the lines of each grade, the gravest first. Equal ones are folded, and what is cut
     is counted with the gravest of it; neither with `everything`."""
     effects = [one for one in consequences(preview) if one.code not in _IN_TABLE]

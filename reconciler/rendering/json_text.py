@@ -21,7 +21,7 @@ def inert_json(text: str) -> str:
     """JSON text with some characters of its strings escaped: hidden ones, and the first of `##`, which may begin a command
     anywhere in a line."""
     if not text.isascii() or "\x7f" in text:
-        text = _BEYOND_ASCII.sub(lambda found: _escaped(found[0]) if hidden(found[0]) else found[0], text)
+        text = _BEYOND_ASCII.sub(lambda match: _escaped(match[0]) if hidden(match[0]) else match[0], text)
     return _COMMAND.sub(r"\\u0023", text) if "##" in text else text
 
 

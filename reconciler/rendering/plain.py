@@ -34,7 +34,7 @@ def inert(line: str, instead: str = "") -> str:
     """Plain text with the first character of every command of a workflow written out, or as `instead`."""
     if "::" not in line and "##" not in line:
         return line
-    return _COMMAND.sub(lambda found: instead or _written(found[0]), line)
+    return _COMMAND.sub(lambda match: instead or _written(match[0]), line)
 
 
 def hidden(character: str) -> bool:

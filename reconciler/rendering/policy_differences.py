@@ -48,8 +48,8 @@ def _parents(path: str) -> Iterator[str]:
 
 def _effective(path: str) -> str:
     """The path of the value that counts for a group: `scaleDown.mode` of `tiers[spot].defaults.scaleDown.mode`."""
-    head, found, rest = path.partition("defaults.")
-    return rest if found and (not head or head.startswith("tiers[")) else path
+    head, separator, rest = path.partition("defaults.")
+    return rest if separator and (not head or head.startswith("tiers[")) else path
 
 
 def _item(path: str) -> str:

@@ -120,8 +120,8 @@ def tap(run: PolicyTestRun) -> str:
 
 
 def _tap_details(one: Judged) -> Iterator[str]:
-    told = {"message": one.message, "code": one.code, "at": one.place, "expected": one.expected, "actual": one.actual}
-    for number, (key, value) in enumerate(told.items()):
+    details = {"message": one.message, "code": one.code, "at": one.place, "expected": one.expected, "actual": one.actual}
+    for number, (key, value) in enumerate(details.items()):
         yield f"{'- ' if not number else '  '}{key}: {_quoted(value)}"
 
 
@@ -155,8 +155,8 @@ def _testcase(file: str, result: CaseResult) -> list[str]:
         return [f"{head}><skipped message={_attribute(result.judged[0].message)}/></testcase>"]
     lines = [f"{head}>"]
     for one in result.failures:
-        told = f"{one.place}\nexpected: {one.expected}\nactual: {one.actual}"
-        body = "\n".join(escape(plain(line)) for line in told.split("\n"))
+        details = f"{one.place}\nexpected: {one.expected}\nactual: {one.actual}"
+        body = "\n".join(escape(plain(line)) for line in details.split("\n"))
         lines.append(f"      <failure type={_attribute(one.code)} message={_attribute(one.message)}>{body}</failure>")
     if result.explained:
         lines.append("      <system-out>" + "\n".join(escape(plain(line)) for line in result.explained) + "</system-out>")

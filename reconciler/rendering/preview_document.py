@@ -7,11 +7,11 @@ from reconciler.plan.plan import PlanProblem
 from reconciler.plan.policy_tests import PolicyTestRun, Verdict
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.rendering import document as tree
-from reconciler.rendering.change_figures import change_figures, joined_nodes
+from reconciler.rendering.change_figures import change_figures, joined_nodes, limit_rows
 from reconciler.rendering.document import FEWER, MORE, OTHERWISE, Foreign, Sentence, foreign_sentence, gravest_first, names_listed
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_differences import action_differences, group_differences
-from reconciler.rendering.headline import headline, told_consequences
+from reconciler.rendering.headline import consequence_alarms, headline
 from reconciler.rendering.node_differences import node_differences
 from reconciler.rendering.pod_differences import pod_differences
 from reconciler.rendering.policy_differences import policy_differences
@@ -54,7 +54,7 @@ def _alone(preview: Preview) -> Iterator[tree.Block]:
 
 def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Block]:
     yield from _tests(preview.tests, everything=not fold.names)
-    yield from told_consequences(preview, everything=not fold.names)
+    yield from consequence_alarms(preview, everything=not fold.names)
     yield _figures(preview)
     sections = [section for section in _sections(preview, compared, fold) if section.differences or section.blocks]
     last = [section for section in sections if section.heading == POLICY]
@@ -71,14 +71,20 @@ _FAILURES_SHOWN = 3
 
 
 def _tests(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree.Block]:
-    """`7 of 8 policy tests pass`, with those that do not and why."""
+    """`7 of 8 policy tests pass`, with those that do not and why; `This PR removes all 8 policy tests`, with their names."""
     if run is None:
+        return
+    if run.all_removed:
+        many = "the only policy test" if len(run.changed) == 1 else f"all {count(len(run.changed), 'policy test')}"
+        removed = (f"{THIS_PR[0].upper()}{THIS_PR[1:]} removes {many}: ", *names_listed(run.changed, _FAILURES_SHOWN), ".")
+        yield tree.Alarm(tree.Meaning.HELD, (removed,))
         return
     total = len(run.results) + len(run.not_run)
     passed = run.count(Verdict.PASSED)
     skipped = run.count(Verdict.SKIPPED)
-    told = f"{passed} of {count(total, 'policy test')} {'passes' if passed == 1 else 'pass'}"
-    told += f", {skipped} {'was' if skipped == 1 else 'were'} skipped." if skipped else "."
+    counts = f"{passed} of {count(total, 'policy test')} {'passes' if passed == 1 else 'pass'}"
+    summary = counts if total else "This policy has no tests"
+    summary += f", {skipped} {'was' if skipped == 1 else 'were'} skipped." if skipped else "."
     lines: list[Sentence] = [
         _ended("Failed: ", f"{result.name} ({result.failures[0].place}): {result.failures[0].message}")
         for result in run.results
@@ -91,9 +97,9 @@ def _tests(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree.Bloc
         edited = f"This change removes or edits {count(len(run.changed), 'test')} of today: "
         more.append((edited, *names_listed(run.changed, _FAILURES_SHOWN), "."))
     if not shown and not more:
-        yield tree.Paragraph((told,))
+        yield tree.Paragraph((summary,))
         return
-    sentence = (told, *(part for line in (*shown, *more) for part in (" ", *line)))
+    sentence = (summary, *(part for line in (*shown, *more) for part in (" ", *line)))
     yield tree.Alarm(tree.Meaning.DANGER if lines else tree.Meaning.HELD, (sentence,))
 
 
@@ -102,7 +108,7 @@ def _ended(head: str, words: str) -> Sentence:
 
 
 def _figures(preview: Preview) -> tree.Table:
-    rows = tuple((figure.name, *figure.cells()) for figure in change_figures(preview))
+    rows = (*((figure.name, *figure.cells()) for figure in change_figures(preview)), *limit_rows(preview))
     columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     unpriced = preview.plan.cost.unpriced_groups
     note = f"{count(len(unpriced), 'group')} without a price not counted." if unpriced else ""

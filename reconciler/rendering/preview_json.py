@@ -7,7 +7,7 @@ import msgspec
 from reconciler.plan.comparison import Impact
 from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
 from reconciler.plan.policy_tests import PolicyTestRun
-from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
+from reconciler.plan.preview import LimitSpent, Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.reason import Scalar
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
@@ -15,7 +15,7 @@ from reconciler.policy.loosening import Loosened
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.change_figures import ChangeFigure, change_figures
+from reconciler.rendering.change_figures import ChangeFigure, change_figures, limit_pairs
 from reconciler.rendering.consequences import Code, Consequence, Grade, consequences
 from reconciler.rendering.document import plain_sentence
 from reconciler.rendering.headline import headline
@@ -77,6 +77,13 @@ class NodePair(msgspec.Struct, frozen=True):
     after: NodeLine | None
 
 
+class LimitPair(msgspec.Struct, frozen=True):
+    """A spending limit in the steady state of both policies; null where there is none of that name and resource."""
+
+    today: LimitSpent | None
+    after: LimitSpent | None
+
+
 class ProblemPair(msgspec.Struct, frozen=True):
     """A problem in both plans."""
 
@@ -114,8 +121,8 @@ class DecisionDifference(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class SizeEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A declared size, or annotation that bounds one, of manifests in the change. `path` is the place in the object; before and
-    after as written, null where it is not declared. `problem`: a node group of the head decides it."""
+    """A declared size, or an annotation that bounds one, in manifests that the change touches. `path` is its place in the object.
+    Before and after are as written, null where it is not declared. `problem`: a node group of this PR decides the size."""
 
     object: str
     path: str
@@ -140,12 +147,12 @@ class ConsequenceEntry(msgspec.Struct, frozen=True, kw_only=True):
 class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`policyProblems` are those of the head's files; with an error among them there is neither difference nor plan.
 
-    `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and null
-    otherwise. `replay` is null unless asked for, `snapshot` where the cluster is a live one. Keys are in the order of reading:
-    `headline` is the change in one line, `consequences` what it causes, the most severe first. Then `figures` is the steady state
-    under main (`today`) and under this PR (`after`), `decision` everything that differs, `changes` the policy itself. `loosened`
-    are values that let more happen than before. `tests` are the policy tests of the head, null if it has none. `digest` covers
-    what is told, not commits and instants; empty without a decision.
+    `decision` is null if there is nothing to compare with; `noBase` says why. Then `plan` is the plan of this PR alone; otherwise
+    it is null. `replay` is null unless requested. `snapshot` is set if the cluster is a live one. Keys are in the order of
+    reading: `headline` is the change in one line, `consequences` its effects, the most severe first. Then `figures` is the steady
+    state under main (`today`) and under this PR (`after`), `decision` everything that differs, `changes` the policy itself.
+    `limits` are spending limits of both policies. `loosened` are values that allow more than before. `tests` are the policy tests
+    of this PR, null if it has none. `digest` covers the statements, not commits and instants; it is empty without a decision.
     """
 
     format_version: str = FORMAT_VERSION
@@ -164,6 +171,7 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     headline: str = ""
     consequences: tuple[ConsequenceEntry, ...] = ()
     figures: tuple[ChangeFigure, ...] = ()
+    limits: tuple[LimitPair, ...] = ()
     sizes: tuple[SizeEntry, ...] = ()
     decision: DecisionDifference | None = None
     plan: Plan | None = None
@@ -194,6 +202,7 @@ def preview_json(preview: Preview) -> str:
             headline=plain_sentence(headline(preview)) if preview.comparison is not None else "",
             consequences=tuple(_consequence(one) for one in consequences(preview)),
             figures=change_figures(preview),
+            limits=tuple(LimitPair(*pair) for pair in limit_pairs(preview)),
             loosened=preview.loosened,
             changes=tuple(_change(change) for change in preview.changes),
             sizes=tuple(_size(size) for size in preview.sizes),

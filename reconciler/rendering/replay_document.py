@@ -96,11 +96,11 @@ def target_lines(replay: Replay) -> tuple[FigureLine, ...]:
     return tuple(
         FigureLine(
             Foreign(target or "nodes that no group sizes"),
-            tuple(f"{seconds / 3600:,.1f}" for seconds in found),
-            _signed(found[1] - found[0], 3600) if len(found) == 2 else "",
+            tuple(f"{seconds / 3600:,.1f}" for seconds in node_seconds),
+            _signed(node_seconds[1] - node_seconds[0], 3600) if len(node_seconds) == 2 else "",
         )
-        for target, found in sorted(hours.items(), key=lambda item: (not item[0], item[0]))
-        if any(found)
+        for target, node_seconds in sorted(hours.items(), key=lambda item: (not item[0], item[0]))
+        if any(node_seconds)
     )
 
 

@@ -37,8 +37,8 @@ class RunTurn(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class RunTotals(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Totals over `seconds` of virtual time. Waiting times are from a pod's creation (or the start of the run) to its binding.
-    `pods_never_placed` had no node when they ended, or at the end; a waiting time that falls on one of them is `seconds`, and
-    means longer. `cost` is null when no group has a price; `unpriced` names groups without."""
+    `pods_never_placed` had no node when they ended, or at the end of the run. If a waiting time is that of such a pod, it is
+    `seconds`, and the true one is longer. `cost` is null if no group has a price; `unpriced` names groups without a price."""
 
     seconds: int
     pods_placed: int

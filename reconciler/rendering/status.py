@@ -56,11 +56,11 @@ class OwnerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One group that the loop knows. `replicas` None: the target is not there, or cannot be read. `held`, `owner`, `heldSince`,
-    `desired` and `wanted` (what a held group would get) are those of the last plan. `next` is what a person does so that the
-    group is decided again, and `block` YAML to copy for that. `hold` is the annotation on the target, with `holdOver` when it
-    names an end that has passed. `backoffUntil` and `conflict` are empty without one. `approval` names what waits for an
-    approval, `why` the last plan's reason why the group is held."""
+    """One group that the loop knows. `replicas` is None if the target does not exist or cannot be read. `held`, `owner`,
+    `heldSince`, `desired` and `wanted` (what a held group would get) are from the last plan. `next` is what a person must do so
+    that the group is decided again, and `block` is YAML to copy for that. `hold` is the annotation on the target; with
+    `holdOver`, its end has passed. `backoffUntil` and `conflict` are empty if there is none. `approval` names what waits for an
+    approval. `why` is the last plan's reason for holding the group."""
 
     name: str
     target: str
@@ -224,6 +224,6 @@ def _known(group: GroupStatus) -> Iterator[str]:
         yield from (f"evidence: {sentence}" for sentence in group.owner.evidence)
     if group.backoff_reason and group.backoff_until:
         yield f"back-off: {group.backoff_reason}"
-    yield from (told for told in (group.conflict, group.approval) if told)
+    yield from (sentence for sentence in (group.conflict, group.approval) if sentence)
     if group.held and group.next:
         yield f"next: {group.next}"

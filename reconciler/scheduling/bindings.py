@@ -49,11 +49,11 @@ class Watchers:
 
     def of(self, shape: int) -> tuple[Watcher, ...]:
         """Those of one shape."""
-        found = self._of.get(shape)
-        if found is None:
+        watchers = self._of.get(shape)
+        if watchers is None:
             wide = [watcher for shapes, watcher in self._wide if shape in shapes]
-            found = self._of[shape] = (*self._lasting.get(shape, ()), *self._narrow.get(shape, ()), *wide)
-        return found
+            watchers = self._of[shape] = (*self._lasting.get(shape, ()), *self._narrow.get(shape, ()), *wide)
+        return watchers
 
     def watch(self, shape: int, watcher: Watcher) -> None:
         """Tell the watcher of every change of a shape from now on."""
@@ -104,14 +104,14 @@ class Bindings:
         """Bind pods where they are: those chosen, or all on a node that have not finished. Returns their indices."""
         if chosen is None:
             picked = array("i", bytes(4 * len(pods)))
-            many = loops.running_pods(pods.node, pods.phase, *FINISHED_PHASES, picked)
+            pod_count = loops.running_pods(pods.node, pods.phase, *FINISHED_PHASES, picked)
         else:
             picked = array("i", chosen)
-            many = len(picked)
-        self._reserve(many)
+            pod_count = len(picked)
+        self._reserve(pod_count)
         self.size = loops.bind_each(
             picked,
-            many,
+            pod_count,
             pods.node,
             pods.shape,
             self._shapes.requests,
@@ -124,11 +124,11 @@ class Bindings:
             self._below,
             self.size,
         )
-        return picked[:many]
+        return picked[:pod_count]
 
-    def add_nodes(self, many: int) -> None:
+    def add_nodes(self, node_count: int) -> None:
         """Nodes were appended to the table."""
-        self.head.extend(_NOTHING_ON * many)
+        self.head.extend(_NOTHING_ON * node_count)
 
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone; nothing is bound to them any more."""
@@ -191,8 +191,8 @@ class Bindings:
         )
         placed = tuple(zip(self._node[before : self.size], self._count[before : self.size], strict=True))
         for watcher in self.watchers.of(shape):
-            for node, many in placed:
-                watcher.change(shape, node, many)
+            for node, pods in placed:
+                watcher.change(shape, node, pods)
         return placed
 
     def fit_each(
@@ -271,9 +271,9 @@ class Bindings:
     ) -> tuple["array[int]", "array[int]"]:
         """Nodes with room for the shape, in the given order, and for how many pods each has."""
         stop = len(self._nodes) if order is None else len(order)
-        found, room = array("i", bytes(4 * stop)), array("i", bytes(4 * stop))
+        nodes, room = array("i", bytes(4 * stop)), array("i", bytes(4 * stop))
         columns, amounts = self._shapes.need(shape)
-        many = loops.with_room(
+        node_count = loops.with_room(
             columns,
             amounts,
             self._nodes.free,
@@ -284,17 +284,17 @@ class Bindings:
             array("i") if order is None else order,
             stop,
             most_each,
-            found,
+            nodes,
             room,
         )
-        return found[:many], room[:many]
+        return nodes[:node_count], room[:node_count]
 
     def short(self, shape: int) -> bytearray:
         """By node: 1 where some request of the shape is not free."""
-        found = bytearray(len(self._nodes))
+        flags = bytearray(len(self._nodes))
         columns, amounts = self._shapes.need(shape)
-        loops.short_of(columns, amounts, self._nodes.free, self._nodes.columns.width, found)
-        return found
+        loops.short_of(columns, amounts, self._nodes.free, self._nodes.columns.width, flags)
+        return flags
 
     def pop_to(self, size: int) -> None:
         """Undo the newest cells until `size` are left."""
@@ -318,13 +318,13 @@ class Bindings:
 
     def on(self, node: int) -> dict[int, int]:
         """Pods by shape on a node, counts above zero, in no particular order."""
-        found: dict[int, int] = {}
+        pods: dict[int, int] = {}
         cell = self.head[node]
         while cell >= 0:
             shape = self._shape[cell]
-            found[shape] = found.get(shape, 0) + self._count[cell]
+            pods[shape] = pods.get(shape, 0) + self._count[cell]
             cell = self._below[cell]
-        return {shape: count for shape, count in found.items() if count > 0}
+        return {shape: count for shape, count in pods.items() if count > 0}
 
     def of(self, shapes: Iterable[int]) -> list[tuple[int, int, int]]:
         """(shape, node, count) of every cell of these shapes; one node can come more than once."""
@@ -333,9 +333,9 @@ class Bindings:
             wanted[shape] = 1
         if not any(wanted):
             return []
-        found = array("i", bytes(4 * self.size))
-        many = loops.cells_of(wanted, self._shape, self.size, found)
-        return [(self._shape[cell], self._node[cell], self._count[cell]) for cell in found[:many]]
+        cells = array("i", bytes(4 * self.size))
+        cell_count = loops.cells_of(wanted, self._shape, self.size, cells)
+        return [(self._shape[cell], self._node[cell], self._count[cell]) for cell in cells[:cell_count]]
 
     def count_in(self, shapes: IndexSet, domain_of: "array[int]", counts_node: bytearray, counts: "array[int]") -> None:
         """Add the pods of these shapes that are on nodes that count to `counts`, by domain."""

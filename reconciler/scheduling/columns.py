@@ -75,7 +75,7 @@ def largest_amount(shapes: Sequence[Resources], counts: Callable[[], Iterable[tu
     """
     if all(_top(resources) <= SAFE_AMOUNT for resources in shapes):
         return SAFE_SUM
-    total = sum(_top(shapes[index]) * many for index, many in counts())
+    total = sum(_top(shapes[index]) * pods for index, pods in counts())
     return SAFE_SUM if total <= SAFE_SUM else SAFE_AMOUNT
 
 

@@ -8,9 +8,10 @@ from reconciler.scheduling.kernels import rows
 
 
 def departing(world: World, leaving: bytearray, *, ending: bool) -> "array[int]":
-    """Rows of pods on the marked nodes, in order. Either those that end with their node, or all others. Mirror pods and DaemonSet
-    pods, which nobody evicts, and finished pods end with their node. `leaving` has a byte for each node of the World."""
+    """Rows of pods on the marked nodes, in order: with `ending`, the pods that end with their node, otherwise all others.
+    Finished pods end with their node. So do mirror pods and DaemonSet pods, which nobody evicts. `leaving` has a byte for each
+    node of the World."""
     pods = world.pods
     ends = bytearray(traits.daemonset or traits.mirror for traits in world.pod_traits)
-    found = array("i", bytes(4 * len(pods)))
-    return found[: rows.rows_on(pods.node, pods.traits, pods.phase, leaving, ends, *FINISHED_PHASES, ending, found)]
+    picked = array("i", bytes(4 * len(pods)))
+    return picked[: rows.rows_on(pods.node, pods.traits, pods.phase, leaving, ends, *FINISHED_PHASES, ending, picked)]

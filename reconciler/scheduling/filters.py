@@ -4,7 +4,6 @@ from array import array
 from collections.abc import Iterable, Sequence
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
-from reconciler.cluster.values.resources import PODS
 from reconciler.cluster.workloads.device_class import IMPLICIT_PREFIX
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
@@ -20,9 +19,8 @@ from reconciler.scheduling.topology.counter import Ghosts
 from reconciler.scheduling.topology.rationing import DomainLimit, OnlyOne
 from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.topology_rules import Topology, TopologyRules
-from reconciler.scheduling.verdict import Rejection
+from reconciler.scheduling.verdict import Rejection, Shortage, shortages_text
 from reconciler.scheduling.volume_filter import VolumeFilters
-from reconciler.values.quantity import Rounding, amount_text
 
 # NodeResourcesFit: what the pod requests must be free in full.
 
@@ -45,20 +43,14 @@ def resources_rejection(
     without a cpu request. A resource that the node does not list is 0.
     """
     short = [
-        _text(names[column], amount, free[column], room[column])
+        Shortage(names[column], amount, free[column], room[column])
         for column, amount in zip(columns, amounts, strict=True)
         if amount > free[column] and column != NOWHERE_COLUMN
     ]
-    short.extend(_text(name, amount, 0, 0) for name, amount in unknown[:_MOST_NAMED])
-    if len(unknown) > _MOST_NAMED:
-        short.append(f"{len(unknown) - _MOST_NAMED} other resources that no node has")
-    return Rejection("NodeResourcesFit", " and ".join(short)) if short else None
-
-
-def _text(name: str, amount: int, free: int, room: int) -> str:
-    unit = "pod" if name == PODS else name
-    there, whole = (amount_text(name, value, Rounding.DOWN) for value in (free, room))
-    return f"needs {amount_text(name, amount, Rounding.UP)} {unit}; {there} of {whole} free"
+    short.extend(Shortage(name, amount, 0, 0) for name, amount in unknown[:_MOST_NAMED])
+    if not short:
+        return None
+    return Rejection("NodeResourcesFit", shortages_text(short, max(0, len(unknown) - _MOST_NAMED)))
 
 
 # Extended resources that dynamic resource allocation serves: what is known of them, and what is not modelled.
@@ -172,38 +164,38 @@ class Filters:
         missing = self.not_modelled_on(shape, node)
         if missing:
             return (Rejection(NOT_MODELLED, f"{missing} (DynamicResources)"),)
-        said: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
+        rejections: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
         if self._shapes.shapes[shape].host_ports:
-            said.append(self._ports.rejection(shape, node))
+            rejections.append(self._ports.rejection(shape, node))
         if self._shapes.shapes[shape].volumes:
-            said.extend(self._volumes.rejections(shape, node))
+            rejections.extend(self._volumes.rejections(shape, node))
         rules = self.topology.of(shape)
         if not rules.empty:
-            said.append(spread_rejection(rules.spread, node))
-            said.append(rules.affinity.rejection(node))
+            rejections.append(spread_rejection(rules.spread, node))
+            rejections.append(rules.affinity.rejection(node))
         nodes = self._nodes
         columns, amounts = self._shapes.need(shape)
         room = nodes.room[nodes.shape[node]]
         unknown = nodes.columns.unknown(self._shapes.shapes[shape].requests)
-        said.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room, unknown))
-        return tuple(sorted(rejection for rejection in said if rejection is not None))
+        rejections.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room, unknown))
+        return tuple(sorted(rejection for rejection in rejections if rejection is not None))
 
     def plugins(self, shape: int, most: int | None = None) -> list[tuple[str, ...]]:
         """The names in `verdict`, by node: of all nodes, or of the first `most`."""
         self._ask(shape)
         value, nodes = self._shapes.shapes[shape], len(self._nodes) if most is None else most
         if value.host_ports or value.volumes or value.claims or self._devices.touch(shape):
-            return [tuple(said.plugin for said in self.verdict(shape, node)) for node in range(nodes)]
+            return [tuple(rejection.plugin for rejection in self.verdict(shape, node)) for node in range(nodes)]
         short = memoryview(self._bindings.short(shape))[:nodes]
-        said = self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
+        plugins = self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
         rules = self.topology.of(shape)
         if rules.empty:
-            return said
+            return plugins
         spread, affinity = bytearray(len(self._nodes)), bytearray(len(self._nodes))
         for rule in rules.spread:
             spread = rule.refused(spread)
         # By columns: thousands of shapes with rules of their own are asked about thousands of nodes.
-        flags = zip(said, spread[:nodes], rules.affinity.refused(affinity)[:nodes], strict=True)
+        flags = zip(plugins, spread[:nodes], rules.affinity.refused(affinity)[:nodes], strict=True)
         known: dict[tuple[tuple[str, ...], int, int], tuple[str, ...]] = {}
         return [known.get(entry) or known.setdefault(entry, _with_rules(*entry)) for entry in flags]
 
@@ -327,18 +319,18 @@ class Filters:
     def skipped(self, shape: int) -> frozenset[str]:
         """Plugins that would ignore pods that are promised to a node.
 
-        Source: two PreFilters answer Skip, so that their Filter does not run. InterPodAffinity does if the pod has no term and no
-        term of others selects it. VolumeRestrictions does without an in-tree disk and without a ReadWriteOncePod claim that is in
-        use. VolumeBinding ignores other pods.
+        Source: two PreFilters return Skip, so that their Filter does not run. InterPodAffinity does so if the pod has no term and
+        no term of other pods selects it. VolumeRestrictions does so if the pod has no in-tree disk and no ReadWriteOncePod claim
+        that is in use. VolumeBinding ignores other pods.
         """
-        found = {"VolumeBinding"}
+        skipped = {"VolumeBinding"}
         value = self._shapes.shapes[shape]
         kept_away = self.topology.of(shape).affinity.kept_away
         if not value.affinity and not value.anti_affinity and not any(counter.total for counter in kept_away):
-            found.add("InterPodAffinity")
+            skipped.add("InterPodAffinity")
         if self._volumes.without_restrictions(shape):
-            found.add("VolumeRestrictions")
-        return frozenset(found)
+            skipped.add("VolumeRestrictions")
+        return frozenset(skipped)
 
     def crowded_by(self, shape: int, node: int, promised: Iterable[int]) -> Rejection | None:
         """What PodTopologySpread adds when pods of these shapes are promised to the node.
@@ -346,11 +338,11 @@ class Filters:
         Source: `updateWithPod`: an empty selector matches promised pods, though it counts none of those that are bound.
         """
         value = self._shapes.shapes[shape]
-        many = sum(self._shapes.shapes[other].namespace == value.namespace for other in promised)
+        pods = sum(self._shapes.shapes[other].namespace == value.namespace for other in promised)
         rules = self.topology.of(shape).spread
         for rule, constraint in zip(rules, value.spread, strict=True):
-            if constraint.selector is not None and not constraint.selector.requirements and rule.is_crowded(node, many):
-                return Rejection("PodTopologySpread", f"{many} pods are promised to the node; maxSkew {rule.max_skew}")
+            if constraint.selector is not None and not constraint.selector.requirements and rule.is_crowded(node, pods):
+                return Rejection("PodTopologySpread", f"{pods} pods are promised to the node; maxSkew {rule.max_skew}")
         return None
 
     def follow(self) -> None:

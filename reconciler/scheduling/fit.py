@@ -52,8 +52,8 @@ def begun(world: World, asked: Asked) -> Asked:
     pods = world.pods
     keys = [pods.key(pod) for pod in range(len(pods))] if any(map(_is_name, asked.pods)) else []
     whole = {*keys, *(key.partition("/")[2] for key in keys)}
-    told = tuple(f"{name}*" if _is_name(name) and name not in whole else name for name in asked.pods)
-    return msgspec.structs.replace(asked, pods=told)
+    patterns = tuple(f"{name}*" if _is_name(name) and name not in whole else name for name in asked.pods)
+    return msgspec.structs.replace(asked, pods=patterns)
 
 
 def _is_name(pattern: str) -> bool:
@@ -107,15 +107,15 @@ class _Question:
         shape = self._world.pods.shape[pod]
         # A pod's own nomination does not count against it, so that a nominated pod has an answer of its own.
         key = (shape, pod if pod in self._promised else -1)
-        found = self._answers.get(key)
-        if found is None:
+        answer = self._answers.get(key)
+        if answer is None:
             if len(self._answers) == _KEPT_ANSWERS:
                 del self._answers[next(iter(self._answers))]
-            found = self._answers[key] = tuple(
-                NodeFit(self._state.name(node), self._with_promised(said, shape, key[1], node))
-                for node, said in zip(self._chosen, self._as_it_stands(shape), strict=True)
+            answer = self._answers[key] = tuple(
+                NodeFit(self._state.name(node), self._with_promised(rejections, shape, key[1], node))
+                for node, rejections in zip(self._chosen, self._as_it_stands(shape), strict=True)
             )
-        return found
+        return answer
 
     def _as_it_stands(self, shape: int) -> Iterator[tuple[Rejection, ...]]:
         state = self._state
@@ -128,7 +128,7 @@ class _Question:
                 self._bare[names] = tuple(Rejection(name, "") for name in names)
             yield self._bare[names]
 
-    def _with_promised(self, said: tuple[Rejection, ...], shape: int, own: int, node: int) -> tuple[Rejection, ...]:
+    def _with_promised(self, rejections: tuple[Rejection, ...], shape: int, own: int, node: int) -> tuple[Rejection, ...]:
         shapes, column = self._world.pod_shapes, self._world.pods.shape
         promised = [
             column[pod]
@@ -136,23 +136,23 @@ class _Question:
             if pod != own and shapes[column[pod]].priority >= shapes[shape].priority
         ]
         if not promised:
-            return said
-        known = {rejection.plugin for rejection in said}
+            return rejections
+        known = {rejection.plugin for rejection in rejections}
         more = [
             Rejection(rejection.plugin, f"{rejection.message} (with the pods promised to the node)")
             for rejection in self._state.verdict_with(shape, node, promised)
             if rejection.plugin not in known
         ]
-        return tuple(sorted((*said, *more)))
+        return tuple(sorted((*rejections, *more)))
 
 
 def _nominated(world: World) -> dict[int, list[int]]:
     """Pods promised to a node. Source: kube-scheduler's queue keeps pods of its own name that no gate holds back."""
     pods = world.pods
-    found: dict[int, list[int]] = {}
+    by_node: dict[int, list[int]] = {}
     for pod, node in enumerate(pods.nominated):
         if node < 0 or pods.node[pod] >= 0 or pod in pods.unknown_node or pods.finished(pod) or pods.gated(pod):
             continue
         if world.pod_shapes[pods.shape[pod]].scheduler_name == DEFAULT_SCHEDULER:
-            found.setdefault(node, []).append(pod)
-    return found
+            by_node.setdefault(node, []).append(pod)
+    return by_node

@@ -51,10 +51,10 @@ class PortHolders:
 
 def ports_rejection(ports: Iterable[HostPort], held: PortHolders, node: int) -> Rejection | None:
     """What NodePorts says of a node, naming every port that is taken."""
-    found = [port for port in ports if held.has(port, node)]
-    if not found:
+    taken = [port for port in ports if held.has(port, node)]
+    if not taken:
         return None
-    return Rejection("NodePorts", f"host port {', '.join(_text(port) for port in found)} is taken")
+    return Rejection("NodePorts", f"host port {', '.join(_text(port) for port in taken)} is taken")
 
 
 def _in_full(port: HostPort) -> HostPort:
@@ -93,16 +93,16 @@ class HostPorts:
     def excluded(self, shape: int) -> list[int]:
         """Nodes where a port of the shape is taken."""
         self._learn()
-        found = [node for port in self._ports(shape) for nodes in self._nodes.of(port) for node in nodes]
-        self._shapes.effort.add(len(found))
-        return found
+        excluded = [node for port in self._ports(shape) for nodes in self._nodes.of(port) for node in nodes]
+        self._shapes.effort.add(len(excluded))
+        return excluded
 
     def rivals(self, shape: int) -> frozenset[int]:
         """Shapes with a port that conflicts with one of this shape, itself among them."""
         self._learn()
-        found = [user for port in self._ports(shape) for users in self._users.of(port) for user in users]
-        self._shapes.effort.add(len(found))
-        return frozenset(found)
+        rivals = [user for port in self._ports(shape) for users in self._users.of(port) for user in users]
+        self._shapes.effort.add(len(rivals))
+        return frozenset(rivals)
 
     def fits(self, shape: int, node: int) -> bool:
         """Are all ports of the shape free on the node?"""

@@ -69,8 +69,9 @@ class IndexSet(msgspec.Struct, frozen=True, gc=False):
         return self.first + self.bits.bit_length() - 1
 
     def packed(self, first: int | None = None, width: int | None = None) -> bytearray:
-        """Eight indices per byte, the lowest bit first, as the kernels read them. They start at `first`, which is at most the
-        smallest index, and have a given number of bytes. With None, they start at the smallest and have no byte too many."""
+        """Eight indices per byte, the lowest bit first, as the kernels read them. Bit 0 is `first`, which is at most the smallest
+        index; `width` is the number of bytes. Without `first`, bit 0 is the smallest index. Without `width`, there are as few
+        bytes as possible."""
         bits = self.bits if first is None or not self.bits else self.bits << (self.first - first)
         return bytearray(bits.to_bytes((bits.bit_length() + 7) // 8 if width is None else width, "little"))
 

@@ -65,8 +65,8 @@ def fill_new(nodes: NodeTable, shapes: ShapeTable, node: int, asked: Entries, mo
     for others in asked.rivals:
         rivals.extend(others)
         rival_starts.append(len(rivals))
-    starts, told = array("i", bytes(4 * (len(asked.shapes) + 1))), array("q", (0,))
-    entries, numbers, many = (array("i", bytes(4 * pods)) for _ in range(3))
+    starts, examined = array("i", bytes(4 * (len(asked.shapes) + 1))), array("q", (0,))
+    entries, numbers, counts = (array("i", bytes(4 * pods)) for _ in range(3))
     opened = passes.fill_new(
         asked.shapes,
         asked.counts,
@@ -86,8 +86,8 @@ def fill_new(nodes: NodeTable, shapes: ShapeTable, node: int, asked: Entries, mo
         starts,
         entries,
         numbers,
-        many,
-        told,
+        counts,
+        examined,
     )
     size = starts[-1]
     placed, served = array("i"), []
@@ -95,5 +95,5 @@ def fill_new(nodes: NodeTable, shapes: ShapeTable, node: int, asked: Entries, mo
         first, end = starts[entry], starts[entry + 1]
         if first < end:
             placed.extend(array("i", (shape,)) * (end - first))
-            served.append((shape, sum(many[first:end])))
-    return Filled(opened, placed, numbers[:size], many[:size], tuple(served)), told[0]
+            served.append((shape, sum(counts[first:end])))
+    return Filled(opened, placed, numbers[:size], counts[:size], tuple(served)), examined[0]

@@ -17,9 +17,9 @@ Terms = tuple[NodeSelectorTerm, ...] | None
 def affinity_rejection(selector: NodeSelector, terms: Terms, labels: Labels, name: str) -> Rejection | None:
     """The answer of NodeAffinity for a node with these labels and this name.
 
-    Source: plugin NodeAffinity, and `RequiredNodeAffinity.Match` of component-helpers. Every pair of `nodeSelector` must match,
-    and at least one of the required terms if the affinity has any. No term at all, or only empty ones, match no node. The terms
-    also exclude what PreFilter excludes by name.
+    Source: plugin NodeAffinity, and `RequiredNodeAffinity.Match` of component-helpers. Every pair of `nodeSelector` must match.
+    If the affinity has required terms, at least one of them must match. An empty list of terms, or a list of empty terms, matches
+    no node. The terms also exclude what PreFilter excludes by name.
     """
     unmet = [f"{key}={value}" for key, value in selector if labels(key) != value]
     if not unmet and terms is not None and not any(term_matches(term, labels, name) for term in terms):

@@ -71,16 +71,16 @@ class NodeTable:
         if shape is not last:
             index = self._shape_index(shape)
             self._last = (shape, index)
-        first, many = len(self.names), len(names)
+        first, count = len(self.names), len(names)
         self.names.extend(names)
-        if many == 1:
+        if count == 1:
             self.shape.append(index)
             self.free.extend(self.room[index])
             self.closed.append(0)
         else:
-            self.shape.extend(array("i", (index,)) * many)
-            self.free.extend(self.room[index] * many)
-            self.closed.extend(bytes(many))
+            self.shape.extend(array("i", (index,)) * count)
+            self.free.extend(self.room[index] * count)
+            self.closed.extend(bytes(count))
         return first
 
     def alter(self, node: int, shape: NodeShape) -> None:

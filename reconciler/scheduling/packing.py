@@ -127,9 +127,9 @@ class _Filling:
         return 0
 
     def _place(self, shape: int, count: int) -> int:
-        found = self._state.place(shape, count, list(self._opened))
-        self.bindings.extend((shape, node, many) for node, many in found)
-        return sum(many for _, many in found)
+        placements = self._state.place(shape, count, list(self._opened))
+        self.bindings.extend((shape, node, pods) for node, pods in placements)
+        return sum(pods for _, pods in placements)
 
     def _open(self, shape: int, count: int) -> int:
         """A new node that takes at least one pod of the shape, from the ladders in turn. Each ladder offers its largest template
@@ -139,11 +139,11 @@ class _Filling:
                 template = self._templates[index]
                 mark = self._state.mark()
                 node = self._state.add_node(f"open-{len(self._opened)}", template.shape, template.daemons)
-                found = self._state.place(shape, count, [node])
-                if found:
+                placements = self._state.place(shape, count, [node])
+                if placements:
                     self._opened[node] = (ladder, index)
-                    self.bindings.extend((shape, node, many) for _, many in found)
-                    return sum(many for _, many in found)
+                    self.bindings.extend((shape, node, pods) for _, pods in placements)
+                    return sum(pods for _, pods in placements)
                 self._state.undo(mark)
                 if _holds(template.shape.allocatable, self._state.pod_shape(shape).requests):
                     # It has the room, so a constraint says no, and it says so to all templates of the class.
@@ -162,20 +162,20 @@ def template_class(shape: NodeShape, keys: frozenset[str]) -> TemplateClass:
 
 
 def label_keys(shapes: Iterable[PodShape], templates: Iterable[NodeShape]) -> frozenset[str]:
-    """Labels by which some pod could distinguish the templates. Volumes may depend on any label: zones of disks, topologies of
-    storage classes, segments of storage capacity. So all labels of the templates count if a pod has a volume.
-    `ATTACH_LIMIT` is among the keys if the offers of drivers differ."""
-    found: set[str] = set()
+    """Labels by which some pod could distinguish the templates. If a pod has a volume, all labels of the templates count, because
+    volumes may depend on any label. Examples are the zones of disks, the topologies of storage classes and the segments of
+    storage capacity. Then `ATTACH_LIMIT` is a key as well, if the templates differ in how many volumes a driver attaches."""
+    keys: set[str] = set()
     for shape in shapes:
         if shape.volumes:
-            found.update(key for template in templates for key, _ in template.labels)
+            keys.update(key for template in templates for key, _ in template.labels)
             if len({template.volumes for template in templates}) > 1:
-                found.add(ATTACH_LIMIT)
-        found.update(key for key, _ in shape.node_selector)
-        found.update(item.key for term in shape.required_terms or () for item in term.expressions)
-        found.update(item.topology_key for item in shape.spread)
-        found.update(item.topology_key for item in (*shape.affinity, *shape.anti_affinity))
-    return frozenset(found)
+                keys.add(ATTACH_LIMIT)
+        keys.update(key for key, _ in shape.node_selector)
+        keys.update(item.key for term in shape.required_terms or () for item in term.expressions)
+        keys.update(item.topology_key for item in shape.spread)
+        keys.update(item.topology_key for item in (*shape.affinity, *shape.anti_affinity))
+    return frozenset(keys)
 
 
 def _bulk(amount: Resources) -> int:

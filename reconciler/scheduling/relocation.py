@@ -48,8 +48,8 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
 class Places:
     """Nodes that take pods, in the order in which they are tried.
 
-    Room on them only shrinks between two trials: what a trial took is kept or given back whole, a node that is closed stays
-    closed. So the nodes at the front that have no room for a shape are passed over in every later trial.
+    Between two trials, room on them only shrinks. A trial keeps everything that it took or gives all of it back, and a closed
+    node stays closed. So later trials skip the nodes at the front that have no room for a shape.
     """
 
     def __init__(self, state: "SchedulingState", order: Iterable[int] = ()) -> None:
@@ -62,7 +62,7 @@ class Places:
         """Bind the pods of these shapes, one shape after the other, over `before` and then over all places. It stops at the first
         shape without a place. Bound pods stay until the caller undoes it."""
         state, size = self._state, self._state.stack_size
-        wanted, many = array("i", shapes), array("i", counts)
+        wanted, pods = array("i", shapes), array("i", counts)
         short: int | None = None
         known: list[tuple[array[int], array[int]]] = []
         first, end = 0, len(wanted)
@@ -70,13 +70,13 @@ class Places:
             last = state.node_local_until(wanted, first)
             if last > first:
                 reached = array("i", bytes(4 * end))
-                stopped, looked = state.fit_each(wanted, many, first, last, before, self.order, self._cursor, reached)
+                stopped, looked = state.fit_each(wanted, pods, first, last, before, self.order, self._cursor, reached)
                 self.looked += looked
                 known.append((wanted[first:last], reached[first:last]))
                 short = wanted[stopped] if stopped < last else None
                 first = last
             else:
-                short = self._one_by_one(wanted[first], many[first], before)
+                short = self._one_by_one(wanted[first], pods[first], before)
                 first += 1
         return Moved(*state.bound_since(size), short, tuple(known))
 
@@ -89,14 +89,24 @@ class Places:
     def skip_full(self, shape: int) -> None:
         """Remember which places at the front have no room for a pod of the shape, when a trial that was undone found none."""
         mark = self._state.mark()
-        found = self.fit((shape,), (1,))
+        moved = self.fit((shape,), (1,))
         self._state.undo(mark)
-        self.keep(found)
+        self.keep(moved)
 
     def _one_by_one(self, shape: int, count: int, before: "array[int]") -> int | None:
         left = count
         for order in (before, self.order):
             if left:
                 self.looked += len(order)
-                left -= sum(many for _, many in self._state.place(shape, left, order))
+                left -= sum(pods for _, pods in self._state.place(shape, left, order))
         return shape if left else None
+
+
+def crowded_out(state: "SchedulingState", places: Places, moved: Moved, counts: Mapping[int, int], lifted: int) -> int | None:
+    """Tests whether smaller pods could take the places of larger ones: kube-scheduler binds evicted pods in the order of their
+    re-creation, wherever they fit. Returns a shape that then has no place. Afterwards, the state is back at the mark `lifted`."""
+    state.undo(lifted)
+    order = list(dict.fromkeys(moved.shapes))[::-1]
+    again = places.fit(order, [counts[shape] for shape in order], array("i", dict.fromkeys(moved.nodes)))
+    state.undo(lifted)
+    return again.short

@@ -66,11 +66,11 @@ class Effort:
 
     def written(self, shape: int) -> int:
         """The steps that it takes to read all that is written in a shape, beyond what every question costs."""
-        found = self._written.get(shape)
-        if found is None:
+        steps = self._written.get(shape)
+        if steps is None:
             size = len(self._encode(self._shapes(shape)))
-            found = self._written[shape] = max(0, size - _FREE_BYTES) // BYTES_A_STEP
-        return found
+            steps = self._written[shape] = max(0, size - _FREE_BYTES) // BYTES_A_STEP
+        return steps
 
     def take(self) -> Iterator[tuple[int, int]]:
         """(shape, steps) since the last time."""
@@ -81,7 +81,7 @@ class Effort:
         for shape, times in looks.items():
             if shape >= 0 and self.written(shape):
                 yield shape, times * self.written(shape)
-        yield from ((shape, many) for shape, many in steps.items() if shape >= 0)
+        yield from ((shape, count) for shape, count in steps.items() if shape >= 0)
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -104,10 +104,10 @@ class DemandTable:
 
     def index(self, demand: Demand) -> int:
         """The index of a demand."""
-        found = self._index.setdefault(demand, len(self.values))
-        if found == len(self.values):
+        index = self._index.setdefault(demand, len(self.values))
+        if index == len(self.values):
             self.values.append(demand)
-        return found
+        return index
 
 
 # The requested columns and their amounts, none of them zero.
@@ -163,13 +163,13 @@ class ShapeTable:
         width = self.columns.width
         self.requests = widened(self.requests, old, width)
         changed = {index for name in self.columns.names[old:] for index in self._unknown.pop(name, ())}
-        found: dict[int, array[int]] = {}
+        growth: dict[int, array[int]] = {}
         for index in sorted(changed):
             row = self._row(self.shapes[index])
-            found[index] = array("q", [now - before for now, before in zip(row, self.row(index), strict=True)])
+            growth[index] = array("q", [now - before for now, before in zip(row, self.row(index), strict=True)])
             self.requests[index * width : (index + 1) * width] = row
             self._needs[index] = None
-        return found
+        return growth
 
     def row(self, shape: int) -> "array[int]":
         """What one pod requests, by column."""
@@ -178,12 +178,12 @@ class ShapeTable:
 
     def need(self, shape: int) -> Need:
         """The requests above zero."""
-        found = self._needs[shape]
-        if found is None:
+        need = self._needs[shape]
+        if need is None:
             row = self.row(shape)
             columns = [column for column, amount in enumerate(row) if amount > 0]
-            found = self._needs[shape] = (array("i", columns), array("q", [row[column] for column in columns]))
-        return found
+            need = self._needs[shape] = (array("i", columns), array("q", [row[column] for column in columns]))
+        return need
 
     def _note_unknown(self, index: int, shape: PodShape) -> None:
         if shape.requests.extended:

@@ -75,9 +75,9 @@ class SchedulingState:
 
     def add_shape(self, shape: PodShape) -> int:
         """Register a pod shape that is not in the World (headroom); equal shapes get one index. Not undone by `undo`."""
-        found = self._shapes.index(shape)
-        if found is not None:
-            return found
+        known = self._shapes.index(shape)
+        if known is not None:
+            return known
         index = self._shapes.append(shape)
         self._filters.follow()
         return index
@@ -112,8 +112,8 @@ class SchedulingState:
             self._closed.append(node)
 
     def leave(self, node: int) -> None:
-        """The node is leaving: it is closed, and spread constraints no longer count it. Those that honor taints ignore it as soon
-        as it is marked, the others once it is gone. Pods that wait for that are bound then."""
+        """The node is leaving: it is closed, and spread constraints stop counting it. Constraints that honor taints ignore it as
+        soon as it is marked, the others once it is gone. Pods that wait for this are bound then."""
         self.close(node)
         if node not in self._nodes.leaving:
             self._nodes.leaving.add(node)
@@ -135,16 +135,16 @@ class SchedulingState:
             # A shape that is watched from now on was local so far.
             self._local.clear()
             self._local_at = self._bindings.watchers.watching
-        found = self._local.get(shape)
-        if found is None:
+        local = self._local.get(shape)
+        if local is None:
             value = self._shapes.shapes[shape]
             # A shape with volumes is watched from the start.
             bound_to = value.host_ports or value.host_name_bound or self._filters.hangs_on_devices(shape)
             others = self._bindings.watchers.of(shape) or self._filters.topology.counts(shape)
-            found = not (bound_to or self._filters.has_rules(shape) or others)
+            local = not (bound_to or self._filters.has_rules(shape) or others)
             # Where a rule came to watch shapes meanwhile, the next question forgets it.
-            self._local[shape] = found
-        return found
+            self._local[shape] = local
+        return local
 
     def node_local_until(self, shapes: Sequence[int], first: int) -> int:
         """The entry behind the last of those from `first` on that are `node_local` one after the other."""
@@ -159,14 +159,14 @@ class SchedulingState:
         return len(shapes)
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
-        """Shapes whose pods share no host with those of this one (if itself is among them: one pod per host). None if anything
-        else about other pods concerns it, except a spread over hosts, or if it has a volume or a host name."""
+        """Shapes whose pods share no host with pods of this shape; this shape is among them if there is one pod per host. None if
+        the shape has a volume or a host name. None also if any other rule about pods concerns it, except a spread over hosts."""
         return self._filters.host_rivals(shape)
 
     def domain_keys(self, shape: int) -> frozenset[str] | None:
-        """Labels whose values may matter for a pod of this shape, besides the offer of its node. While the number of pods of
-        every shape in each of these domains stays the same, nothing changes for it. None if the host, a volume or a port also
-        matters."""
+        """Labels whose values may matter for a pod of this shape, apart from the resources of its node. While each of these
+        domains keeps the same number of pods of every shape, nothing changes for the pod. None if the host, a volume or a port
+        also matters."""
         return self._filters.domain_keys(shape)
 
     def enters(self, shape: int, node: int) -> bool:
@@ -213,12 +213,12 @@ class SchedulingState:
         mark = self.mark()
         for other in promised:
             self.bind(other, node)
-        said = [rejection for rejection in self.verdict(shape, node) if rejection.plugin not in skipped]
+        rejections = [rejection for rejection in self.verdict(shape, node) if rejection.plugin not in skipped]
         self.undo(mark)
         self._marks.pop()
-        if crowded is not None and all(rejection.plugin != crowded.plugin for rejection in said):
-            said.append(crowded)
-        return tuple(sorted(said))
+        if crowded is not None and all(rejection.plugin != crowded.plugin for rejection in rejections):
+            rejections.append(crowded)
+        return tuple(sorted(rejections))
 
     def place(self, shape: int, count: int, nodes: Sequence[int] | None = None) -> tuple[tuple[int, int], ...]:
         """Bind up to `count` pods of one shape, first fit over `nodes` in the given order (None: all, by index).
@@ -236,11 +236,11 @@ class SchedulingState:
         order = ready if ready is not None or nodes is None else array("i", dict.fromkeys(nodes))
         first: tuple[tuple[int, int], ...] = ()
         if count > 1 and self._filters.starts_group(shape):
-            first = self._place_on_many(shape, 1, order)
+            first = self._place_with_ration(shape, 1, order)
             if not first:
                 return ()
             count -= 1
-        return _added(first, self._place_on_many(shape, count, order))
+        return _added(first, self._place_with_ration(shape, count, order))
 
     def fit_each(
         self,
@@ -330,11 +330,11 @@ class SchedulingState:
         placed: dict[int, int] = {}
         while count > 0:
             for node in nodes:
-                many = self._filters.room(shape, node, count)
-                if many:
-                    self._bindings.push(shape, node, many)
-                    placed[node] = placed.get(node, 0) + many
-                    count -= many
+                pods = self._filters.room(shape, node, count)
+                if pods:
+                    self._bindings.push(shape, node, pods)
+                    placed[node] = placed.get(node, 0) + pods
+                    count -= pods
                     # A floor may have moved: the first node may take one more.
                     if self._filters.has_rules(shape):
                         break
@@ -342,7 +342,7 @@ class SchedulingState:
                 break
         return tuple(placed.items())
 
-    def _place_on_many(self, shape: int, count: int, order: "array[int] | None") -> tuple[tuple[int, int], ...]:
+    def _place_with_ration(self, shape: int, count: int, order: "array[int] | None") -> tuple[tuple[int, int], ...]:
         if count <= 0:
             return ()
         filters = self._filters
@@ -351,7 +351,7 @@ class SchedulingState:
         if not limits:
             return self._bindings.first_fit(shape, count, allowed, blocked, order, most_each)
         nodes, rooms = self._bindings.with_room(shape, allowed, blocked, order, most_each)
-        placed = ration(nodes, rooms, limits, count, lambda node, many: self._bindings.push(shape, node, many))
+        placed = ration(nodes, rooms, limits, count, lambda node, pods: self._bindings.push(shape, node, pods))
         return tuple(placed.items())
 
 
@@ -359,8 +359,8 @@ def _added(first: tuple[tuple[int, int], ...], rest: tuple[tuple[int, int], ...]
     if not first:
         return rest
     sums = dict(first)
-    for node, many in rest:
-        sums[node] = sums.get(node, 0) + many
+    for node, pods in rest:
+        sums[node] = sums.get(node, 0) + pods
     return tuple(sums.items())
 
 

@@ -90,15 +90,15 @@ class Topology:
     def of(self, shape: int) -> TopologyRules:
         """The rules of one shape, ready to be asked about every node of the table. They hold until other rules are asked for."""
         self._refresh()
-        found = self._rules.get(shape)
-        if found is None:
+        rules = self._rules.get(shape)
+        if rules is None:
             if self._bytes > _MOST_BYTES or self._bindings.watchers.wide > _MOST_WIDE:
                 self._forget()
-            found = self._rules[shape] = self._make(shape)
-        self._effort.add(found.size)
-        for domains in found.maps:
+            rules = self._rules[shape] = self._make(shape)
+        self._effort.add(rules.size)
+        for domains in rules.maps:
             self._effort.add(_A_NODE * domains.sync())
-        return found
+        return rules
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
         """Shapes whose pods share no host with those of this one (if itself is among them: one pod per host). None if other rules
@@ -253,18 +253,18 @@ class Topology:
 
     def _counter(self, key: str, matching: IndexSet) -> DomainCounter:
         place = ((key, (), _EVERY_NODE, False), matching)
-        found = self._counters.get(place)
-        if found is None:
-            found = self._counters[place] = DomainCounter(self._bindings, self._map(place[0]), matching)
-            self._note(key, found)
-        return found
+        counter = self._counters.get(place)
+        if counter is None:
+            counter = self._counters[place] = DomainCounter(self._bindings, self._map(place[0]), matching)
+            self._note(key, counter)
+        return counter
 
     def _level_counter(self, key: _MapKey, matching: IndexSet) -> LevelCounter:
-        found = self._levels.get((key, matching))
-        if found is None:
-            found = self._levels[key, matching] = LevelCounter(self._bindings, self._map(key), matching, self._ghosts)
-            self._note(key[0], found)
-        return found
+        counter = self._levels.get((key, matching))
+        if counter is None:
+            counter = self._levels[key, matching] = LevelCounter(self._bindings, self._map(key), matching, self._ghosts)
+            self._note(key[0], counter)
+        return counter
 
     def _note(self, key: str, made: DomainCounter) -> None:
         """Account for a counter that was made."""
@@ -275,12 +275,12 @@ class Topology:
         self._effort.add(_A_COUNTER + few + domains // 16 + self._bindings.size // 64)
 
     def _map(self, key: _MapKey) -> DomainMap:
-        found = self._maps.get(key)
-        if found is None:
-            found = self._maps[key] = DomainMap(self._nodes, key[0], self._counts_node(key))
+        domain_map = self._maps.get(key)
+        if domain_map is None:
+            domain_map = self._maps[key] = DomainMap(self._nodes, key[0], self._counts_node(key))
             self._bytes += 1_000 + 100 * len(self._nodes)
             self._effort.add(_A_NODE * len(self._nodes) * (1 if key[2] == _EVERY_NODE else 4))
-        return found
+        return domain_map
 
     def _counts_node(self, key: _MapKey) -> Callable[[int], bool] | None:
         """Do pods on a node count? Every key must be there, and the demand be met."""

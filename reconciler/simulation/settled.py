@@ -34,9 +34,9 @@ STEP_SECONDS = 10
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """`plan` is the last one that was made, at `now_seconds` on `world`, and `memory` what it remembers; `loops` counts plans.
+    """`plan` is the last plan, made at `now_seconds` on `world`. `memory` is what it remembers, and `loops` counts plans.
     `evicted` has the key of a pod for every eviction so far, `joined` the number of joined nodes by group name. `waiting` are
-    keys of pods without a node. `rests`: further plans would read the same and be as empty."""
+    keys of pods without a node. `rests`: this is the steady state, so further plans would be the same, and empty."""
 
     world: World
     memory: Memory
@@ -62,7 +62,7 @@ def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Wor
         if then is None or _gives_way(then.world):
             return at
         if due is None:
-            return _told(at, rests=True)
+            return _with_waiting(at, rests=True)
         if not work.spend(len(then.world.nodes) + len(then.world.pods)):
             break
         one = Work(min(work_budget, work.budget - work.spent))
@@ -72,10 +72,10 @@ def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Wor
         if not work.spend(one.spent) or one.exhausted:
             work.spend(work.budget)
             break
-    return _told(at)
+    return _with_waiting(at)
 
 
-def _told(at: Standing, *, rests: bool = False) -> Standing:
+def _with_waiting(at: Standing, *, rests: bool = False) -> Standing:
     pods = at.world.pods
     waiting = map(pods.key, pods.pending()) if pods.node.count(-1) else ()
     return msgspec.structs.replace(at, rests=rests, waiting=tuple(waiting))
@@ -125,12 +125,12 @@ EMPTY_PLANS = 3
 def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Standing:
     """Carry the plan out on an embedded cluster and decide again, until the steady state or 60 plans.
 
-    Machines join and pods end at once. Evicted pods with an owner return pending and healthy, and go where kube-scheduler would
-    bind them. Budgets of pods are recomputed. After an empty plan, time jumps to the next timer (a node becomes removable, a
-    back-off or a cool-down ends).
+    Machines join at once, and pods end at once. Evicted pods with an owner return pending and healthy, and kube-scheduler's rules
+    place them. Budgets of pods are recomputed. After an empty plan, time jumps to the next timer (a node becomes removable, or a
+    back-off or cool-down ends).
 
-    An empty plan with no timer running and nothing under way is the steady state. Further plans would read the same and be as
-    empty, so they are not computed. While a drain is under way without progress, three empty plans end the waiting.
+    The steady state is an empty plan with no running timer and nothing in progress. Further plans would be the same, and empty,
+    so they are not computed. If a drain is in progress but does not advance, the wait ends after three empty plans.
     """
     cluster = SimulatedCluster(at.world, policy, at.now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
     _finish_starting(cluster, at.world, policy, at.now_seconds)
@@ -202,8 +202,9 @@ def _ended(at: Standing, plan: Plan, cluster: SimulatedCluster, loops: int) -> S
 
 DECISIONS_WORTH = 10
 MOST_PLAYED = 10_000
-"""Pods. Playing this many takes about a second. Measured on clusters of 300 to 500 nodes, the two ways differ by a few nodes in a
-hundred. On small clusters with many rules, kube-scheduler's choices count for more, and they differ by up to a third."""
+"""The number of pods. Playing this many takes about a second. Measured on clusters of 300 to 500 nodes, the results of the two
+ways differ by a few percent of the nodes. On small clusters with many rules, kube-scheduler's choices matter more, and the
+results differ by up to a third."""
 _ANY_NUMBER = 1_000_000
 
 
@@ -234,14 +235,14 @@ def come_to_rest(
     `memory` is what `decide` was given or what it returned with `plan`; the timers in the plan itself count. `decision` is what
     `decide_ahead` returned with the plan. Without it, the plan is made once more.
 
-    A cluster of at most `MOST_PLAYED` pods is played on an embedded one (see `play`). In a larger one, what a decision foresees
-    comes true, the next decision follows from that, and so on (see `follow`). Pods go where the decision found room for them, all
-    at once; kube-scheduler may choose other nodes. If a decision foresees more than joining and leaving nodes and moving pods,
-    the rest is played as well.
+    A cluster of at most `MOST_PLAYED` pods is played on an embedded one (see `play`). In a larger cluster, what a decision
+    foresees comes true, the next decision follows from that, and so on (see `follow`). Pods go where the decision found room for
+    them, all at once; kube-scheduler may choose other nodes. If a decision foresees more than nodes that join or leave and pods
+    that move, the rest is played as well.
 
-    If leaving takes no time, the number of nodes that may leave or join at once does not change the result. Such bounds are
+    Removals take no time here, so the number of nodes that may leave or join at once does not change the result. Such bounds are
     lifted, except those of zero. Nodes that share a disruption budget leave in one plan, one after the other. `mode: Observe` is
-    ignored: this shows what would come. Held groups stay as they are.
+    ignored, because this shows what would happen. Held groups stay as they are.
 
     Each decision has `work_budget` steps, and all of them together have ten times as many. Simulated nodes and pods count, too.
     If the steps run out, it ends there, and the plan says so.
@@ -278,7 +279,7 @@ def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
 def _lifted(budget: Budget) -> Budget:
     if allows_none(budget):
         return budget
-    return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None)
+    return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None, zones=None)
 
 
 def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
@@ -324,9 +325,9 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
     if work.exhausted:
         message = f"the settled columns end after {at.loops} plans, before the steady state: {work.budget} steps ran out"
         problems = tuple(sorted({*problems, PlanProblem(code="SettlingCutShort", message=message)}))
-    told = summary(groups, plan.actions, plan.pods, cost, problems)
+    sentence = summary(groups, plan.actions, plan.pods, cost, problems)
     return with_digest(
-        msgspec.structs.replace(plan, summary=told, groups=groups, cost=cost, settled_loops=at.loops, problems=problems)
+        msgspec.structs.replace(plan, summary=sentence, groups=groups, cost=cost, settled_loops=at.loops, problems=problems)
     )
 
 

@@ -58,23 +58,23 @@ class Moves(msgspec.Struct, frozen=True):
         return Moves(_taken(movers, order), nodes, evicted, gone)
 
 
-def _seats(world: World, foreseen: Foreseen, leaving: bytearray, starts: "array[int]", found: "array[int]") -> int:
-    """Write the nodes that pods go to, once for each pod and shape by shape, and where each shape starts. DaemonSet pods of new
-    nodes do not count. Returns their number; it is negative if a node that stays loses pods."""
+def _seats(world: World, foreseen: Foreseen, leaving: bytearray, starts: "array[int]", seats: "array[int]") -> int:
+    """Write the nodes that pods go to, once per pod and grouped by shape, and the place where each shape starts. DaemonSet pods
+    of new nodes do not count. Returns the number of nodes written; it is negative if a node that stays loses pods."""
     daemons = [(new.index, shape) for group in foreseen.groups for new in group.joining for shape in new.daemons]
     nodes = foreseen.nodes + array("i", [node for node, _ in daemons])
     shapes = foreseen.shapes + array("i", [shape for _, shape in daemons])
     counts = foreseen.counts + array("i", (-1,)) * len(daemons)
     stays = bytearray(not leaves for leaves in leaving) + b"\1" * (max(nodes, default=0) + 1)
-    many = rows.seats(nodes, shapes, counts, stays, starts, found)
-    if many >= 0:
-        return many
+    number = rows.seats(nodes, shapes, counts, stays, starts, seats)
+    if number >= 0:
+        return number
     sums: dict[tuple[int, int], int] = defaultdict(int)
     for node, shape, count in zip(nodes, shapes, counts, strict=True):
         sums[node, shape] += count
     nodes, shapes = (array("i", column) for column in zip(*sums, strict=True))
     starts[:] = _starts(world)
-    return rows.seats(nodes, shapes, array("i", sums.values()), stays, starts, found)
+    return rows.seats(nodes, shapes, array("i", sums.values()), stays, starts, seats)
 
 
 def _starts(world: World) -> "array[int]":
@@ -86,10 +86,10 @@ def _room(column: "array[int]") -> "array[int]":
 
 
 def _taken(column: "array[int]", order: "array[int]") -> "array[int]":
-    found = _room(order)
+    taken = _room(order)
     if order:
-        loops.take(memoryview(column).cast("B"), 4, order, memoryview(found).cast("B"))
-    return found
+        loops.take(memoryview(column).cast("B"), 4, order, memoryview(taken).cast("B"))
+    return taken
 
 
 # The nodes and machines when what a decision foresees has come true.
@@ -203,8 +203,8 @@ def _daemons(world: World, foreseen: Foreseen, nodes: Nodes, traits: list[PodTra
     pods = []
     for new in (new for group in foreseen.groups for new in group.joining):
         node = nodes.moved[new.index]
-        for shape, many in Counter(new.daemons).items():
-            for daemon in by_shape[shape][:many]:
+        for shape, amount in Counter(new.daemons).items():
+            for daemon in by_shape[shape][:amount]:
                 owned = PodTraits(namespace=daemon.namespace, controller=Owner("apps", "DaemonSet", daemon.name), daemonset=True)
                 if owned not in index:
                     index[owned] = len(traits)
@@ -235,8 +235,9 @@ def _arranged(table: PodTable, gone: Iterable[int], fresh: PodTable) -> PodTable
 
 
 def _runs(table: PodTable, gone: Iterable[int], fresh: PodTable) -> list[tuple[int, int]]:
-    """What is taken one behind the other, from a row up to another one; rows of `fresh` count on behind those of the table. Of
-    hundred thousands of rows thousands go or come: what is between them is taken as it is."""
+    """Ranges of rows to copy one after the other, each from a row up to another one. Rows of `fresh` are numbered after those of
+    the table. A table may have hundreds of thousands of rows, of which a few thousand go or come. All rows between two changes
+    are copied as one range."""
     names = list(zip(fresh.namespace, fresh.name, strict=True))
     places = [bisect_left(range(len(table)), name, key=lambda row: (table.namespace[row], table.name[row])) for name in names]
     # What comes between two rows is before the second of them, whether that one goes or stays.
@@ -252,10 +253,10 @@ def _runs(table: PodTable, gone: Iterable[int], fresh: PodTable) -> list[tuple[i
 
 
 def _rows_taken(column: "list[str] | array[int]", runs: Iterable[tuple[int, int]]) -> "list[str] | array[int]":
-    found = column[:0]
+    taken = column[:0]
     for first, end in runs:
-        found += column[first:end]  # type: ignore[operator]
-    return found
+        taken += column[first:end]  # type: ignore[operator]
+    return taken
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,19 +309,19 @@ def _written(world: World, foreseen: Foreseen, now_seconds: int) -> tuple[Target
     follows."""
     to = {group.target: group.to for group in foreseen.groups}
     above = {f"{ref.kind} {ref.namespace}/{ref.name}" for ref in to}
-    found = []
+    written = []
     for facts in world.targets:
         if facts.owner.controller in above:
             return None
         if facts.ref not in to:
-            found.append(facts)
+            written.append(facts)
             continue
         size = to.pop(facts.ref)
         mark = read_hold(facts.owner.hold)
         if conflict(facts, OUR_MANAGER, size) or facts.owner.topology_owned or (mark is not None and mark.holds(now_seconds)):
             return None
-        found.append(applied(facts, OUR_MANAGER, size, now_seconds))
-    return None if to else tuple(found)
+        written.append(applied(facts, OUR_MANAGER, size, now_seconds))
+    return None if to else tuple(written)
 
 
 def _outcomes(world: World, foreseen: Foreseen, targets: Iterable[TargetFacts], now_seconds: int) -> Iterable[Outcome]:

@@ -25,7 +25,7 @@ def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, afte
 
 def gathered_seconds(plan: Plan, first_seconds: int, within_seconds: int) -> int:
     """The last instant at which a node becomes removable, within `within_seconds` of the first one. Pods of one Deployment end
-    over some seconds, and their nodes can go in one write. If no node becomes removable then, the first instant."""
+    over some seconds, and their nodes can leave in one write. If `first_seconds` is not such an instant, it is returned."""
     removable = _removable(plan)
     if first_seconds not in removable:
         return first_seconds

@@ -13,8 +13,8 @@ _TYPES = {
 
 def in_plain_words(text: str) -> str:
     """What the decoder says of a value, in the words of who writes JSON and YAML."""
-    text = _EXPECTED.sub(lambda found: f"must be {_types(found[1])}", text, count=1)
-    return _GOT.sub(lambda found: f", not {_types(found[1])}", text, count=1)
+    text = _EXPECTED.sub(lambda match: f"must be {_types(match[1])}", text, count=1)
+    return _GOT.sub(lambda match: f", not {_types(match[1])}", text, count=1)
 
 
 def _types(names: str) -> str:

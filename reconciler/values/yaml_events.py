@@ -186,8 +186,8 @@ def too_deep(error: yaml.YAMLError) -> bool:
     return "maximum nesting depth" in str(getattr(error, "problem", "") or error)
 
 
-# What a plain (unquoted) scalar looks like to YAML parsers, which do not agree: 1.1 reads `no`, `012` and `12:30` as other
-# things than 1.2 does. Policies take only what all of them read alike; the rest is told to be quoted.
+# How YAML parsers read a plain (unquoted) scalar. They differ: 1.1 reads `no`, `012` and `12:30` as other values than 1.2 does.
+# Policies accept only scalars that all parsers read alike. For others, a message says to quote them.
 
 
 class Look(StrEnum):

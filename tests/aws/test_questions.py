@@ -565,6 +565,6 @@ def test_an_activity_tells_of_a_refresh(cause: str | None, status: str, *, suspe
     aws = Scripted()
     refreshes = Refreshes(aws)
     told = {"AutoScalingGroupName": "workers", "StatusCode": status}
-    refreshes.told_by([{**told, "Cause": cause} if cause is not None else told])
+    refreshes.follow([{**told, "Cause": cause} if cause is not None else told])
     refreshes.ask(0, ["workers"])
     assert len(aws.asked) == int(suspected)

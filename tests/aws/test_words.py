@@ -7,7 +7,7 @@ import pytest
 from reconciler.cluster.target import LaunchFailure
 from reconciler.platforms.aws.facts.activities import classified, failure_text
 from reconciler.platforms.aws.facts.instance_types import allowed_types, known_types
-from reconciler.platforms.aws.facts.instance_types import told_type as read_type
+from reconciler.platforms.aws.facts.instance_types import described_type as read_type
 from reconciler.platforms.aws.facts.wire import InstanceRequirements, InstanceType, ScalingActivity
 from reconciler.platforms.aws.writing.fresh import converted
 from tests.aws.documents import REGION, Object, facts, group, template_version

@@ -7,7 +7,7 @@ import pytest
 from reconciler.policy.platform_parts import PlaceNeededError
 from reconciler.rendering.imported.conversion import UnsupportedCloudError
 from reconciler.rendering.imported.document import imported_policy
-from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
+from reconciler.rendering.imported.settings import ImportedFileError, ImportedSettings, settings_in
 from reconciler.rendering.imported.sources import Sources
 from tests.cli.wrong_inputs import IMPORTS, _spots
 
@@ -53,8 +53,8 @@ def test_any_value_at_any_place(number: int) -> None:
             at[key] = kept
 
 
-def _found(body: bytes) -> Found:
-    return found_in("in.json", body, Sources({"in.json": body, "other.yaml": body}))
+def _found(body: bytes) -> ImportedSettings:
+    return settings_in("in.json", body, Sources({"in.json": body, "other.yaml": body}))
 
 
 def _read(document: object) -> None:

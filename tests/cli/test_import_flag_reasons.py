@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler.cli.main import cli
-from reconciler.rendering.imported.conversion import said_elsewhere
+from reconciler.rendering.imported.conversion import settings_elsewhere
 from reconciler.rendering.imported.flag_reasons import WHY_NOT
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -65,7 +65,7 @@ def test_a_flag_of_no_release_is_unknown(tmp_path: Path, flag: str) -> None:
 def test_a_reason_stands_in_one_place() -> None:
     """A flag that an option of a command is like has no second reason, and the table names no other flag."""
     assert set(WHY_NOT) <= set(FLAGS)
-    assert set(WHY_NOT) & set(said_elsewhere()) == set()
+    assert set(WHY_NOT) & set(settings_elsewhere()) == set()
 
 
 OPENSHIFT = {

@@ -534,3 +534,49 @@ def test_older_version() -> None:
     """Objects of v1beta1 read alike."""
     item = json.loads(json.dumps(scalable(meta={"managedFields": MANAGED})).replace("v1beta2", "v1beta1"))
     assert facts(item) == facts(scalable())
+
+
+@pytest.mark.parametrize(
+    ("replicas", "rolling", "pace"),
+    [
+        (10, None, (1, 0)),
+        (10, {"maxSurge": 3, "maxUnavailable": 2}, (3, 2)),
+        (10, {"maxSurge": "25%", "maxUnavailable": "25%"}, (3, 2)),
+        (2, {"maxSurge": "1%", "maxUnavailable": "25%"}, (1, 0)),
+        (2, {"maxSurge": "0%", "maxUnavailable": "1%"}, (0, 1)),
+        (10, {"maxSurge": 0, "maxUnavailable": 0}, (0, 1)),
+        (10, {"maxSurge": "many", "maxUnavailable": "-1%"}, (1, 0)),
+    ],
+)
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_the_pace_of_a_rollout(replicas: int, rolling: Object | None, pace: tuple[int, int], version: str) -> None:
+    """As `ResolveFenceposts` of Cluster API works it out, examples of its comment included. A surge is rounded up, what is
+    unavailable down, and both 0 let one be missing. Without values it is 1 and 0, as the webhook writes. Values that no API
+    server accepts count as none."""
+    strategy = {"type": "RollingUpdate", **({"rollingUpdate": rolling} if rolling is not None else {})}
+    item = scalable()
+    item["spec"] |= {
+        "replicas": replicas,
+        **({"strategy": strategy} if version == "v1beta1" else {"rollout": {"strategy": strategy}}),
+    }
+    found = facts(item).rollout
+    assert found is not None
+    assert (found.surge, found.unavailable, found.on_delete) == (*pace, False)
+
+
+def test_the_pace_where_nothing_is_written() -> None:
+    found = facts(scalable()).rollout
+    assert found is not None
+    assert (found.surge, found.unavailable, found.origin) == (1, 0, "maxSurge 1, maxUnavailable 0")
+
+
+def test_the_pace_of_a_target_that_waits_for_deletions() -> None:
+    item = scalable()
+    item["spec"]["rollout"] = {"strategy": {"type": "OnDelete"}}
+    found = facts(item).rollout
+    assert found is not None
+    assert (found.surge, found.unavailable, found.on_delete, found.origin) == (0, 1, True, "strategy OnDelete")
+
+
+def test_other_kinds_do_not_say_their_pace() -> None:
+    assert facts(scalable("MachineSet")).rollout is None

@@ -77,19 +77,19 @@ def test_status_after_a_turn() -> None:
     assert set(found) == {"NodeGroupPolicy prod", "NodeGroup infra/a", "NodeGroup infra/b"}
     revision = followed.policy.revision
     whole = found["NodeGroupPolicy prod"]
-    assert whole.told == {"revision": revision, "summary": "No changes.", "planDigest": "sha256:1", "groups": 2, "heldGroups": 1}
+    assert whole.facts == {"revision": revision, "summary": "No changes.", "planDigest": "sha256:1", "groups": 2, "heldGroups": 1}
     assert whole.beside == {"planTime": "2027-01-15T08:00:00Z"}
     assert whole.observed_generation == 1
     assert _words(whole) == {"Ready": ("True", "InForce"), "Reconciling": ("False", "Idle"), "Stalled": ("False", "NotStalled")}
     held = found["NodeGroup infra/a"]
-    assert held.told == {
+    assert held.facts == {
         "target": "MachineDeployment prod/a", "tier": "spot", "min": 0, "max": 5, "current": 2, "desired": 2, "owner": "Ours",
         "wanted": 4, "reason": "until noon",
     }  # fmt: skip
     assert held.beside == {"revision": revision, "planDigest": "sha256:1"}
     assert _words(held)["Held"] == ("True", "Hold")
     assert _words(found["NodeGroup infra/b"])["Ready"] == ("True", "Observed")
-    assert "wanted" not in found["NodeGroup infra/b"].told
+    assert "wanted" not in found["NodeGroup infra/b"].facts
 
     followed.objects.items = tuple(msgspec.structs.replace(item, uid="new") for item in followed.objects.items)
     status.write()
@@ -114,7 +114,7 @@ def test_a_plan_of_an_earlier_policy_says_nothing() -> None:
     assert found["NodeGroup infra/a"].conditions[0].message.endswith("Its last good version is kept, and held")
     assert found["NodeGroup infra/b"].conditions[0].message.endswith("Its target is left alone")
     assert found["NodeGroup infra/a"].beside == {"revision": followed.policy.revision}
-    assert found["NodeGroup infra/a"].told == {}
+    assert found["NodeGroup infra/a"].facts == {}
     assert found["NodeGroup infra/a"].observed_generation == 2
 
 
@@ -129,7 +129,7 @@ def test_before_any_policy_was_in_force() -> None:
         "Ready": ("False", "InvalidPolicy"), "Reconciling": ("False", "Idle"), "Stalled": ("True", "InvalidPolicy"),
     }  # fmt: skip
     assert whole.conditions[0].message.endswith(". No policy is in force")
-    assert (whole.told, whole.beside) == ({}, {})
+    assert (whole.facts, whole.beside) == ({}, {})
 
 
 def test_groups_that_wait_for_their_policy_say_so() -> None:
@@ -170,7 +170,7 @@ def test_an_invalid_policy_says_which_one_is_in_force() -> None:
     assert (_words(whole)["Ready"], _words(whole)["Stalled"]) == (("False", "InvalidPolicy"), ("True", "InvalidPolicy"))
     assert whole.conditions[0].message.endswith(" is in force")
     assert "No policy" not in whole.conditions[0].message
-    assert whole.told["revision"] == revision
+    assert whole.facts["revision"] == revision
     assert _words(found["NodeGroup infra/b"])["Ready"] == ("Unknown", "Resizing")
 
 

@@ -201,7 +201,7 @@ def test_only_the_failed_removal_of_an_own_node_is_a_failure() -> None:
     results = tuple(ActionResult(action=_removal(node), state=ResultState.DONE) for node in ("general-1", "general-2"))
     elsewhere = ActionResult(action=_removal("elsewhere-7"), state=ResultState.DONE)
     departures.begin(Applied(results=results))
-    departures.told((_failed("general-2"), _failed("elsewhere-7")))
+    departures.record((_failed("general-2"), _failed("elsewhere-7")))
     ended = departures.ended(Applied(results=(*results, elsewhere)))
     assert [(result.state, result.code) for result in ended.results] == [
         (ResultState.DONE, ""),

@@ -86,10 +86,10 @@ def test_what_git_and_the_object_both_say_is_told() -> None:
     assert set(found) == {"NodeGroupPolicy prod", "NodeGroup infra/a"}
     status = found["NodeGroup infra/a"]
     assert (_words(status), status.observed_generation) == (("True", "AsDesired", "False"), 3)
-    assert (status.told["current"], status.beside) == (2, {"revision": REVISION, "planDigest": "sha256:1"})
+    assert (status.facts["current"], status.beside) == (2, {"revision": REVISION, "planDigest": "sha256:1"})
     whole = found["NodeGroupPolicy prod"]
     assert _words(whole) == ("True", "InForce", "False")
-    assert (whole.told["revision"], whole.told["groups"], whole.told["summary"]) == (REVISION, 1, "No changes.")
+    assert (whole.facts["revision"], whole.facts["groups"], whole.facts["summary"]) == (REVISION, 1, "No changes.")
 
 
 @pytest.mark.parametrize(

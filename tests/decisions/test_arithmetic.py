@@ -1,6 +1,7 @@
 """Golden numbers of utilization, waste, limits, health and budgets, computed by hand or given by the source documents."""
 
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.growth.expanders import Option, choose, waste
-from reconciler.decisions.removal.budgets import BudgetLedger
+from reconciler.decisions.removal.budgets import BudgetedNodes, BudgetLedger
 from reconciler.decisions.removal.utilization import has_gpu, utilization_permille
 from reconciler.decisions.situation.group_situation import unhealthy
 from reconciler.plan.plan import NodeState
@@ -124,11 +125,18 @@ def test_unmanaged_nodes_do_not_halt() -> None:
     assert unhealthy(_states(0, 10, unmanaged=8), 45, 3) == (False, 0, 10)
 
 
+def _ledger(budgets: tuple[Budget, ...], ready: int, leaving: Iterable[RemovalReason | None]) -> BudgetLedger:
+    """Nodes without labels: the first are Ready, the others leave."""
+    gone = dict(enumerate(leaving, ready))
+    nodes = BudgetedNodes(ready=range(ready), leaving=gone, labels=lambda _: {}, group_labels=lambda _: {})
+    return BudgetLedger(budgets, nodes, NOW)
+
+
 def _allowed(budgets: tuple[Budget, ...], ready: int, reason: RemovalReason, leaving: int = 0) -> int:
-    ledger = BudgetLedger(budgets, ready, Counter({None: leaving}), NOW)
+    ledger = _ledger(budgets, ready, [None] * leaving)
     allowed = 0
-    while ledger.refuses(reason) is None and allowed < 1000:
-        ledger.take(reason)
+    while ledger.refuses(reason, 0) is None and allowed < 1000:
+        ledger.take(reason, 0)
         allowed += 1
     return allowed
 
@@ -176,11 +184,11 @@ def test_leaving_nodes_use_up_the_budgets_of_their_reason(
     reasons: tuple[RemovalReason, ...], leaving: dict[RemovalReason | None, int], allowed: int
 ) -> None:
     """Of three drains; one whose reason nobody knows any more counts against every budget."""
-    ledger = BudgetLedger((Budget(nodes=3, reasons=reasons),), 15, Counter(leaving), NOW)
+    ledger = _ledger((Budget(nodes=3, reasons=reasons),), 15, Counter(leaving).elements())
     for _ in range(allowed):
-        assert ledger.refuses(RemovalReason.UNDERUTILIZED) is None
-        ledger.take(RemovalReason.UNDERUTILIZED)
-    assert ledger.refuses(RemovalReason.UNDERUTILIZED) is not None
+        assert ledger.refuses(RemovalReason.UNDERUTILIZED, 0) is None
+        ledger.take(RemovalReason.UNDERUTILIZED, 0)
+    assert ledger.refuses(RemovalReason.UNDERUTILIZED, 0) is not None
 
 
 def test_without_budgets_a_tenth_is_drained_at_once() -> None:

@@ -127,4 +127,4 @@ def test_the_end_of_a_hold_is_said_in_the_words_of_the_platform(kind: str, told:
 
     rules = rules_of(kind)
     assert rules is not None
-    assert told in rules.writer_told_by
+    assert told in rules.writer_evidence

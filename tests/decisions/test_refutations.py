@@ -64,7 +64,7 @@ def test_what_goes_with_every_node_takes_its_room() -> None:
     cluster.pods("web", 1, cpu="3")
     desired, told, message = _grown(cluster, Template())
     assert (desired, told) == (2, ["NoGroupFits", "TemplateRefuted"])
-    assert message.endswith("needs 3 cpu; 2 free")
+    assert message.endswith("needs 3 cpu (2 free)")
 
 
 def test_what_is_needed_never_looks_like_what_is_free() -> None:
@@ -74,7 +74,7 @@ def test_what_is_needed_never_looks_like_what_is_free() -> None:
     cluster.pods("static", 1, memory="8202Mi", on="general-1", owner=None, traits={"mirror": True})
     cluster.pods("full", 1, memory="16Gi", on="general-2")
     cluster.pods("web", 1, memory="8Gi")
-    assert _grown(cluster, Template())[2].endswith("needs 8Gi memory; 7.99Gi free")
+    assert _grown(cluster, Template())[2].endswith("needs 8Gi memory (7.99Gi free)")
 
 
 def test_another_group_serves_the_pod() -> None:

@@ -55,7 +55,7 @@ def test_archive_that_git_makes(repo: GitRepo):
     data = (repo.root / "out.tar.gz").read_bytes()
     assert sorted(unpacked(data, "").files) == ["policies/general.yaml", "policies/prod.yaml", "policies/quiet.yaml"]
     assert unpacked(data, "policies").files["prod.yaml"] == POLICY.encode()
-    assert (unpacked(data, "polic").found, unpacked(data, "policies").found) == (False, True)
+    assert (unpacked(data, "polic").exists, unpacked(data, "policies").exists) == (False, True)
 
 
 @pytest.mark.parametrize(("name", "code"), [

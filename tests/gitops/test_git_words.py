@@ -30,7 +30,7 @@ TIP, KNOWN = "a" * 40, "b" * 40
 )
 def test_the_last_words_of_git(printed: str, told: str) -> None:
     """Two hundred characters of the last line that says anything, in quotes and without what steers a terminal."""
-    assert repository.said(printed) == told
+    assert repository.last_line(printed) == told
 
 
 def test_whether_a_work_tree_is_that_of_a_repository(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ class Fetching:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **address: Any) -> None:
         self.descends, self.asked = True, list[tuple[str, str]]()
-        self.files = repository.PolicyFiles(revision=TIP, root="", found=True, files={"a.yaml": b"x"})
+        self.files = repository.PolicyFiles(revision=TIP, root="", exists=True, files={"a.yaml": b"x"})
         self.source = GitSource(GitAddress(**{"remote": REMOTE, "ref": "main", **address}), tmp_path)
         monkeypatch.setattr(self.source._cache, "fetch", lambda _: TIP)
         monkeypatch.setattr(self.source._cache, "descends", self._descends)
@@ -152,9 +152,9 @@ def test_the_place_of_one_file_is_its_directory(tmp_path: Path, monkeypatch: pyt
     """So that problems name what people can open."""
     for alone, root in ((False, "clusters/prod.yaml"), (True, "clusters")):
         fetching = Fetching(monkeypatch, tmp_path, path="clusters/prod.yaml")
-        fetching.files = repository.PolicyFiles(revision=TIP, root="", found=True, files={"prod.yaml": b"x"}, alone=alone)
+        fetching.files = repository.PolicyFiles(revision=TIP, root="", exists=True, files={"prod.yaml": b"x"}, alone=alone)
         assert fetching.source.fetch(None).root == root
-    fetching.files = repository.PolicyFiles(revision=TIP, root="", found=False, files={})
+    fetching.files = repository.PolicyFiles(revision=TIP, root="", exists=False, files={})
     with pytest.raises(SourceError, match=r"clusters/prod.yaml is not in commit aaaaaaaaaaaa"):
         fetching.source.fetch(None)
 

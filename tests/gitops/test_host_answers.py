@@ -40,7 +40,7 @@ def said(status: int, words: object = "words", **more: object) -> github.GithubE
 ])  # fmt: skip
 def test_what_github_answers(error: github.GithubException, code: str, sentence: str) -> None:
     """By its status; that a text is too long may stand in the message or below it."""
-    assert told(github_host._told(error)) == (code, sentence)
+    assert told(github_host._host_error(error)) == (code, sentence)
 
 
 @pytest.mark.parametrize(("error", "code"), [
@@ -80,7 +80,7 @@ def test_a_host_that_does_not_answer(error: requests.RequestException, why: str)
 ])  # fmt: skip
 def test_what_gitlab_answers(status: int, words: str, code: str, sentence: str) -> None:
     """By its status, with 200 characters of its words."""
-    assert told(gitlab_host._told(GitlabError(words, response_code=status))) == (code, sentence)
+    assert told(gitlab_host._host_error(GitlabError(words, response_code=status))) == (code, sentence)
 
 
 def test_how_github_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

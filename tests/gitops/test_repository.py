@@ -21,7 +21,7 @@ def test_tree_at_a_commit_and_not_the_work_tree(repo: GitRepo):
     found = Repository.at(repo.root)
     files = found.policy_files(found.commit("HEAD"), "policies/")
     assert files.files == POLICY_FILES | {"sub/a.YML": POLICY.encode()}
-    assert (files.problems, files.root, files.found, files.alone) == ((), "policies", True, False)
+    assert (files.problems, files.root, files.exists, files.alone) == ((), "policies", True, False)
 
 
 def test_one_file_and_nothing(repo: GitRepo):
@@ -30,8 +30,8 @@ def test_one_file_and_nothing(repo: GitRepo):
     commit = found.commit("main")
     assert found.policy_files(commit, "policies/prod.yaml").files == {"prod.yaml": POLICY.encode()}
     assert found.policy_files(commit, "policies/prod.yaml").alone
-    assert not found.policy_files(commit, "polic").found
-    assert not found.policy_files(commit, "policies/prod.yaml/x").found
+    assert not found.policy_files(commit, "polic").exists
+    assert not found.policy_files(commit, "policies/prod.yaml/x").exists
     assert sorted(found.policy_files(commit, ".").files) == sorted(BASE)
 
 

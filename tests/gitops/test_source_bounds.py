@@ -140,13 +140,13 @@ def test_places_in_an_archive(root: str, files: list[str], found: bool) -> None:
         member("b/", kind=tarfile.DIRTYPE), member(".hidden.yaml"),
     )  # fmt: skip
     whole = unpacked(made, root)
-    assert (sorted(whole.files), whole.found, whole.problems) == (files, found, ())
+    assert (sorted(whole.files), whole.exists, whole.problems) == (files, found, ())
 
 
 def test_an_empty_archive() -> None:
     """Its top is there; what is asked for below it is not."""
-    assert unpacked(archive(), "").found is True
-    assert not unpacked(archive(), "a").found
+    assert unpacked(archive(), "").exists is True
+    assert not unpacked(archive(), "a").exists
 
 
 def test_directories_with_names_that_lead_out() -> None:

@@ -78,7 +78,7 @@ def test_places_name_object_and_field():
     ({"scaleDown": {"unneededTme": "5m"}}, "UnknownField", "spec.scaleDown.unneededTme"),
     ({"scaleDown": {"unneededTime": "5 minutes"}}, "BadDuration", "spec.scaleDown.unneededTime"),
     ({"tier": "sport"}, "UnknownTier", "spec.tier"),
-    ({"windows": [{"schedule": "0 7 * * *", "duration": "1h"}]}, "MissingField", "spec.windows[0]"),
+    ({"windows": [{"schedule": "0 7 * * *"}]}, "ScheduleWithoutDuration", "spec.windows[0].schedule"),
     ({"template": {"labels": {"a\x85b": "c"}}}, "BadLabel", "spec.template.labels.a\x85b"),
 ])  # fmt: skip
 def test_problems_name_the_field(fields: dict[str, Any], code: str, where: str):

@@ -40,7 +40,7 @@ def _writer() -> tuple[Server, StatusWriter]:
 
 def _status(**changes: Any) -> Status:
     return Status(
-        **{"observed_generation": 3, "conditions": (READY,), "told": {"min": 1}, "beside": {"planDigest": "d"}} | changes
+        **{"observed_generation": 3, "conditions": (READY,), "facts": {"min": 1}, "beside": {"planDigest": "d"}} | changes
     )
 
 
@@ -74,7 +74,7 @@ def test_what_stands_there_is_not_written_again() -> None:
     seen = {"resource_version": "8", "status": there}
     writer.round([(_of(**seen), _status())], "t2")
     assert len(server.applied) == 1
-    writer.round([(_of(**seen), _status(told={"min": 2}))], "t2")
+    writer.round([(_of(**seen), _status(facts={"min": 2}))], "t2")
     assert server.applied[1][1]["status"]["conditions"] == [_entry("t0")]
 
 

@@ -133,6 +133,31 @@ def test_drain_report_of_a_live_cluster(cluster: WorkCluster, command_line: Comm
     assert node["metadata"]["name"] in text
 
 
+def test_a_rollout_of_a_live_group_is_only_predicted(cluster: WorkCluster, command_line: CommandLine, policy: Path) -> None:
+    """The webhook has written a surge of 1 and none unavailable. Afterwards, target and node are as they were."""
+
+    def state() -> Object:
+        deployment = cluster.api.read(
+            {
+                "apiVersion": "cluster.x-k8s.io/v1beta2",
+                "kind": "MachineDeployment",
+                "metadata": {"name": "general", "namespace": NAMESPACE},
+            }
+        )
+        return {
+            "spec": deployment["spec"],
+            "annotations": deployment["metadata"]["annotations"],
+            "node": cluster.nodes()[0]["spec"],
+        }
+
+    before = state()
+    rollout = json.loads(command_line.done("plan", "--rollout", "gen", "--policy", policy, "-o", "json").stdout)
+    (pace,) = (bound["reason"]["data"] for bound in rollout["bounds"] if bound["reason"]["code"] == "TargetPace")
+    assert (pace["surge"], pace["unavailable"]) == (1, 0)
+    assert [(wave["adds"], wave["nodes"]) for wave in rollout["waves"]] == [(1, [cluster.nodes()[0]["metadata"]["name"]])]
+    assert state() == before
+
+
 def test_no_kubeconfig_says_what_to_do(tmp_path: Path) -> None:
     """The message names the file and the way without a cluster."""
     said = CommandLine(tmp_path / "none").refused("plan")

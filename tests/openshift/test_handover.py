@@ -67,7 +67,7 @@ def test_the_operator_has_to_follow(annotations: dict[str, str], word: str) -> N
     """The MachineAutoscaler is deleted, and what it wrote is still there: the step is not done."""
     handover = asked(world(machine_set("a", 3, annotations=annotations, managed=WRITTEN)), named())
     assert handover.next == 2
-    assert word in handover.steps[2].found
+    assert word in handover.steps[2].evidence
 
 
 def test_what_a_drain_of_the_autoscaler_has_left_is_told() -> None:
@@ -87,7 +87,7 @@ def test_what_a_drain_of_the_autoscaler_has_left_is_told() -> None:
     )
     handover = asked(there, named())
     assert handover.next == 3
-    assert handover.steps[3].found == ("node n2 has a taint of the autoscaler; Machine a-1 is marked for deletion")
+    assert handover.steps[3].evidence == ("node n2 has a taint of the autoscaler; Machine a-1 is marked for deletion")
     assert [line.split()[:4] for line in handover.steps[3].lines] == [
         ["oc", "adm", "taint", "nodes"],
         ["oc", "annotate", "machine", "a-1"],
@@ -114,14 +114,14 @@ def test_another_owner_is_in_the_way() -> None:
     """Hive is no manager that adoptFrom could name."""
     handover = asked(world(machine_set("a", 3, labels={"hive.openshift.io/managed": "true"})), named())
     assert (handover.next, handover.steps[1].lines) == (1, ())
-    assert "Hive" in handover.steps[1].found or "hive" in handover.steps[1].found
+    assert "Hive" in handover.steps[1].evidence or "hive" in handover.steps[1].evidence
 
 
 def test_back() -> None:
     """Released, named by a MachineAutoscaler with bounds around what is there, and annotated."""
     ours, free = machine_set("a", 3, managed=OURS), machine_set("a", 3)
     assert asked(world(ours), named(), back=True).next == 0
-    assert asked(world(ours), back=True).steps[0].found == "the loop has not released it yet"
+    assert asked(world(ours), back=True).steps[0].evidence == "the loop has not released it yet"
     freed = asked(world(free), back=True)
     assert (freed.next, freed.steps[1].lines[-3:-1]) == (1, ("  minReplicas: 0", "  maxReplicas: 3"))
     assert asked(world(free, machine_autoscaler("ma", "a", 1, 6)), back=True).next == 2
@@ -144,7 +144,7 @@ def test_an_autoscaler_at_work_elsewhere_holds_only_what_it_sizes() -> None:
 
 def told(handover: Handover, place: int) -> tuple[bool, str]:
     step = handover.steps[place]
-    return step.done, step.found
+    return step.done, step.evidence
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_pod_that_fits_nowhere(explain: Explain):
     assert "outcome: cannot be placed" in out
     for group in ("auto", "big", "fixed", "spot"):
         line = next(line for line in out.split("A new node of each group:")[1].splitlines() if line.startswith(f"  - {group}: "))
-        assert line.startswith(f"  - {group}: needs 20 cpu;")
+        assert line.startswith(f"  - {group}: needs 20 cpu (")
         assert "[NodeResourcesFit]" in line
         assert out.count(f"- {group}: ") == 1, "no list comes twice"
     assert "Existing nodes: 0 of 12 nodes would run it" in out

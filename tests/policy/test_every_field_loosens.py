@@ -53,6 +53,7 @@ NUMBERS = {
     "drain.systemPodTimeout": (-1, 10**9),
     "drain.minReplicas": (-1, 0),
     "budgets[].nodes": (1, HUGE),
+    "budgets[].zones": (1, HUGE),
     "pace.delayAfterAdd": (-1, 600),
     "pace.delayAfterDelete": (-1, 0),
     "pace.delayAfterFailure": (-1, 180),
@@ -86,10 +87,12 @@ HARMLESS = (
 )  # fmt: skip
 # Neither of two values is known to be the tighter one: told whichever way it goes.
 EITHER_WAY = (
-    "targetAnnotations", "nodes.", "windows[].schedule", "windows[].timeZone", "windows[].duration", "windows[].size.",
+    "targetAnnotations", "nodes.", "windows[].schedule", "windows[].timeZone", "windows[].duration", "windows[].from",
+    "windows[].until", "windows[].size.", "windows[].scaleDown.",
     "limits[].groups.", "limits[].nodes.", "discovery[].tier", "discovery[].clusterAPI.", "discovery[].openshift.",
     "discovery[].crusoe.", "discovery[].aws.", "groupNamespaces[].targets.", "pods.schedulerNames", "pods.gangLabels",
-    "budgets[].reasons", "budgets[].schedule", "budgets[].timeZone", "budgets[].duration", "target.",
+    "budgets[].reasons", "budgets[].schedule", "budgets[].timeZone", "budgets[].duration", "budgets[].groups.",
+    "budgets[].nodeSelector.", "target.",
 )  # fmt: skip
 # What these are where nothing is written.
 BUILT_IN = {
@@ -111,6 +114,8 @@ VALUES: dict[str, list[Any]] = {
     "adoptFrom": [["a"], ["a", "b"], ["b"], ["a, b"]], "drain.blockedNamespaces": [["a"], ["a", "b"], ["b"]],
     "nodes.matchLabels": [{"a": "b"}, {"a": "c"}], "tier": ["spot", "other"], "discovery[].tier": ["spot", "other"],
     "windows[].schedule": ["0 7 * * *", "0 9 * * *"], "budgets[].schedule": ["0 7 * * *", "0 9 * * *"],
+    "windows[].from": ["2026-11-20T00:00:00Z", "2026-11-22T00:00:00Z"],
+    "windows[].until": ["2027-11-20T00:00:00Z", "2027-11-22T00:00:00Z"],
     "windows[].duration": ["1m", "4h"], "budgets[].duration": ["1m", "4h"],
     "windows[].size.min": [1, 2], "windows[].size.max": [3, 2], "budgets[].reasons": [["Empty"], ["Empty", "Unready"]],
     "pricePerHour": ["0.5", "0.7"], "template.capacity": [{"cpu": 4, "memory": "8Gi"}, {"cpu": 8, "memory": "8Gi"}],

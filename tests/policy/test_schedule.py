@@ -7,7 +7,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reconciler.decisions.groups.effective_groups import closes_at
 from reconciler.policy.values.schedule import (
     ScheduleError,
     UnknownTimeZoneError,
@@ -16,6 +15,7 @@ from reconciler.policy.values.schedule import (
     openings_after,
     time_zone,
 )
+from reconciler.policy.windows import closes_at
 
 NEW_YORK = "America/New_York"
 BERLIN = "Europe/Berlin"

@@ -125,7 +125,28 @@ def test_a_test_that_is_taken_away_is_told(tree: Path, change: Callable[..., Non
     (tree / TESTS).unlink()
     git("commit", "--quiet", "--all", "--message=without tests")
     code, out = preview(capsys)
-    assert "0 of 0 policy tests pass. This change removes or edits 3 tests of today: " in out
+    assert "\n! This PR removes all 3 policy tests: prod: " in out
+    assert " 0 " not in out.partition("This PR removes all")[2].partition("\n")[0]
+
+
+def test_the_only_test_is_taken_away(tree: Path, change: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    """One test is not `all 1 tests`."""
+    only = (tree / TESTS).read_text(encoding="utf-8").partition("    # Nine")[0]
+    (tree / TESTS).write_text(f"{only}    - {{name: ten wait, expect: {{pendingPods: 10}}}}\n", encoding="utf-8")
+    git("commit", "--quiet", "--all", "--message=one test")
+    git("branch", "--quiet", "--force", "main")
+    (tree / TESTS).unlink()
+    change("policies/prod.yaml", ("unneededTime: 10m", "unneededTime: 15m"))
+    code, out = preview(capsys)
+    assert (code, "\n! This PR removes the only policy test: prod: ten wait.\n" in out) == (0, True)
+
+
+def test_tests_of_another_policy_are_left(tree: Path, change: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    """They are not about this policy, but they are still there."""
+    change(TESTS, ("  policy: ..\n", "  policy: ..\n  policyName: other\n"), ("desired: 7..10", "desired: 1..10"))
+    code, out = preview(capsys)
+    told = "\n! This policy has no tests. This change removes or edits 1 test of today: prod: waiting batch pods get nodes.\n"
+    assert (code, told in out) == (0, True)
 
 
 @pytest.mark.parametrize(("old", "new", "why"), [

@@ -13,7 +13,7 @@ from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.change_figures import change_figures
 from reconciler.rendering.consequences import Code, Grade, consequences
 from reconciler.rendering.document import plain_sentence
-from reconciler.rendering.headline import headline, told_consequences
+from reconciler.rendering.headline import consequence_alarms, headline
 from reconciler.rendering.markdown.preview import preview_markdown
 from reconciler.rendering.text.preview import preview_text
 from reconciler.rendering.wording import rest_words
@@ -92,7 +92,7 @@ def test_a_caution_names_the_values_that_may_cause_it(mixed_plan: Plan):
         " This PR changes scaleDown.unneededTime 10m -> unset (inherited) (small), pace.x0 1 -> 2, pace.x1 1 -> 2 and 2 "
         "more values."
     )
-    (caution, *_) = told_consequences(shown)
+    (caution, *_) = consequence_alarms(shown)
     assert [plain_sentence(line) for line in caution.lines] == [f"1 more node is removed (0 -> 1): small (1).{cause}"]
     assert consequences(shown)[0].message == "1 more node is removed (0 -> 1): small (1)."
 
@@ -120,7 +120,7 @@ def test_of_one_field_the_value_that_goes_furthest_comes_first(mixed_plan: Plan)
     values = [looser("size.max", f"{most}", f"{most + 1}", f"a{most}") for most in range(10, 22)]
     values += [looser("scaleDown.unneededTime", f"{most}m", f"{most - 1}m", f"a{most}") for most in range(10, 22)]
     values += [looser("size.max", "17", "9000", "z"), looser("scaleDown.unneededTime", "30m", "0s", "z")]
-    (warnings,) = told_consequences(preview(mixed_plan, *values))
+    (warnings,) = consequence_alarms(preview(mixed_plan, *values))
     assert [plain_sentence(line) for line in warnings.lines] == [
         "This loosens 13 values of size.max, such as size.max 17 -> 9000 (z).",
         "This loosens 13 values of scaleDown.unneededTime, such as scaleDown.unneededTime 30m -> 0s (z).",

@@ -11,7 +11,7 @@ from reconciler.policy.documents import Budget, DrainRules, GroupFields, Limit, 
 from reconciler.policy.loosening import loosened
 from reconciler.rendering.consequences import Code, Grade, consequences
 from reconciler.rendering.document import plain_sentence
-from reconciler.rendering.headline import told_consequences
+from reconciler.rendering.headline import consequence_alarms
 from reconciler.rendering.markdown.document import GITHUB_LIMIT, length
 from reconciler.rendering.markdown.preview import preview_markdown
 from tests.builders import NOW, node_group, policy
@@ -82,7 +82,7 @@ def test_everything_that_is_graded_is_told_or_counted(worst: Preview):
     """The lines of each grade stand for all of its consequences."""
     for grade in (Grade.CAUTION, Grade.WARNING):
         mine = [one for one in consequences(worst) if one.grade is grade]
-        lines = [line for told in told_consequences(worst) if told.title == grade.capitalize() for line in told.lines]
+        lines = [line for told in consequence_alarms(worst) if told.title == grade.capitalize() for line in told.lines]
         assert sum(_stands_for(plain_sentence(line)) for line in lines) == len(mine)
     assert sum(one.code is Code.LOOSENS for one in consequences(worst)) >= BUDGETS
 

@@ -61,14 +61,14 @@ def test_a_node_may_come_with_what_no_node_had(undone: bool) -> None:
     cluster.pods("waiting", 1, shape={"requests": Resources(pods=1, extended=(("card", 2),))})
     state = SchedulingState(cluster.world())
     bound, waiting = (state.add_shape(shape) for shape in cluster.world().pod_shapes)
-    assert [said.message for said in state.verdict(waiting, 0)] == ["needs 2 card; 0 of 0 free"]
+    assert [said.message for said in state.verdict(waiting, 0)] == ["needs 2 card (0 of 0 free)"]
 
     mark = state.mark()
     card = NodeShape(allocatable=Resources(pods=9, extended=(("card", 4),)))
     new = state.add_node("new", card)
     assert state.used(0).get("card") == 6
     assert state.place(waiting, 3) == ((new, 2),)
-    assert state.verdict(bound, new)[0].message == "needs 3 card; 0 of 4 free and needs 1 nic; 0 of 0 free"
+    assert state.verdict(bound, new)[0].message == "needs 3 card (0 of 4 free) and 1 nic (0 of 0 free)"
     if undone:
         state.undo(mark)
     state.unbind(bound, 0, 2)

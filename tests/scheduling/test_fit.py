@@ -58,7 +58,7 @@ def test_the_text_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "1 pending pod, each alone: 0 fit on an existing node, 1 on none",
         "",
         "shop/web fits on 0 of 1 node",
-        "  - n1: needs 3 cpu; 2 of 2 free [NodeResourcesFit]; untolerated taint t:NoSchedule",
+        "  - n1: needs 3 cpu (2 of 2 free) [NodeResourcesFit]; untolerated taint t:NoSchedule",
         "    [TaintToleration]",
     ]
 
@@ -170,7 +170,7 @@ def test_equal_pods_are_told_once() -> None:
 
     assert lines[0] == "390 pending pods, each alone: 0 fit on an existing node, 390 on none"
     assert lines[2] == "shop/app00-* (30 pods) fit on 0 of 20 nodes"
-    assert lines[3] == "  - 20 nodes (n00, n01, n02 and 17 more): needs 4 cpu; 1..2 of 1..2 free [NodeResourcesFit]"
+    assert lines[3] == "  - 20 nodes (n00, n01, n02 and 17 more): needs 4 cpu (1..2 of 1..2 free) [NodeResourcesFit]"
     assert lines[-1] == "and 90 pods more: `--wide` lists all, `reconciler fit NAMESPACE/NAME` tells one"
     assert len(lines) == 1 + 10 * 3 + 2
 

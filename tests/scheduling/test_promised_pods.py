@@ -129,7 +129,7 @@ def test_what_promised_pods_change_is_told_apart() -> None:
 
     assert [(said.plugin, said.message) for said in found.nodes[0].rejections] == [
         ("NodePorts", "host port 80/TCP is taken (with the pods promised to the node)"),
-        ("NodeResourcesFit", "needs 1 cpu; 0 of 1 free"),
+        ("NodeResourcesFit", "needs 1 cpu (0 of 1 free)"),
         ("TaintToleration", "untolerated taint t:NoSchedule"),
     ]
 

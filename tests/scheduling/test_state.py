@@ -3,11 +3,12 @@
 from array import array
 
 import msgspec
+import pytest
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import HostPort, PodPhase, PodShape
 from reconciler.scheduling.state import SchedulingState
-from reconciler.scheduling.verdict import Rejection
+from reconciler.scheduling.verdict import Rejection, Shortage, shortages_text
 from tests.builders import ClusterBuilder, amounts
 
 _OFFER = NodeShape(capacity=amounts("4", "8Gi", 10), allocatable=amounts("4", "8Gi", 10))
@@ -38,7 +39,37 @@ def test_every_short_resource_is_named_with_numbers() -> None:
 
     (rejection,) = state.verdict(0, 0)
 
-    assert rejection == Rejection("NodeResourcesFit", "needs 4 cpu; 1.2 of 4 free and needs 16Gi memory; 8Gi of 8Gi free")
+    assert rejection == Rejection("NodeResourcesFit", "needs 4 cpu (1.2 of 4 free) and 16Gi memory (8Gi of 8Gi free)")
+
+
+@pytest.mark.parametrize(
+    ("short", "others", "told"),
+    [
+        ([Shortage("cpu", 20_000, 3950, 4000)], 0, "needs 20 cpu (3.95 of 4 free)"),
+        ([Shortage("cpu", 4001, 3999)], 0, "needs 4.001 cpu (3.999 free)"),
+        ([Shortage("pods", 1, 0, 110), Shortage("memory", 8 << 30, 2 << 30, 4 << 30)], 0,
+         "needs 1 pod slot (0 of 110 free) and 8Gi memory (2Gi of 4Gi free)"),
+        ([Shortage("pods", 2, 1, 8), Shortage("cpu", 1000, -500, 4000), Shortage("fpga", 1, 0, 0)], 0,
+         "needs 2 pod slots (1 of 8 free), 1 cpu (0 of 4 free) and 1 fpga (0 of 0 free)"),
+        ([Shortage("fpga", 1, 0, 0)], 1, "needs 1 fpga (0 of 0 free) and 1 other resource that no node has"),
+        ([Shortage("cpu", 1000, 0, 4000), Shortage("fpga", 1, 0, 0)], 3,
+         "needs 1 cpu (0 of 4 free), 1 fpga (0 of 0 free) and 3 other resources that no node has"),
+    ],
+)  # fmt: skip
+def test_shortages_are_one_clause(short: list[Shortage], others: int, told: str) -> None:
+    """Each resource has its numbers in parentheses, so that several of them read as one list."""
+    assert shortages_text(short, others) == told
+
+
+def test_a_pod_that_names_many_unknown_resources_is_told_ten_of_them() -> None:
+    """Anybody may invent resources: twelve of them are two more than a message names."""
+    cluster = _three_nodes()
+    cluster.pods("odd", 1, cpu="1", **{f"odd-{number:02}": 1 for number in range(12)})
+
+    (rejection,) = SchedulingState(cluster.world()).verdict(0, 0)
+
+    assert rejection.message.startswith("needs 1 odd-00 (0 of 0 free), 1 odd-01 (0 of 0 free), ")
+    assert rejection.message.endswith(", 1 odd-09 (0 of 0 free) and 2 other resources that no node has")
 
 
 def test_a_full_node_has_no_place_for_one_more_pod() -> None:
@@ -49,7 +80,7 @@ def test_a_full_node_has_no_place_for_one_more_pod() -> None:
 
     (rejection,) = SchedulingState(cluster.world()).verdict(0, 0)
 
-    assert rejection == Rejection("NodeResourcesFit", "needs 1 pod; 0 of 1 free")
+    assert rejection == Rejection("NodeResourcesFit", "needs 1 pod slot (0 of 1 free)")
 
 
 def test_an_overcommitted_node_takes_pods_that_request_nothing() -> None:
@@ -71,7 +102,7 @@ def test_a_resource_that_the_node_does_not_list_is_missing() -> None:
 
     (rejection,) = SchedulingState(cluster.world()).verdict(0, 0)
 
-    assert rejection.message == "needs 1 nvidia.com/gpu; 0 of 0 free"
+    assert rejection.message == "needs 1 nvidia.com/gpu (0 of 0 free)"
 
 
 def test_finished_pods_hold_nothing_terminating_ones_do() -> None:
@@ -189,7 +220,7 @@ def test_equal_shapes_get_one_index() -> None:
     assert state.add_shape(world.pod_shapes[0]) == 0
     fresh = PodShape(namespace="x", requests=amounts("1", "0", 1, fpga=1))
     assert state.add_shape(fresh) == state.add_shape(fresh) == 1
-    assert state.verdict(1, 0)[0].message == "needs 1 fpga; 0 of 0 free"
+    assert state.verdict(1, 0)[0].message == "needs 1 fpga (0 of 0 free)"
 
 
 def test_resource_claims_are_not_modelled() -> None:

@@ -57,8 +57,8 @@ def task() -> PreviewTask:
     """The example's policy against itself."""
     policy = {path.name: path.read_bytes() for path in sorted((ROOT / "policies").glob("*.yaml"))}
     sides = (
-        PolicyFiles(revision="0" * 40, root="", found=True, files=policy),
-        PolicyFiles(revision="1" * 40, root="", found=True, files=policy),
+        PolicyFiles(revision="0" * 40, root="", exists=True, files=policy),
+        PolicyFiles(revision="1" * 40, root="", exists=True, files=policy),
     )
     return PreviewTask(
         world=load_world(ROOT / "examples" / "quickstart"), before=sides[0], after=sides[1], branches=("main", "#7"),

@@ -119,7 +119,7 @@ def test_drain_waits_for_the_budget():
     _scale(simulated, 1)
     simulated.advance_to(NOW + 600)
     assert len(simulated.world().nodes) == 2
-    web = simulated.workloads.found("shop", "web")
+    web = simulated.workloads.named("shop", "web")
     assert web is not None
     simulated.workloads.scale(web, 3)
     simulated.advance_to(NOW + 900)

@@ -183,6 +183,6 @@ def test_same_inputs_same_figures():
 def test_progress_ends_at_the_end(headroom: Headroom):
     """Whoever shows progress hears steps that never go back and end with everything done."""
     heard: list[tuple[int, int]] = []
-    replay([("a", rules(headroom=headroom))], curve((0, 4), (HOUR, 9)), told=lambda done, of: heard.append((done, of)))
+    replay([("a", rules(headroom=headroom))], curve((0, 4), (HOUR, 9)), progress=lambda done, of: heard.append((done, of)))
     assert [done for done, _ in heard] == sorted(done for done, _ in heard)
     assert heard[-1] == (5 * HOUR, 5 * HOUR)

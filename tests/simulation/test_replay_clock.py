@@ -31,3 +31,13 @@ def test_a_policy_without_any_has_no_edge():
     """Nothing depends on the clock."""
     clock = PolicyClock(policy(node_group("a")))
     assert (clock.next_edge(0), clock.next_edge(DAY)) == (None, None)
+
+
+def test_dates_of_windows():
+    """A sale from 02:00 to 05:00; and a daily hour at 01:00 that is over at 03:30 of the first day."""
+    sale = Window(from_seconds=2 * HOUR, until_seconds=5 * HOUR, size=Size(min=2))
+    daily = Window(schedule="0 1,3 * * *", duration_seconds=HOUR, until_seconds=3 * HOUR + HOUR // 2, size=Size(min=2))
+    clock = PolicyClock(policy(node_group("a", windows=(sale, daily))))
+    instants = (0, HOUR, 2 * HOUR, 3 * HOUR, 3 * HOUR + HOUR // 2, 5 * HOUR)
+    edges = [HOUR, 2 * HOUR, 3 * HOUR, 3 * HOUR + HOUR // 2, 5 * HOUR, None]
+    assert [clock.next_edge(instant) for instant in instants] == edges

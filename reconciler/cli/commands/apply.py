@@ -183,6 +183,6 @@ def _same_place(saved: "Plan", cluster: str, policy: str) -> None:
     from reconciler.cli.outputs.failure import InputError
     from reconciler.rendering.plain import plain
 
-    for what, planned, found in (("cluster", saved.cluster, cluster), ("policy", saved.policy, policy)):
-        if planned != found:
-            raise InputError(f"the plan is for {what} {plain(planned) or '(unnamed)'}, this is {found or '(unnamed)'}")
+    for what, planned, actual in (("cluster", saved.cluster, cluster), ("policy", saved.policy, policy)):
+        if planned != actual:
+            raise InputError(f"the plan is for {what} {plain(planned) or '(unnamed)'}, this is {actual or '(unnamed)'}")

@@ -160,10 +160,10 @@ def _policy(path: Path | None, repository: "SourceChoice", now_seconds: int) -> 
         raise InputError("--custom-resources and --flux-source go with --apply: what is printed comes from files or git")
     if repository.git_url is not None:
         return read_once(repository, now_seconds)
-    found = path or DEFAULT_POLICIES
-    if not found.exists():
-        raise InputError(f"{found}: no such file or directory; --policy names the policy that bounds come from")
-    return read_policy(found, repository.policy_name, now_seconds)
+    location = path or DEFAULT_POLICIES
+    if not location.exists():
+        raise InputError(f"{location}: no such file or directory; --policy names the policy that bounds come from")
+    return read_policy(location, repository.policy_name, now_seconds)
 
 
 def _checked(file: Path, text: str) -> int:
@@ -174,12 +174,12 @@ def _checked(file: Path, text: str) -> int:
     from reconciler.rendering.plain import plain_lines
 
     try:
-        found = file.read_bytes().decode("utf-8", "replace")
+        current = file.read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise InputError(f"--check {file}: {error.strerror or error}") from None
-    if found == text:
+    if current == text:
         return EXIT_OK
-    lines = unified_diff(found.splitlines(), text.splitlines(), str(file), "by the policy", lineterm="", n=0)
+    lines = unified_diff(current.splitlines(), text.splitlines(), str(file), "by the policy", lineterm="", n=0)
     click.echo(plain_lines("\n".join(lines)))
     tell(f"{file}: not what the policy says; render it again with --out {file}")
     return EXIT_ERROR

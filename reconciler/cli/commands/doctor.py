@@ -76,7 +76,7 @@ def command(
     }
     choice = connection_choice(connection)
     checks: tuple[Check, ...] = ()
-    found: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     cluster = ""
     missing = _no_live_cluster(choice) if cluster_path is None else "a snapshot was given"
     if cluster_path is not None or not missing:
@@ -89,7 +89,7 @@ def command(
             live = LiveInputs(choice, clouds_needed=False)
         inputs = read_inputs(policy_path, name, cluster_path, now, choice, namespace, live=live)
         cluster = inputs.world.name or str(cluster_path)
-        found = _findings(inputs, work_budget)
+        findings = _findings(inputs, work_budget)
         if live is not None:
             checks = _checks(live, inputs, mode, namespace)
     lines = (CheckLine(code=check.code, state=str(check.state), message=check.message, advice=check.advice) for check in checks)
@@ -97,7 +97,7 @@ def command(
         installation=installation,
         cluster=cluster,
         checks=tuple(lines),
-        findings=found,
+        findings=findings,
         not_checked=not_checked(missing, snapshot=cluster_path is not None),
     )
     click.echo(doctor_json(document) if output == "json" else doctor_text(document, wide=wide), nl=False)

@@ -86,8 +86,8 @@ def command(
                 "--live asks the running loop, which knows its cluster: leave --cluster, --context and their like out"
             )
         chosen_words = {"group": groups, "node": nodes, "namespace": pod_namespaces}
-        told = ask(live_url, f"/explain/{what}/{subject}", token_file, text=output == "text", query=chosen_words)
-        click.echo(plain_lines(told) if output == "text" else inert_json(told), nl=False)
+        answer = ask(live_url, f"/explain/{what}/{subject}", token_file, text=output == "text", query=chosen_words)
+        click.echo(plain_lines(answer) if output == "text" else inert_json(answer), nl=False)
         return
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget

@@ -92,11 +92,11 @@ def command(
     if (nodes or groups) and not any(asked.about_node(node.name, targets.get(node.name, "")) for node in world.nodes):
         of = f" of {' or '.join(groups)}" if groups else ""
         raise InputError(f"no node{of} of the cluster is called {' or '.join(nodes)}" if nodes else f"there is no node{of}")
-    found = fit(world, messages=output != "json", asked=asked)
-    first = next(found, None)
+    results = fit(world, messages=output != "json", asked=asked)
+    first = next(results, None)
     if first is None and (pods or namespaces):
         raise InputError(_nobody(pods, namespaces))
-    fits = found if first is None else chain((first,), found)
+    fits = results if first is None else chain((first,), results)
     if output == "json":
         stream = sys.stdout.buffer
         for piece in fit_json(fits):

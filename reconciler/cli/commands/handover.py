@@ -56,9 +56,9 @@ def command(
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     facts = _target(inputs.world, known[platform].kinds, target)
     case = HandoverCase(facts=facts, world=inputs.world, policy=inputs.policy, now_seconds=inputs.now_seconds)
-    found = known[platform].back(case) if back else known[platform].to_us(case)
-    click.echo(handover_text(f"{facts.ref} at {facts.replicas} replicas", found), nl=False)
-    return EXIT_CHANGES if detailed_exitcode and found.next < len(found.steps) else EXIT_OK
+    handover = known[platform].back(case) if back else known[platform].to_us(case)
+    click.echo(handover_text(f"{facts.ref} at {facts.replicas} replicas", handover), nl=False)
+    return EXIT_CHANGES if detailed_exitcode and handover.next < len(handover.steps) else EXIT_OK
 
 
 def _target(world: "World", kinds: tuple[str, ...], asked: str) -> "TargetFacts":
@@ -68,11 +68,11 @@ def _target(world: "World", kinds: tuple[str, ...], asked: str) -> "TargetFacts"
     from reconciler.cli.outputs.failure import InputError
 
     there = {f"{facts.ref.namespace}/{facts.ref.name}": facts for facts in world.targets if facts.ref.kind in kinds}
-    found = [name for name in there if asked in (name, name.partition("/")[2])]
-    if len(found) == 1:
-        return there[found[0]]
-    if found:
-        raise InputError(f"{asked!r} is the name of several: {', '.join(found)}")
+    matches = [name for name in there if asked in (name, name.partition("/")[2])]
+    if len(matches) == 1:
+        return there[matches[0]]
+    if matches:
+        raise InputError(f"{asked!r} is the name of several: {', '.join(matches)}")
     near = difflib.get_close_matches(asked, [*there, *(name.partition("/")[2] for name in there)], n=1)
     listed = ", ".join(list(there)[:10]) or "none"
     raise InputError(f"no target {asked!r}." + (f" Did you mean {near[0]!r}?" if near else f" There are: {listed}."))

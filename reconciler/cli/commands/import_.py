@@ -9,7 +9,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.telling import tell
 
 if TYPE_CHECKING:
-    from reconciler.rendering.imported.settings import Found
+    from reconciler.rendering.imported.settings import ImportedSettings
 
 
 @click.command("import")
@@ -51,32 +51,32 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.rendering.imported import capacity_quota, karpenter
     from reconciler.rendering.imported.conversion import UnsupportedCloudError
     from reconciler.rendering.imported.document import imported_policy
-    from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
+    from reconciler.rendering.imported.settings import ImportedFileError, ImportedSettings, settings_in
     from reconciler.rendering.imported.sources import NOT_THERE, Sources
     from reconciler.rendering.plain import plain
 
     if name != policy_name(name):
         raise InputError(f"--name {name}: lower-case letters, digits, '-' and '.', such as {policy_name(name)}")
-    found, empty = Found(), list[str]()
+    imported, empty = ImportedSettings(), list[str]()
     try:
         files_given = read_policy_files(paths, as_given=True)
         sources = Sources(files_given)
         for file, body in files_given.items():
-            one = found_in(file, body, sources)
+            one = settings_in(file, body, sources)
             empty += [] if _anything(one) or sources.fully_taken_in(file) else [file]
-            found += one
+            imported += one
     except ImportedFileError as error:
         raise InputError(plain(str(error))) from None
-    if empty or not _anything(found):
+    if empty or not _anything(imported):
         of_platforms = (one.objects_called for one in platform_flags() if one.objects_called)
         called = ", ".join([karpenter.CALLED, capacity_quota.CALLED, *of_platforms])
         raise InputError(
             f"no settings of an autoscaler in {', '.join(empty or map(str, paths))}: a Deployment of the Cluster Autoscaler, "
             f"its flags, values of its Helm chart, or {called} are understood"
-            + "".join(f"; {one.name} refers to {one.value}: {NOT_THERE}" for one in dict.fromkeys(found.missing))
+            + "".join(f"; {one.name} refers to {one.value}: {NOT_THERE}" for one in dict.fromkeys(imported.missing))
         )
     try:
-        files, notes = imported_policy(found, name, region)
+        files, notes = imported_policy(imported, name, region)
     except UnsupportedCloudError as error:
         clouds = ", ".join(sorted(cloud for one in platform_flags() for cloud in one.clouds))
         raise InputError(plain(f"{error}: this build has no platform for it, only for {clouds}")) from None
@@ -96,9 +96,9 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         click.echo(plain(f"not converted: {note.setting.name}={note.setting.value}: {note.why}"), err=True)
 
 
-def _anything(found: "Found") -> bool:
+def _anything(imported: "ImportedSettings") -> bool:
     """Whether a file says something to an autoscaler."""
     from reconciler.rendering.imported.conversion import Conversion
 
-    understood = any(Conversion().known(setting) for setting in found.settings)
-    return bool(understood or found.sized or found.priorities or found.annotated or found.objects)
+    understood = any(Conversion().known(setting) for setting in imported.settings)
+    return bool(understood or imported.sized or imported.priorities or imported.annotated or imported.objects)

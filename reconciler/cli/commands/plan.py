@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.inputs.chosen import chosen_options
+from reconciler.cli.inputs.completing import complete
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.inputs.plan import input_options, live_options
 from reconciler.cli.inputs.verbose import verbose_option
@@ -13,9 +14,11 @@ from reconciler.cli.inputs.verbose import verbose_option
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reconciler.cli.inputs.plan_inputs import PlanInputs
     from reconciler.cluster.world import World
     from reconciler.plan.narrowed import Chosen
     from reconciler.plan.plan import Plan
+    from reconciler.plan.rollout import Rollout
 
 
 @click.command("plan")
@@ -27,6 +30,13 @@ if TYPE_CHECKING:
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes, 0 when there are none.")
 @click.option("--no-settled", is_flag=True, help="Leave out the column of sizes in steady state; faster.")
 @click.option("--wide", is_flag=True, help="Text: shorten nothing, list every name.")
+@click.option(
+    "--rollout",
+    "rollout_group",
+    metavar="GROUP",
+    shell_complete=complete("group"),
+    help="Instead of the plan: what replacing all nodes of this group would take.",
+)
 @chosen_options
 @verbose_option
 @click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
@@ -43,6 +53,7 @@ def command(
     detailed_exitcode: bool,
     no_settled: bool,
     wide: bool,
+    rollout_group: str | None,
     verbose: bool,
     stats: bool,
     groups: tuple[str, ...],
@@ -57,6 +68,10 @@ def command(
     There are two columns of sizes: what this decision does (desired), and the steady state with unchanged demand (settled).
     `--group`, `--node` and `--pod-namespace` show a part of the plan. `--out` always saves the whole.
 
+    `--rollout GROUP` predicts the replacement of all nodes of one group. It shows how many leave at once, what keeps a node, and
+    which budgets pace it. It also shows how long it takes, and what it costs. GROUP may be the beginning of a name. The
+    prediction is never carried out.
+
     \b
     Examples:
       reconciler plan
@@ -69,6 +84,7 @@ def command(
       reconciler plan --cluster snapshot/ -o html > plan.html
       reconciler plan --cluster snapshot/ -o json | jq '.groups[] | select(.held)'
       reconciler plan --cluster snapshot/ --out plan.json --detailed-exitcode
+      reconciler plan --cluster snapshot/ --rollout general-a
     """
     from reconciler.cli.inputs.chosen import check_chosen, chosen_of
     from reconciler.cli.inputs.connections import connection_choice
@@ -84,6 +100,16 @@ def command(
     with measured.stage("load"), progress("reading policy and cluster"):
         inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace, verbose=verbose)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    if rollout_group is not None:
+        _refuse_with_rollout(out_path, (*groups, *nodes, *pod_namespaces))
+        with measured.stage("decide"), progress("predicting"):
+            rollout = _predicted(inputs, rollout_group, budget)
+        with measured.stage("render"):
+            text = _rollout_text(rollout, output, wide=wide)
+        click.echo(text.encode() if output == "html" else text, nl=False)
+        if stats:
+            click.echo(measured.line(nodes=len(inputs.world.nodes), pods=len(inputs.world.pods)), err=True)
+        return EXIT_CHANGES if detailed_exitcode and rollout.waves else EXIT_OK
     with measured.stage("decide"), progress("deciding"):
         decision = decide_ahead(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
         plan = decision.plan
@@ -130,9 +156,9 @@ def _page(plan: "Plan", now: "World", at_rest: "World | None", chosen: "Chosen")
     from reconciler.rendering.html.plan import plan_html
 
     def drawn(world: "World") -> Picture:
-        found = picture(world, plan.groups, plan.nodes)
-        nodes = tuple(node for node in found.nodes if chosen.about_group(node.group) and chosen.about_node(node.node))
-        return Picture(nodes=nodes, waiting=found.waiting)
+        complete = picture(world, plan.groups, plan.nodes)
+        nodes = tuple(node for node in complete.nodes if chosen.about_group(node.group) and chosen.about_node(node.node))
+        return Picture(nodes=nodes, waiting=complete.waiting)
 
     return plan_html(plan, Pictures(now=drawn(now), rest=None if at_rest is None else drawn(at_rest)))
 
@@ -143,3 +169,53 @@ def _save(plan: "Plan", policy_files: "Mapping[str, bytes]", path: Path) -> None
     from reconciler.rendering.json_text import plan_json
 
     save_document(plan_json(with_files(plan, policy_files) if policy_files else plan), path)
+
+
+def _refuse_with_rollout(out_path: Path | None, parts: tuple[str, ...]) -> None:
+    """Raises `InputError` for options that are about a plan, which a rollout has none of."""
+    from reconciler.cli.outputs.failure import InputError
+
+    if out_path is not None:
+        raise InputError("--rollout only predicts, so there is no plan for --out to save: use -o json > FILE")
+    if parts:
+        raise InputError("--rollout is about one group: leave --group, --node and --pod-namespace out")
+
+
+def _predicted(inputs: "PlanInputs", name: str, budget: int) -> "Rollout":
+    """The rollout of the group of that name, or of the only one that begins so. Raises `InputError`."""
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.decisions.removal.rollout import predict_rollout
+    from reconciler.decisions.view import View
+    from reconciler.decisions.work import Work
+    from reconciler.rendering.explanation.question import UnknownSubjectError, chosen_group
+
+    view = View.of(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
+    try:
+        return predict_rollout(view, chosen_group(name, [group.name for group in view.groups]))
+    except UnknownSubjectError as error:
+        raise InputError(str(error)) from None
+
+
+def _rollout_text(rollout: "Rollout", output: str, *, wide: bool) -> str:
+    if output == "json":
+        from reconciler.rendering.json_text import json_text
+
+        return json_text(rollout)
+    if output == "html":
+        from reconciler.rendering.html.rollout import rollout_html
+
+        return rollout_html(rollout)
+    from reconciler.rendering.fold import EVERYTHING, Fold
+    from reconciler.rendering.rollout_document import rollout_document
+
+    document = rollout_document(rollout, EVERYTHING if wide else Fold())
+    if output == "markdown":
+        from reconciler.rendering.markdown.document import document_markdown
+
+        return document_markdown(document)
+    import sys
+
+    from reconciler.cli.outputs.terminal import text_width, wants_colour
+    from reconciler.rendering.text.document import document_text
+
+    return document_text(document, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))

@@ -125,9 +125,9 @@ def command(
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, ClusterAsked, outside_checkout, read_cluster, read_sides
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED
+    from reconciler.cli.outputs.skipped_neighbours import tell_neighbours
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
-    from reconciler.cli.outputs.told_neighbours import tell_neighbours
     from reconciler.cli.processes.preview_made import chosen, made_preview, tested
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
@@ -136,7 +136,7 @@ def command(
         raise click.UsageError("--until goes with --replay PATH")
     request = None
     if comment:
-        from reconciler.cli.processes.preview_comment import annotate, asked_for, report, told_preview, told_refusal
+        from reconciler.cli.processes.preview_comment import annotate, asked_for, preview_content, refusal_content, report
 
         request = asked_for()
     cluster = ClusterAsked(
@@ -160,10 +160,10 @@ def command(
     key = comment_key or "/".join(part for part in (world.name, name) if part) or "cluster"
     if after.errors:
         if request is not None:
-            annotate(request, told_refusal(before, after))
+            annotate(request, refusal_content(before, after))
         _refuse(before, after, now_seconds, output, out_path)
         if request is not None:
-            report(request, key, told_refusal(before, after))
+            report(request, key, refusal_content(before, after))
         return EXIT_CONFLICT if after.conflicting else EXIT_ERROR
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding twice"):
@@ -176,7 +176,7 @@ def command(
         with measured.stage("replay"):
             preview = _with_replay(preview, _demand(replay_path, until, world), before, after, policy, budget)
     if request is not None:
-        annotate(request, told_preview(preview, before, after))
+        annotate(request, preview_content(preview, before, after))
     with measured.stage("render"):
         if out_path is not None:
             from reconciler.rendering.preview_json import preview_json
@@ -184,7 +184,7 @@ def command(
             _save(preview_json(preview), out_path)
         _write(_rendered(preview, output, wide=wide))
     if request is not None:
-        report(request, key, told_preview(preview, before, after))
+        report(request, key, preview_content(preview, before, after))
     if stats:
         counts = {"nodes": len(world.nodes), "pods": len(world.pods), "groups": len(preview.plan.groups)}
         click.echo(measured.line(**counts, policyChanges=len(preview.changes)), err=True)
@@ -246,9 +246,11 @@ def _with_replay(
     sides = [] if earlier is None else [(before.side.source, earlier)]
     sides.append((after.side.source, policy))
     demand.check(sides)
-    with replay_bar() as told:
-        found = replay(sides, demand.trace, demand.world, lead_seconds=demand.lead_seconds, work_budget=work_budget, told=told)
-    return msgspec.structs.replace(preview, replay=found)
+    with replay_bar() as bar:
+        figures = replay(
+            sides, demand.trace, demand.world, lead_seconds=demand.lead_seconds, work_budget=work_budget, progress=bar
+        )
+    return msgspec.structs.replace(preview, replay=figures)
 
 
 def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_path: Path | None) -> None:

@@ -85,30 +85,30 @@ def command(
         inputs = read_replay_inputs(trace_path, cluster_path, step, until, alone=alone)
         sides = _sides(policy_path, against_path, name, inputs.begin_seconds)
         inputs.check(sides)
-    with measured.stage("decide"), replay_bar() as told:
-        found = replay(
+    with measured.stage("decide"), replay_bar() as bar:
+        figures = replay(
             sides,
             inputs.trace,
             inputs.world,
             lead_seconds=inputs.lead_seconds,
             join_seconds=_seconds("--join-after", join_after),
             work_budget=DEFAULT_WORK_BUDGET if work_budget is None else work_budget,
-            told=told,
+            progress=bar,
         )
     with measured.stage("render"):
-        click.echo(_rendered(found, output, wide=wide).encode("utf-8", "replace"), nl=False)
+        click.echo(_rendered(figures, output, wide=wide).encode("utf-8", "replace"), nl=False)
     if stats:
-        counts = {"turns": sum(side.decisions for side in found.sides), "pods": sum(side.pods_placed for side in found.sides)}
+        counts = {"turns": sum(side.decisions for side in figures.sides), "pods": sum(side.pods_placed for side in figures.sides)}
         click.echo(measured.line(**counts, steps=len(inputs.trace.steps)), err=True)
-    _check_growth(found)
+    _check_growth(figures)
 
 
-def _check_growth(found: "Replay") -> None:
+def _check_growth(figures: "Replay") -> None:
     """Raises `InputError` where the figures of a policy say nothing about it."""
     from reconciler.cli.outputs.failure import InputError
     from reconciler.rendering.replay_document import COULD_NOT_GROW
 
-    stuck = [side.source for side in found.sides if not side.could_grow]
+    stuck = [side.source for side in figures.sides if not side.could_grow]
     if stuck:
         raise InputError(f"{', '.join(stuck)}: {COULD_NOT_GROW}: take the holds away, or write spec.template")
 
@@ -129,22 +129,22 @@ def _seconds(option: str, text: str) -> int:
     return duration(option, text)
 
 
-def _rendered(found: "Replay", output: str, *, wide: bool) -> str:
+def _rendered(figures: "Replay", output: str, *, wide: bool) -> str:
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.rendering.replay_document import replay_document, replay_json
 
     if output == "json":
-        return replay_json(found)
+        return replay_json(figures)
     if output == "html":
         from reconciler.rendering.html.replay import replay_html
 
-        return replay_html(found)
+        return replay_html(figures)
     if output == "markdown":
         from reconciler.rendering.markdown.document import document_markdown
 
-        return document_markdown(replay_document(found))
+        return document_markdown(replay_document(figures))
     from reconciler.rendering.text.document import document_text
 
-    return document_text(replay_document(found), width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))
+    return document_text(replay_document(figures), width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))

@@ -82,18 +82,18 @@ def command(
     if out is not None:
         checked_directory(out, force=force)
     with progress("reading the cluster"):
-        found = LiveInputs(connection_choice(connection), or_snapshot=False).capture(own_clouds=True)
+        capture = LiveInputs(connection_choice(connection), or_snapshot=False).capture(own_clouds=True)
         if cluster_name is not None:
-            found = msgspec.structs.replace(found, cluster=cluster_name)
+            capture = msgspec.structs.replace(capture, cluster=cluster_name)
         elif hidden is not None and hidden.hides_names:
-            found = msgspec.structs.replace(found, cluster=hidden.word(found.cluster))
+            capture = msgspec.structs.replace(capture, cluster=hidden.word(capture.cluster))
     if out is not None:
-        write_snapshot(out, (found.redacted(hidden) if redact and hidden is not None else found).files(), zipped=zipped)
+        write_snapshot(out, (capture.redacted(hidden) if redact and hidden is not None else capture).files(), zipped=zipped)
     if publish is not None and hidden is not None:
         with progress("publishing"):
-            line = published(found.redacted(hidden), publish, publish_branch, access)
+            line = published(capture.redacted(hidden), publish, publish_branch, access)
         tell(line)
     counts = ", ".join(
-        f"{len(item.items)} {item.file.rpartition('/')[2].partition('.')[0]}" for item in found.listings if item.items
+        f"{len(item.items)} {item.file.rpartition('/')[2].partition('.')[0]}" for item in capture.listings if item.items
     )
-    tell(f"{out or found.cluster}: {counts or 'nothing is there'}")
+    tell(f"{out or capture.cluster}: {counts or 'nothing is there'}")

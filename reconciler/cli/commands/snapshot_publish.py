@@ -73,9 +73,9 @@ def publish(capture: "Capture", target: str, branch: str, access: "RemoteAccess"
     from reconciler.gitops.git.tree_listing import RefusedNameError
     from reconciler.gitops.snapshots.publish import PublishError
 
-    found = _branch(target, branch, access)
+    snapshot_branch = _branch(target, branch, access)
     try:
-        done = found.publish(capture.cluster, files, capture.captured_seconds)
+        done = snapshot_branch.publish(capture.cluster, files, capture.captured_seconds)
     except RefusedNameError as error:
         raise InputError(f"--cluster-name {capture.cluster!r} {error}") from None
     except (SourceError, PublishError) as error:
@@ -91,8 +91,8 @@ def _branch(target: str, branch: str, access: "RemoteAccess") -> "SnapshotBranch
         from reconciler.gitops.snapshots.publish import SnapshotBranch
     except ImportError:
         raise InputError("git is not on the PATH, and --publish URL needs it; a file does not: NAME.tar.gz") from None
-    remote, found = reached("--publish", target, access)
+    remote, credentials = reached("--publish", target, access)
     try:
-        return SnapshotBranch(remote, branch, found, timeout_seconds=float(access.git_timeout))
+        return SnapshotBranch(remote, branch, credentials, timeout_seconds=float(access.git_timeout))
     except RefusedNameError as error:
         raise InputError(f"--publish-branch {error}") from None

@@ -53,18 +53,18 @@ def _policy(api: "Api", namespace: str) -> str:
     from reconciler.kube.connection.api import ApiError, UnreachableError
 
     try:
-        found = policies_with_state(api, namespace)
+        policies = policies_with_state(api, namespace)
     except (ApiError, UnreachableError) as error:
         raise InputError(f"namespace {namespace}: {error}") from None
-    if not found:
+    if not policies:
         raise InputError(
             f"no loop has kept state in namespace {namespace} yet; --namespace names another one (`reconciler run --namespace`)"
         )
-    if len(found) > 1:
+    if len(policies) > 1:
         raise InputError(
-            f"loops of several policies keep state in namespace {namespace}: choose with --name ({', '.join(found)})"
+            f"loops of several policies keep state in namespace {namespace}: choose with --name ({', '.join(policies)})"
         )
-    return found[0]
+    return policies[0]
 
 
 def _asked(url: str, token_file: Path | None) -> "PlanStatus":

@@ -60,8 +60,8 @@ def command(
     """
     from reconciler.cli.inputs.policy_files import read_policy_tree
     from reconciler.cli.outputs.failure import EXIT_ERROR, InputError
+    from reconciler.cli.outputs.skipped_neighbours import tell_neighbours
     from reconciler.cli.outputs.telling import tell
-    from reconciler.cli.outputs.told_neighbours import tell_neighbours
     from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
     from reconciler.policy.problems.findings import Severity
     from reconciler.policy.tree import read_tree, unread_targets
@@ -72,15 +72,15 @@ def command(
     chosen = paths or (Path("policies"),)
     if not paths and not chosen[0].exists():
         raise InputError("no directory policies/ here; name a file or directory: reconciler validate PATH")
-    found = read_policy_tree(chosen, as_given=True)
-    files = found.files
-    if not files and not found.unread:
+    policy_files = read_policy_tree(chosen, as_given=True)
+    files = policy_files.files
+    if not files and not policy_files.unread:
         raise InputError(f"no .yaml, .yml or .json file in {', '.join(str(path) for path in chosen)}")
-    if not found.unread and not any(body.strip() for body in files.values()):
+    if not policy_files.unread and not any(body.strip() for body in files.values()):
         if chosen == (Path("-"),):
             raise InputError("nothing came in on standard input: did the command in front of the pipe fail?")
         raise InputError(f"{', '.join(files)}: empty; name a file or directory with policies")
-    tree = read_tree(files, now_seconds=int(time.time()), unread=found.unread)
+    tree = read_tree(files, now_seconds=int(time.time()), unread=policy_files.unread)
     if manifests:
         tree = _with_manifests(tree, manifests)
     if output == "text":
@@ -119,8 +119,8 @@ def _with_manifests(tree: "PolicyTree", directories: tuple[Path, ...]) -> "Polic
 
     manifests = read_policy_tree(directories, as_given=True)
     files, unrendered = _rendered(manifests.files, directories)
-    found = manifest_problems(files, tree.sets, capi_group(), manifests.unread)
-    return msgspec.structs.replace(tree, problems=(*tree.problems, *sorted((*found, *unrendered))))
+    contradictions = manifest_problems(files, tree.sets, capi_group(), manifests.unread)
+    return msgspec.structs.replace(tree, problems=(*tree.problems, *sorted((*contradictions, *unrendered))))
 
 
 def _rendered(
@@ -136,8 +136,8 @@ def _rendered(
             continue
         for one in render_places(read_policy_tree([directory], endings=ENDINGS).files):
             if one.text is None:
-                told = one.called((directory / one.place).as_posix())
-                problems.append(told.problem((directory / one.source).as_posix()))
+                unrendered = one.called((directory / one.place).as_posix())
+                problems.append(unrendered.problem((directory / one.source).as_posix()))
                 continue
             read = tuple(f"{(directory / part).as_posix()}/" for part in one.reads)
             left = {path: body for path, body in left.items() if not path.startswith(read)}

@@ -38,10 +38,10 @@ class SnapshotFiles(Mapping[str, bytes]):
             self._paths[path.name.removesuffix(_GZIPPED)] = path
             return
         root = path.resolve()
-        for entries, found in enumerate(_entries(path)):
-            name = found.relative_to(path).as_posix().removesuffix(_GZIPPED)
-            if found.is_file() and (name.endswith(SUFFIXES) or _begins_as_objects(found, root)):
-                self._add(name, found, root)
+        for entries, entry in enumerate(_entries(path)):
+            name = entry.relative_to(path).as_posix().removesuffix(_GZIPPED)
+            if entry.is_file() and (name.endswith(SUFFIXES) or _begins_as_objects(entry, root)):
+                self._add(name, entry, root)
             if entries == MOST_ENTRIES or len(self._paths) > MOST_FILES:
                 raise InputError(
                     f"{path}: too many files for a snapshot (at most {MOST_FILES}); give the directory of the capture itself"
@@ -149,13 +149,13 @@ def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files
     try:
         world = read_snapshot(files, capi_group(), unused)
     except SeveralError as error:
-        listed = "\n".join(f"  {_told(root, one, archive=archive)}" for one in error.all)
+        listed = "\n".join(f"  {_error_text(root, one, archive=archive)}" for one in error.all)
         raise InputError(f"{root}: {len(error.all)} parts of it cannot be used; fix or remove them:\n{listed}") from None
     except SnapshotError as error:
-        raise InputError(_told(root, error, archive=archive)) from None
+        raise InputError(_error_text(root, error, archive=archive)) from None
     finally:
         for one in unused:
-            tell(f"note: not used: {_told(root, one, archive=archive)}")
+            tell(f"note: not used: {_error_text(root, one, archive=archive)}")
     # Without one of these there is nothing to decide about; what else is captured only says how.
     sought = {"Node", "Pod", *(kind.known_as for reading in readings() for kind in reading.kinds)}
     if not sought.intersection(world.captured):
@@ -163,7 +163,7 @@ def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files
     return world, files
 
 
-def _told(root: Path, error: SnapshotError, *, archive: bool) -> str:
+def _error_text(root: Path, error: SnapshotError, *, archive: bool) -> str:
     where = [str(root), error.file] if archive else [str(root / error.file if error.file and root.is_dir() else root)]
     return ": ".join(part for part in (*where, error.item, error.message) if part)
 

@@ -65,11 +65,11 @@ def known_names(what: str, options: Mapping[str, Any], incomplete: str, *, pendi
     """Names of all `group`, `value` (group/field), `node`, `pod` or `namespace` there are, sorted; none where they cannot be had
     soon. `pending`: of pods those without a node."""
     path = options.get("cluster_path")
-    found: list[str] = []
+    names: list[str] = []
 
     def look() -> None:
         with contextlib.suppress(Exception):
-            found.extend(
+            names.extend(
                 _in_snapshot(what, path, options, pending=pending) if path else _live(what, options, incomplete, pending)
             )
 
@@ -78,7 +78,7 @@ def known_names(what: str, options: Mapping[str, Any], incomplete: str, *, pendi
         looking = threading.Thread(target=look, daemon=True)
         looking.start()
         looking.join(PATIENCE_SECONDS)
-    return sorted(set(found))
+    return sorted(set(names))
 
 
 def _in_snapshot(what: str, path: Path, options: Mapping[str, Any], *, pending: bool) -> list[str]:

@@ -46,19 +46,19 @@ class LiveInputs:
         try:
             clouds = Clouds(policies=policies, own=own_clouds, environment=os.environ)
             try:
-                found = capture(clusters, self.name, int(time.time()), targets_only=targets_only, clouds=clouds)
+                snapshot = capture(clusters, self.name, int(time.time()), targets_only=targets_only, clouds=clouds)
             except CloudError as error:
                 if self._clouds_needed:
                     raise
                 tell(f"warning: the targets of a cloud are left out: {error}")
                 nobody = msgspec.structs.replace(clouds, policies=(), own=False)
-                found = capture(clusters, self.name, int(time.time()), targets_only=targets_only, clouds=nobody)
+                snapshot = capture(clusters, self.name, int(time.time()), targets_only=targets_only, clouds=nobody)
         except (ApiError, CloudError, UnreachableError) as error:
             raise InputError(f"reading the cluster: {error}") from None
-        self.templates = found.templates
-        for unread in found.unread:
+        self.templates = snapshot.templates
+        for unread in snapshot.unread:
             tell(f"warning: {unread.kind} cannot be listed, so nothing is known of it: {unread.why}")
-        return found
+        return snapshot
 
     def world(self, *, targets_only: bool = False, policies: tuple[PolicySet, ...] = (), own_clouds: bool = False) -> World:
         """The World of a capture made now, with what another autoscaler that is alive leaves behind."""

@@ -18,19 +18,19 @@ _CLUSTER = "Snapshot instead of a live cluster: a file, directory or tar of what
 _NOW = "The instant of the decision [default: that of the snapshot, now]."
 
 
-def policy_option(told: str = _POLICY) -> Callable[[Command], Command]:
+def policy_option(help_text: str = _POLICY) -> Callable[[Command], Command]:
     """`--policy`, as `policy_path`."""
-    return click.option("--policy", "policy_path", metavar="PATH", type=NAMED_PATH, help=told)
+    return click.option("--policy", "policy_path", metavar="PATH", type=NAMED_PATH, help=help_text)
 
 
-def cluster_option(told: str = _CLUSTER) -> Callable[[Command], Command]:
+def cluster_option(help_text: str = _CLUSTER) -> Callable[[Command], Command]:
     """`--cluster`, as `cluster_path`."""
-    return click.option("--cluster", "cluster_path", metavar="PATH", type=NAMED_PATH, help=told)
+    return click.option("--cluster", "cluster_path", metavar="PATH", type=NAMED_PATH, help=help_text)
 
 
-def now_option(told: str = _NOW) -> Callable[[Command], Command]:
+def now_option(help_text: str = _NOW) -> Callable[[Command], Command]:
     """`--now`, as it was written."""
-    return click.option("--now", metavar="RFC3339", help=told)
+    return click.option("--now", metavar="RFC3339", help=help_text)
 
 
 def side_options(command: Command) -> Command:

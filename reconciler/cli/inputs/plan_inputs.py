@@ -15,8 +15,8 @@ from reconciler.cli.inputs.connections import ConnectionChoice
 from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.policy_files import read_policy_tree
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.outputs.skipped_neighbours import tell_neighbours
 from reconciler.cli.outputs.terminal import wants_colour
-from reconciler.cli.outputs.told_neighbours import tell_neighbours
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet
@@ -130,10 +130,10 @@ def policy_with_files(
             raise InputError(f"--name {name}: there is no {DEFAULT_POLICIES}/ here; name the policy files with --policy PATH")
         return default_policy(), {}
     root = DEFAULT_POLICIES if path is None else path
-    found = read_policy_tree([root])
-    if path is None and not found.files and not found.unread:
+    policy_files = read_policy_tree([root])
+    if path is None and not policy_files.files and not policy_files.unread:
         return default_policy(), {}
-    tree = read_tree(found.files, now_seconds=now_seconds, unread=found.unread)
+    tree = read_tree(policy_files.files, now_seconds=now_seconds, unread=policy_files.unread)
     if tree.problems:
         # For people the paths are those that they would type; in a plan they are relative to the policy root.
         given = read_policy_tree([root], as_given=True)
@@ -142,18 +142,18 @@ def policy_with_files(
         tell_neighbours(tree)
     policy = _chosen(tree, root, name)
     paths = {policy.policy.place.path, *(group.place.path for group in policy.groups)}
-    return policy, {path: text for path, text in found.files.items() if path in paths}
+    return policy, {path: text for path, text in policy_files.files.items() if path in paths}
 
 
 def carried_policy(saved: Path, files: Mapping[str, bytes], name: str, now_seconds: int) -> PolicySet:
     """The policy that a saved plan brings with it. Raises `InputError`."""
     tree = read_tree(files, now_seconds=now_seconds)
-    found = next((entry for entry in tree.sets if entry.policy.name == name), None)
+    match = next((entry for entry in tree.sets if entry.policy.name == name), None)
     errors = [problem for problem in tree.problems if problem.severity is Severity.ERROR]
-    if found is None or errors:
+    if match is None or errors:
         why = f"{errors[0].place}: {errors[0].message}" if errors else f"there is no {plain(name)} in it"
         raise InputError(f"the policy in {saved} cannot be read ({why}); name the policy files with --policy PATH")
-    return found
+    return match
 
 
 def _report(tree: PolicyTree) -> None:

@@ -26,11 +26,11 @@ class FoundFiles(msgspec.Struct, frozen=True, kw_only=True):
 def read_policy_files(paths: Sequence[Path], *, as_given: bool = False) -> dict[str, bytes]:
     """As `read_policy_tree`, for who needs every file: one that is too large is cut one byte past the limit. Raises `InputError`
     for a link that is not followed as well."""
-    found = read_policy_tree(paths, as_given=as_given)
-    for one in found.unread:
-        if one.path not in found.beginnings:
+    tree = read_policy_tree(paths, as_given=as_given)
+    for one in tree.unread:
+        if one.path not in tree.beginnings:
             raise InputError(f"{one.path}: {one.message}; {one.hint}")
-    return found.files | found.beginnings
+    return tree.files | tree.beginnings
 
 
 def read_policy_tree(
@@ -45,13 +45,13 @@ def read_policy_tree(
     followed. `endings` are endings of names, in lower case. `-` reads standard input. Raises `InputError` for what is missing,
     not readable, or too large.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     beginnings: dict[str, bytes] = {}
     unread: dict[str, UnreadFile] = {}
     total = looked = 0
     for path in paths:
         for key, file in _files(path, endings, alone=len(paths) == 1, as_given=as_given):
-            if key in found or key in unread:
+            if key in contents or key in unread:
                 raise InputError(f"{key} is named twice: give directories that do not share names")
             if isinstance(file, str):
                 unread[key] = link_in_tree(key, file)
@@ -64,12 +64,12 @@ def read_policy_tree(
                 unread[key] = too_large(key, size, _pieces(file) if looked <= MAX_TREE_BYTES else None)
                 beginnings[key] = text
             else:
-                found[key] = text
-            if len(found) + len(unread) > MAX_FILES or total > MAX_TREE_BYTES:
+                contents[key] = text
+            if len(contents) + len(unread) > MAX_FILES or total > MAX_TREE_BYTES:
                 raise InputError(
                     f"{path}: more than {MAX_FILES} files or {MAX_TREE_BYTES >> 20} MiB; is this a policy directory?"
                 )
-    return FoundFiles(files=found, unread=tuple(unread.values()), beginnings=beginnings)
+    return FoundFiles(files=contents, unread=tuple(unread.values()), beginnings=beginnings)
 
 
 def _files(path: Path, endings: tuple[str, ...], *, alone: bool, as_given: bool) -> Iterator[tuple[str, Path | str]]:

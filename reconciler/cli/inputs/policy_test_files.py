@@ -21,11 +21,11 @@ from reconciler.policy.yaml_nodes import Spot
 
 def read_test_files(paths: Sequence[Path], root: Path) -> tuple[list[PolicyTestText], list[Problem]]:
     """All policy tests at and below `paths`, by path below `root`, and what is wrong with them. Raises `InputError`."""
-    found = read_policy_tree(paths, as_given=True)
+    tree = read_policy_tree(paths, as_given=True)
     top = root.resolve()
     texts: list[PolicyTestText] = []
     problems: list[Problem] = []
-    for given, data in found.files.items():
+    for given, data in tree.files.items():
         if not may_hold_tests(data):
             continue
         # The link itself counts, not what it leads to: paths in a file are relative to where it is seen.

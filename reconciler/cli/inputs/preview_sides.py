@@ -205,10 +205,10 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
                 return first, second
             return _with_the_rest(first, second, source.differing_files(earlier, later, path))
         with merged(source, earlier, later) as result:
-            found = result.policy_files(path)
-            second = merged_side(result.problems(), found, head.ref or "", now_seconds, first, made=result.made)
+            policy_files = result.policy_files(path)
+            second = merged_side(result.problems(), policy_files, head.ref or "", now_seconds, first, made=result.made)
             if not second.conflicting:
-                second = _rendered_commit(result.repository, result.tree, found, second, now_seconds, first)
+                second = _rendered_commit(result.repository, result.tree, policy_files, second, now_seconds, first)
                 second = _with_tests(second, result.repository, result.tree)
             return _with_the_rest(first, second, result.repository.differing_files(earlier, result.tree, path))
     except (RepositoryError, GitError) as error:
@@ -225,9 +225,9 @@ def _side(repository: "Repository", asked: Asked, commit: str | None, path: str,
         return _from_directory(asked.directory, now_seconds, before)
     if asked.ref is None or commit is None:
         raise ValueError("a side is a revision or a directory")
-    found = repository.policy_files(commit, path)
-    made = committed_side(found, asked.ref, now_seconds, before)
-    return _rendered_commit(repository, commit, found, made, now_seconds, before)
+    policy_files = repository.policy_files(commit, path)
+    made = committed_side(policy_files, asked.ref, now_seconds, before)
+    return _rendered_commit(repository, commit, policy_files, made, now_seconds, before)
 
 
 def _with_the_rest(first: Side, second: Side, elsewhere: tuple[dict[str, bytes], dict[str, bytes]]) -> tuple[Side, Side]:
@@ -237,61 +237,65 @@ def _with_the_rest(first: Side, second: Side, elsewhere: tuple[dict[str, bytes],
 
 
 def _rendered_commit(
-    repository: "Repository", tree: str, found: "PolicyFiles", made: Side, now_seconds: int, before: Side | None
+    repository: "Repository", tree: str, policy_files: "PolicyFiles", made: Side, now_seconds: int, before: Side | None
 ) -> Side:
     """A side of a commit or a tree as kustomize or helm make it; as it is written where there is nothing to render."""
-    if found.problems or found.alone:
+    if policy_files.problems or policy_files.alone:
         return made
 
     def side(files: Mapping[str, bytes]) -> Side:
-        changed = msgspec.structs.replace(found, files=files)
+        changed = msgspec.structs.replace(policy_files, files=files)
         text = b"".join(files.values())
         rendered = committed_side(changed, made.side.source, now_seconds, before, merged=made.side.merged)
         return msgspec.structs.replace(rendered, content=f"rendered:{hashlib.sha256(text).hexdigest()}")
 
-    return _as_rendered(made, found.files, (found.root, found.root), lambda: repository.tree_files(tree, ENDINGS), side)
+    return _as_rendered(
+        made, policy_files.files, (policy_files.root, policy_files.root), lambda: repository.tree_files(tree, ENDINGS), side
+    )
 
 
 def merged_side(
-    problems: tuple[Problem, ...], found: "PolicyFiles", source: str, now_seconds: int, before: Side, *, made: bool
+    problems: tuple[Problem, ...], policy_files: "PolicyFiles", source: str, now_seconds: int, before: Side, *, made: bool
 ) -> Side:
     """The change that the user called `source` as it is merged; `problems` are why it cannot be."""
     if not problems:
-        return committed_side(found, source, now_seconds, before, merged=made)
-    side = PreviewSide(source=plain(source), revision=found.revision)
+        return committed_side(policy_files, source, now_seconds, before, merged=made)
+    side = PreviewSide(source=plain(source), revision=policy_files.revision)
     return Side(
-        side=side, where=plain(source), sets=(), problems=problems, files=0, conflicting=True, content=found.content
+        side=side, where=plain(source), sets=(), problems=problems, files=0, conflicting=True, content=policy_files.content
     )  # fmt: skip
 
 
-def committed_side(found: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merged: bool = False) -> Side:
+def committed_side(
+    policy_files: "PolicyFiles", source: str, now_seconds: int, before: Side | None, *, merged: bool = False
+) -> Side:
     """What is in a commit, which the user called `source`. If this side is the change, `before` is the other side. `merged`: this
     is the result of merging it."""
-    side = PreviewSide(source=plain(source), revision=found.revision, merged=merged)
-    where = f"{found.root or '.'} at {plain(source)}"
-    if found.problems:
-        problems = refusals(found.problems, found.root, alone=found.alone)
-        return Side(side=side, where=where, sets=(), problems=problems, files=0, content=found.content)
-    above = found.root.rpartition("/")[0] if found.alone else found.root
+    side = PreviewSide(source=plain(source), revision=policy_files.revision, merged=merged)
+    where = f"{policy_files.root or '.'} at {plain(source)}"
+    if policy_files.problems:
+        problems = refusals(policy_files.problems, policy_files.root, alone=policy_files.alone)
+        return Side(side=side, where=where, sets=(), problems=problems, files=0, content=policy_files.content)
+    above = policy_files.root.rpartition("/")[0] if policy_files.alone else policy_files.root
     prefix = f"{above}/" if above else ""
     given = FoundFiles(
-        files={f"{prefix}{name}": data for name, data in found.files.items()},
-        unread=tuple(msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in found.unread),
+        files={f"{prefix}{name}": data for name, data in policy_files.files.items()},
+        unread=tuple(msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in policy_files.unread),
     )
-    files = FoundFiles(files=dict(found.files), unread=found.unread)
-    return msgspec.structs.replace(_checked(side, where, files, given, now_seconds, before), content=found.content)
+    files = FoundFiles(files=dict(policy_files.files), unread=policy_files.unread)
+    return msgspec.structs.replace(_checked(side, where, files, given, now_seconds, before), content=policy_files.content)
 
 
 def _from_directory(directory: Path, now_seconds: int, before: Side | None = None) -> Side:
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory")
-    found = read_policy_tree([directory])
+    policy_files = read_policy_tree([directory])
     given = read_policy_tree([directory], as_given=True)
     whole = directory.resolve()
     top = next((place for place in (whole, *whole.parents) if (place / ".git").exists()), whole)
 
     def side(files: Mapping[str, bytes]) -> Side:
-        names = (found, given) if files is found.files else (FoundFiles(files=dict(files)), FoundFiles(files={
+        names = (policy_files, given) if files is policy_files.files else (FoundFiles(files=dict(files)), FoundFiles(files={
             f"{directory.as_posix()}/{name}": body for name, body in files.items()
         }))  # fmt: skip
         return _checked(PreviewSide(source=plain(str(directory))), str(directory), *names, now_seconds, before)
@@ -300,10 +304,10 @@ def _from_directory(directory: Path, now_seconds: int, before: Side | None = Non
     here = Path.cwd().resolve()
     root = here if whole.is_relative_to(here) else top
     below = whole.relative_to(root)
-    tests = read_change_tests({(below / name).as_posix(): body for name, body in found.files.items()}, root)
+    tests = read_change_tests({(below / name).as_posix(): body for name, body in policy_files.files.items()}, root)
     tree = partial(_tree_below, top)
     places = (directory.as_posix(), "" if place == "." else place)
-    return msgspec.structs.replace(_as_rendered(side(found.files), found.files, places, tree, side), tests=tests)
+    return msgspec.structs.replace(_as_rendered(side(policy_files.files), policy_files.files, places, tree, side), tests=tests)
 
 
 def _tree_below(top: Path) -> Mapping[str, bytes]:
@@ -340,19 +344,21 @@ def _as_rendered(
     return msgspec.structs.replace(made, problems=(msgspec.structs.replace(problem, message=message, severity=Severity.ERROR),))
 
 
-def _checked(side: PreviewSide, where: str, found: FoundFiles, given: FoundFiles, now_seconds: int, before: Side | None) -> Side:
+def _checked(
+    side: PreviewSide, where: str, policy_files: FoundFiles, given: FoundFiles, now_seconds: int, before: Side | None
+) -> Side:
     """Read twice only where there is something to point at. The change is judged as the loop will, by what is in force."""
     in_force = InForce.of(before.sets, before.tree.neighbours) if before is not None and before.tree is not None else None
     tree = read_tree(
-        found.files, now_seconds=now_seconds, revision=side.revision, unread=found.unread, before=in_force
+        policy_files.files, now_seconds=now_seconds, revision=side.revision, unread=policy_files.unread, before=in_force
     )  # fmt: skip
     problems: tuple[Problem, ...] = ()
     if tree.problems:
-        names = dict(zip(_paths(found), _paths(given), strict=True))
+        names = dict(zip(_paths(policy_files), _paths(given), strict=True))
         moved = in_force.moved(lambda path: names.get(path, path)) if in_force is not None else None
         problems = read_tree(given.files, now_seconds=now_seconds, unread=given.unread, before=moved).problems
     return Side(side=side, where=where, sets=tree.sets, problems=problems, files=tree.files, given=given.files, tree=tree)
 
 
-def _paths(found: FoundFiles) -> list[str]:
-    return [*found.files, *(one.path for one in found.unread)]
+def _paths(policy_files: FoundFiles) -> list[str]:
+    return [*policy_files.files, *(one.path for one in policy_files.unread)]

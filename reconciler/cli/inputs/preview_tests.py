@@ -48,8 +48,8 @@ class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
     def _essences(self) -> Iterator[tuple[str, bytes]]:
         for text in self.texts:
             for test in text.value.spec.tests:
-                told = test.given.on(text.value.spec.given), test.expect
-                yield f"{text.value.metadata.name}: {test.name}", msgspec.json.encode(told, enc_hook=_parts)
+                essence = test.given.on(text.value.spec.given), test.expect
+                yield f"{text.value.metadata.name}: {test.name}", msgspec.json.encode(essence, enc_hook=_parts)
 
     def files(self) -> "FilesBelow | CommittedFiles":
         """What the tests read from."""
@@ -65,15 +65,15 @@ class CommittedFiles:
     def snapshot(self, path: str) -> World:
         """The World of a snapshot. Raises `InputError`."""
         try:
-            return read_snapshot(self._found(path), capi_group())
+            return read_snapshot(self._files_at(path), capi_group())
         except SnapshotError as error:
             raise InputError(f"{path}: {error}") from None
 
     def text(self, path: str) -> bytes:
         """A scenario. Raises `InputError`."""
-        found = self._found(path)
-        data = found.get(posixpath.basename(path))
-        if data is None or len(found) > 1:
+        files = self._files_at(path)
+        data = files.get(posixpath.basename(path))
+        if data is None or len(files) > 1:
             raise InputError(f"{path}: not a file")
         return data
 
@@ -81,11 +81,11 @@ class CommittedFiles:
         """No other policy than the two of the preview is read. Raises `InputError`."""
         raise InputError(f"{path}: a preview reads no further policy; `reconciler test` does")
 
-    def _found(self, path: str) -> Mapping[str, bytes]:
-        found = self._named.get(path, "it was not read")
-        if isinstance(found, str):
-            raise InputError(f"{path}: {found}")
-        return found
+    def _files_at(self, path: str) -> Mapping[str, bytes]:
+        files = self._named.get(path, "it was not read")
+        if isinstance(files, str):
+            raise InputError(f"{path}: {files}")
+        return files
 
 
 def read_change_tests(files: Mapping[str, bytes], root: Path | None = None) -> ChangeTests:
@@ -117,12 +117,12 @@ def with_committed_files(tests: ChangeTests, repository: "Repository", commit: s
             named[path] = f"a preview reads at most {MOST_FILES} snapshots and scenarios"
             continue
         try:
-            found = committed_files(repository, commit, path)
+            files = committed_files(repository, commit, path)
         except RepositoryError as error:
             named[path] = str(error)
             continue
-        named[path] = found
-        if (start := _started_from(path, found)) is not None:
+        named[path] = files
+        if (start := _started_from(path, files)) is not None:
             wanted[start] = None
     return msgspec.structs.replace(tests, named=named)
 
@@ -139,10 +139,10 @@ def _named(text: PolicyTestText) -> list[str]:
     return [_joined(folder, path) for one in given for path in (one.cluster, one.scenario) if path]
 
 
-def _started_from(path: str, found: Mapping[str, bytes]) -> str | None:
+def _started_from(path: str, files: Mapping[str, bytes]) -> str | None:
     """The snapshot that a scenario starts from."""
-    data = found.get(posixpath.basename(path))
-    if data is None or len(found) > 1 or b"kind: Scenario" not in data:
+    data = files.get(posixpath.basename(path))
+    if data is None or len(files) > 1 or b"kind: Scenario" not in data:
         return None
     try:
         start = read_scenario(path, data).scenario.spec.start

@@ -35,7 +35,7 @@ def reached(option: str, url: str, access: RemoteAccess) -> "tuple[Remote, Acces
     from reconciler.gitops.git.remote import DEFAULT_PROTOCOLS, Access, AccessError, check_access, checked_remote
     from reconciler.gitops.git.tree_listing import RefusedNameError
 
-    found = Access(
+    credentials = Access(
         username=access.git_username,
         password_file=access.git_password_file,
         ssh_key_file=access.git_ssh_key,
@@ -44,9 +44,9 @@ def reached(option: str, url: str, access: RemoteAccess) -> "tuple[Remote, Acces
     )
     try:
         remote = checked_remote(url, access.protocols or DEFAULT_PROTOCOLS)
-        check_access(remote, found)
+        check_access(remote, credentials)
     except RefusedNameError as error:
         raise InputError(f"{option}: the address {error}") from None
     except AccessError as error:
         raise InputError(f"{option}: {error}") from None
-    return remote, found
+    return remote, credentials

@@ -40,9 +40,9 @@ def ask(
         with build_opener(_NoRedirects).open(Request(asked, headers=headers), timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310 - checked
             return str(answer.read(MOST_BYTES).decode("utf-8", "replace"))
     except HTTPError as error:
-        said = error.read(4096).decode("utf-8", "replace").strip() or str(error)
+        detail = error.read(4096).decode("utf-8", "replace").strip() or str(error)
         hint = "; --token-file FILE shows a token (kubectl create token)" if error.code in _REFUSED and token_file is None else ""
-        raise InputError(f"{asked}: {said}{hint}") from None
+        raise InputError(f"{asked}: {detail}{hint}") from None
     except (URLError, OSError) as error:
         reason = getattr(error, "reason", None) or error
         raise InputError(

@@ -87,8 +87,8 @@ def _shown_plain(error: click.ClickException) -> None:
 
     from reconciler.cli.outputs.telling import tell
 
-    told = io.StringIO()
-    error.show(file=told)
-    if text := told.getvalue().rstrip("\n"):
+    message = io.StringIO()
+    error.show(file=message)
+    if text := message.getvalue().rstrip("\n"):
         head, mark, rest = text.rpartition("\n\nError: ")
         tell(f"{head}\n\nerror: {rest}" if mark else text)

@@ -46,13 +46,13 @@ class GroupedCommand(click.Command):
     @staticmethod
     def of(command: click.Command) -> "GroupedCommand":
         """The same command."""
-        found = GroupedCommand(
+        grouped = GroupedCommand(
             name=command.name, callback=command.callback, params=command.params, help=command.help, epilog=command.epilog,
             context_settings=command.context_settings, no_args_is_help=command.no_args_is_help, deprecated=command.deprecated,
         )  # fmt: skip
-        if found.is_long and all(_long_name(parameter) != "--help-all" for parameter in found.params):
-            found.params.append(_help_all())
-        return found
+        if grouped.is_long and all(_long_name(parameter) != "--help-all" for parameter in grouped.params):
+            grouped.params.append(_help_all())
+        return grouped
 
     @property
     def is_long(self) -> bool:
@@ -78,10 +78,10 @@ class GroupedCommand(click.Command):
 def _grouped(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, list[click.Parameter]]]:
     """In each group as listed, the command's own in the order in which it names them."""
     place = {name: (heading, at) for heading, names in GROUPS.items() for at, name in enumerate(names)}
-    found: dict[str, list[click.Parameter]] = {heading: [] for heading in GROUPS}
+    groups: dict[str, list[click.Parameter]] = {heading: [] for heading in GROUPS}
     for parameter in parameters:
-        found[place.get(_long_name(parameter), (OPTIONS, 0))[0]].append(parameter)
-    for heading, those in found.items():
+        groups[place.get(_long_name(parameter), (OPTIONS, 0))[0]].append(parameter)
+    for heading, those in groups.items():
         yield heading, sorted(those, key=lambda one: place.get(_long_name(one), ("", 0))[1])
 
 

@@ -105,10 +105,10 @@ def _targets(connections: Connections, namespaces: tuple[str, ...]) -> "World":
     api = connections.management
     clusters = Clusters(workload=api, management=api, served=connections.served, namespaces=namespaces)
     try:
-        found = capture_targets(clusters, _now_seconds())
-        if found.unread:
-            raise BoundsError("; ".join(f"{one.kind} cannot be listed: {one.why}" for one in found.unread))
-        return found.world()
+        targets = capture_targets(clusters, _now_seconds())
+        if targets.unread:
+            raise BoundsError("; ".join(f"{one.kind} cannot be listed: {one.why}" for one in targets.unread))
+        return targets.world()
     except (ApiError, UnreachableError) as error:
         raise BoundsError(f"targets cannot be listed: {error}") from None
     except SnapshotError as error:

@@ -51,8 +51,8 @@ def apply_live(
         _lead(process, pace)
         if not process.view.wait(VIEW_SECONDS):
             raise InputError(f"no view to trust within {VIEW_SECONDS:.0f} s: {process.view_problem()}")
-        told = LiveApply(process, saved, terms, pace, tell, work_budget=work_budget)
-        return told.run()
+        execution = LiveApply(process, saved, terms, pace, tell, work_budget=work_budget)
+        return execution.run()
     finally:
         process.stop()
         for number, handler in before.items():

@@ -70,14 +70,16 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
     )  # fmt: skip
     kept = _kept(loop, connections, journal)
     if loop.once:
-        found = source.policy_name(None, kept)
-        return _once(_process(loop, connection, connections, source, found, journal)) if found is not None else EXIT_OK
+        policy_name = source.policy_name(None, kept)
+        return (
+            _once(_process(loop, connection, connections, source, policy_name, journal)) if policy_name is not None else EXIT_OK
+        )
     servers = listening(loop.listening, journal, connections.management, lambda: source.waits_for, lambda: source.awaited)
     for server in servers:
         server.start()
     probes = {"probes": servers[1].port} if len(servers) > 1 else {}
-    told = f"listening on port {servers[0].port}"
-    journal.info("Listening", told, **probes)
+    address = f"listening on port {servers[0].port}"
+    journal.info("Listening", address, **probes)
     name = source.policy_name(ending.wait, kept)
     if name is None:
         for server in servers:
@@ -85,7 +87,7 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
         return EXIT_OK
     process = _process(loop, connection, connections, source, name, journal)
     show(servers, loop.listening, process, cluster_autoscaler_names=loop.cluster_autoscaler_metrics)
-    journal.info("Started", told, identity=process.settings.identity, policy=name, **probes)
+    journal.info("Started", address, identity=process.settings.identity, policy=name, **probes)
     process.start()
     worker = threading.Thread(target=process.run, name="loop")
     worker.start()
@@ -106,7 +108,7 @@ def _kept(loop: LoopChoice, connections: Connections, journal: "Log") -> "Callab
     from reconciler.control.policy.kept_policies import kept_from
     from reconciler.kube.connection.api import ApiError, UnreachableError
 
-    def found(source: str) -> tuple[str, ...]:
+    def names_from(source: str) -> tuple[str, ...]:
         if loop.read_only:
             return ()
         try:
@@ -115,7 +117,7 @@ def _kept(loop: LoopChoice, connections: Connections, journal: "Log") -> "Callab
             journal.warning("LastGoodNotRead", f"whether a policy of {source} was in force before cannot be read: {error}")
             return ()
 
-    return found
+    return names_from
 
 
 class _Ending:
@@ -179,7 +181,7 @@ def _process(
 
     def objects(api: "Api") -> "OwnObjects | None":
         if isinstance(source, ClusterSource):
-            return source.told_on(api, settings.identity, leads)
+            return source.status_on(api, settings.identity, leads)
         if settings.once:
             return None
         places = tuple(sorted({settings.namespace, *settings.target_namespaces})) if settings.target_namespaces else ()

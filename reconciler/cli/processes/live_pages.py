@@ -54,10 +54,10 @@ def listening(
     broken, pages = PageFaults(journal), waiting_routes(why, lambda: int(time.time()), awaited=awaited)
     certificate = _certificate(choice.tls_certificate, journal)
     judge = TokenJudge(reader, time.monotonic)
-    found = [served("--listen", choice.listen, pages, admission(judge), broken, certificate)]
+    servers = [served("--listen", choice.listen, pages, admission(judge), broken, certificate)]
     if choice.probes is not None:
-        found.append(served("--probes", choice.probes, _probes(pages), lambda _: None, broken))
-    return tuple(found)
+        servers.append(served("--probes", choice.probes, _probes(pages), lambda _: None, broken))
+    return tuple(servers)
 
 
 def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LiveProcess", *, cluster_autoscaler_names: bool) -> None:
@@ -155,12 +155,12 @@ def check_secret(path: Path) -> None:
     from reconciler.gitops.sources.webhook import LEAST_SECRET_BYTES
 
     try:
-        found = len(path.read_bytes().strip())
+        length = len(path.read_bytes().strip())
     except OSError as error:
         raise InputError(f"--webhook-secret-file {path}: {error.strerror or error}") from None
-    if found < LEAST_SECRET_BYTES:
+    if length < LEAST_SECRET_BYTES:
         raise InputError(
-            f"--webhook-secret-file {path}: {found} bytes could be guessed, at least {LEAST_SECRET_BYTES} are needed: "
+            f"--webhook-secret-file {path}: {length} bytes could be guessed, at least {LEAST_SECRET_BYTES} are needed: "
             "openssl rand -hex 32"
         )
 

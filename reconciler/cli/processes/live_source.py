@@ -70,7 +70,7 @@ class ClusterSource:
         if self._choice.policy_name:
             return self._choice.policy_name
         self._objects.start()
-        said = ""
+        reported = ""
         while True:
             self._objects.wait(FIRST_LIST_SECONDS)
             names = sorted(item.name for item in self._objects.all() if item.kind == "NodeGroupPolicy")
@@ -85,8 +85,8 @@ class ClusterSource:
             self.waits_for, self.awaited = why, not self._objects.doubt()
             if wait is None:
                 raise InputError(f"--custom-resources: {why}")
-            if why != said:
-                said = why
+            if why != reported:
+                reported = why
                 self._tell(SourceEvent(type="Warning", reason=FaultCode.NO_POLICY.value, message=f"{why}; waiting for one"))
             if wait(FIRST_LIST_SECONDS / 2):
                 return None
@@ -126,7 +126,7 @@ class ClusterSource:
         )
         return self._followed
 
-    def told_on(self, api: "Api", identity: str, leads: "Callable[[], bool]") -> "CustomStatus":
+    def status_on(self, api: "Api", identity: str, leads: "Callable[[], bool]") -> "CustomStatus":
         """What tells on the objects that `follow` follows, through a connection that writes while this process leads."""
         from reconciler.control.policy.custom_status import CustomStatus
         from reconciler.kube.custom.status import StatusWriter
@@ -190,8 +190,8 @@ class LiveSource:
 
         if self._choice.policy_name:
             return self._choice.policy_name
-        told = self._tell if wait is not None else lambda _: None
-        first = FollowedPolicy(self._source, MemoryLastGoodStore(), lambda: int(time.time()), tell=told, read=self._read)
+        tell = self._tell if wait is not None else lambda _: None
+        first = FollowedPolicy(self._source, MemoryLastGoodStore(), lambda: int(time.time()), tell=tell, read=self._read)
         while True:
             first.poll()
             if first.ready:
@@ -216,10 +216,10 @@ class LiveSource:
         if self._choice.last_good is None:
             return kept(self._source.name) if self._keep else ()
         try:
-            found = FileLastGoodStore(self._choice.last_good).load()
-            if found is None or found.source != self._source.name:
+            last_good = FileLastGoodStore(self._choice.last_good).load()
+            if last_good is None or last_good.source != self._source.name:
                 return ()
-            return (restored(found, None, self._read).policy.name,)
+            return (restored(last_good, None, self._read).policy.name,)
         except (LastGoodError, SourceError, ValueError):
             # Told once the policy of this name is followed; here there is only no name in it.
             return ()

@@ -85,7 +85,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
-class _Found(msgspec.Struct, frozen=True, kw_only=True):
+class _Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What was found for one given. The rest is what `explain` needs; `options` are those with which it says the same."""
 
     seen: Seen
@@ -135,7 +135,7 @@ class PolicyTestRunner:
         self._asked = asked
         self._worlds: dict[str, World] = {}
         self._policies: dict[tuple[str, str], PolicySet] = {}
-        self._found: dict[bytes, _Found] = {}
+        self._outcomes: dict[bytes, _Outcome] = {}
         self._groups: set[str] = set()
         self._shared: dict[bytes, list[_Chosen]] = {}
         self._turns = self._runs = 0
@@ -167,9 +167,9 @@ class PolicyTestRunner:
         with ProcessPoolExecutor(processes, get_context("fork"), _begin, (self,)) as pool:
             answers = {
                 (id(one.text), one.index): (future, position)
-                for key, many in self._shared.items()
+                for key, tests in self._shared.items()
                 for future in [pool.submit(_answers, key)]
-                for position, one in enumerate(many)
+                for position, one in enumerate(tests)
             }
             for one in chosen:
                 future, position = answers[id(one.text), one.index]
@@ -181,7 +181,7 @@ class PolicyTestRunner:
         named = {group.name for text in texts for test in text.value.spec.tests for group in test.expect.groups}
         decided = [
             Decided(world=one.world, policy=one.policy, now_seconds=one.now_seconds, plan=one.plan)
-            for one in self._found.values()
+            for one in self._outcomes.values()
             if one.of_snapshot
         ]
         left = Coverage(groups=tuple(sorted(self._groups - named)))
@@ -207,7 +207,7 @@ class PolicyTestRunner:
             result = self._result(one.text, one.index, one.text.value.spec.tests[one.index], one.key)
         except DocumentError as error:
             return _Answer(problems=error.problems)
-        return _Answer(result=result, groups=tuple(line.name for line in self._found[one.key].plan.groups))
+        return _Answer(result=result, groups=tuple(line.name for line in self._outcomes[one.key].plan.groups))
 
     def _preload(self, text: PolicyTestText) -> None:
         """Read what tests name before there are several processes. The tests themselves report what is wrong with them."""
@@ -226,13 +226,13 @@ class PolicyTestRunner:
                     path = f"$.spec.tests[{index}].expect.consequences.{kind}[{position}]"
                     raise text.error(path, f"unknown consequence {code!r}", f"known: {', '.join(known)}")
         given = test.given.on(text.value.spec.given)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = self._made(text, index, given, test)
-        result = judge(text, index, found.seen)
-        return msgspec.structs.replace(result, explained=tuple(self._explained(found, result)))
+        outcome = self._outcomes.get(key)
+        if outcome is None:
+            outcome = self._outcomes[key] = self._made(text, index, given, test)
+        result = judge(text, index, outcome.seen)
+        return msgspec.structs.replace(result, explained=tuple(self._explained(outcome, result)))
 
-    def _made(self, text: PolicyTestText, index: int, given: Given, test: Test) -> _Found:
+    def _made(self, text: PolicyTestText, index: int, given: Given, test: Test) -> _Outcome:
         self._runs += 1
         if self._asked.review and self._runs > MOST_RUNS:
             message = f"a preview decides for {MOST_RUNS} different givens at most"
@@ -249,9 +249,9 @@ class PolicyTestRunner:
         seen = seen_now(made.plan)
         if asks_steady_state(test.expect) or asks_consequences(test.expect):
             rest = come_to_rest(world, policy, made.memory, now, made.plan, DEFAULT_WORK_BUDGET, made)
-            told = self._consequences(text, index, given, world, policy, now) if asks_consequences(test.expect) else None
-            seen = seen_at_rest(world, rest, told)
-        return _Found(
+            effects = self._consequences(text, index, given, world, policy, now) if asks_consequences(test.expect) else None
+            seen = seen_at_rest(world, rest, effects)
+        return _Outcome(
             seen=seen, world=world, policy=policy, now_seconds=now, plan=made.plan, memory=made.memory,
             options=self._options(text, given),
         )  # fmt: skip
@@ -278,7 +278,7 @@ class PolicyTestRunner:
         preview = compare(world, now_seconds, *sides, DEFAULT_WORK_BUDGET)
         return tuple((one.code.value, one.message) for one in consequences(preview))
 
-    def _played(self, text: PolicyTestText, index: int, given: Given) -> _Found:
+    def _played(self, text: PolicyTestText, index: int, given: Given) -> _Outcome:
         at = _of(text, index, "scenario")
         place = _inside(text, at, text.source.path, given.scenario)
         scenario = read_scenario(place, _or_error(text, at, lambda: self._files.text(place)))
@@ -319,18 +319,18 @@ class PolicyTestRunner:
             self._worlds[place] = _or_error(text, at, lambda: self._files.snapshot(place))
         return self._worlds[place]
 
-    def _explained(self, found: _Found, result: CaseResult) -> Iterator[str]:
+    def _explained(self, outcome: _Outcome, result: CaseResult) -> Iterator[str]:
         subjects = dict.fromkeys(one.about for one in result.failures if one.about)
         if not subjects:
             return
-        case = Case.of(found.world, found.policy, found.plan, found.now_seconds, found.memory)
+        case = Case.of(outcome.world, outcome.policy, outcome.plan, outcome.now_seconds, outcome.memory)
         for subject in subjects:
             what, _, name = subject.partition(" ")
             try:
                 lines = explained_lines(case, what, name, self._asked.explain_width)
             except UnknownSubjectError:
                 continue
-            yield f"reconciler explain {subject}{found.options}"
+            yield f"reconciler explain {subject}{outcome.options}"
             yield from (f"  {line}".rstrip() for line in lines)
 
 
@@ -338,8 +338,8 @@ def _key(text: PolicyTestText, test: Test) -> bytes:
     """Equal for tests that need the same run."""
     given = test.given.on(text.value.spec.given)
     depth = asks_steady_state(test.expect), asks_consequences(test.expect)
-    told = text.source.path, text.value.spec.policy, text.value.spec.policy_name, depth, given
-    return msgspec.json.encode(told, enc_hook=lambda value: value.milli)
+    inputs = text.source.path, text.value.spec.policy, text.value.spec.policy_name, depth, given
+    return msgspec.json.encode(inputs, enc_hook=lambda value: value.milli)
 
 
 def _of(text: PolicyTestText, index: int, key: str) -> str:
@@ -366,7 +366,7 @@ def _or_error(text: PolicyTestText, at: str, read: Callable[[], T]) -> T:
         raise text.error(at, f"cannot be read: {error.strerror or error}") from None
 
 
-def _seen_at_end(run: SimulatedRun) -> _Found:
+def _seen_at_end(run: SimulatedRun) -> _Outcome:
     """What a scenario came to, and one decision more at its end, which says what is held."""
     cluster, now = run.cluster, run.cluster.now_seconds
     world, policy = cluster.world(), run.current()
@@ -387,4 +387,4 @@ def _seen_at_end(run: SimulatedRun) -> _Found:
         unpriced=summary.unpriced,
         unmet=run.unmet(),
     )
-    return _Found(seen=seen, world=world, policy=policy, now_seconds=now, plan=plan, memory=memory, of_snapshot=False)
+    return _Outcome(seen=seen, world=world, policy=policy, now_seconds=now, plan=plan, memory=memory, of_snapshot=False)

@@ -34,7 +34,7 @@ class PreviewTask(msgspec.Struct, frozen=True, kw_only=True):
 def tellings(task: PreviewTask) -> Iterator[Telling]:
     """What is to be told, a telling a key."""
     from reconciler.cli.inputs.preview_sides import committed_side, merged_side
-    from reconciler.cli.processes.preview_comment import told_failure, told_preview, told_refusal
+    from reconciler.cli.processes.preview_comment import failure_content, preview_content, refusal_content
     from reconciler.cli.processes.preview_made import chosen, made_preview
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.gitops.pull_requests.comment import STAMP_ROOM
@@ -45,18 +45,18 @@ def tellings(task: PreviewTask) -> Iterator[Telling]:
     head = merged_side(task.conflicts, task.after, task.branches[1], now, base, made=task.merged)
     for key, name in zip(task.keys, task.names, strict=True):
         if head.errors:
-            told = told_refusal(base, head)
+            content = refusal_content(base, head)
         else:
             try:
                 policy = chosen(base, head, name)
             except InputError as error:
-                told = told_failure(base, head, error.message)
+                content = failure_content(base, head, error.message)
             else:
                 made = made_preview(task.world, now, base, head, policy, name, DEFAULT_WORK_BUDGET, pictured=False)
-                told = told_preview(made, base, head)
+                content = preview_content(made, base, head)
         yield Telling(
-            key=key, digest=told.digest, head=told.head, summary=told.summary, changed=told.changed or bool(head.errors),
-            markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM), cut_short=False,
+            key=key, digest=content.digest, head=content.head, summary=content.summary, cut_short=False,
+            changed=content.changed or bool(head.errors), markdown=content.markdown(GITHUB_LIMIT - STAMP_ROOM),
         )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ _DONE = {
 }
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class ReportContent(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be said: `digest` over it, `head` the commit, `summary` one line, `changed` whether anything differs.
     `base` is what it was compared with (see `base_stamp`). `untouched`: the change does not reach the policies,
     which is told only where a comment stands. `markdown` renders it for so many UTF-16 units."""
@@ -58,11 +58,11 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     markdown: "Callable[[int], str]"
 
 
-def told_preview(preview: "Preview", before: "Side", after: "Side") -> Told:
+def preview_content(preview: "Preview", before: "Side", after: "Side") -> ReportContent:
     """A preview that was made."""
     from reconciler.rendering.markdown.preview import preview_markdown
 
-    return Told(
+    return ReportContent(
         digest=preview.digest,
         head=preview.head.revision or "",
         summary=preview.plan.summary,
@@ -77,14 +77,14 @@ def told_preview(preview: "Preview", before: "Side", after: "Side") -> Told:
     )
 
 
-def told_refusal(before: "Side", after: "Side") -> Told:
+def refusal_content(before: "Side", after: "Side") -> ReportContent:
     """A head that cannot be used."""
     from reconciler.rendering.markdown.preview import refused_markdown
     from reconciler.rendering.refusal import refusal
 
     digest = hashlib.sha256(msgspec.json.encode(after.problems)).hexdigest()
     markdown = refused_markdown(after.problems, before.side, after.side)
-    return Told(
+    return ReportContent(
         digest=f"sha256:{digest}",
         head=after.side.revision or "",
         summary=f"{refusal(after.problems).title}.",
@@ -96,12 +96,12 @@ def told_refusal(before: "Side", after: "Side") -> Told:
     )
 
 
-def told_failure(before: "Side", after: "Side", why: str) -> Told:
+def failure_content(before: "Side", after: "Side", why: str) -> ReportContent:
     """A valid head that still has nothing to preview: no policy in it, or several to choose from."""
     from reconciler.rendering.markdown.document import problem_lines
 
     markdown = "\n".join(["## This change cannot be previewed", "", *problem_lines(why), ""])
-    return Told(
+    return ReportContent(
         digest=f"sha256:{hashlib.sha256(why.encode()).hexdigest()}",
         head=after.side.revision or "",
         summary="This change cannot be previewed.",
@@ -127,41 +127,41 @@ def asked_for() -> PullRequest:
     try:
         with Path(path).open("rb") if path else Path(os.devnull).open("rb") as stream:
             event = stream.read(_MOST_EVENT_BYTES)
-        found = pull_request(os.environ, event)
+        request = pull_request(os.environ, event)
     except OSError as error:
         raise InputError(f"GITHUB_EVENT_PATH: {error.strerror or error}") from None
     except NoPullRequestError as error:
         raise InputError(f"--comment: {error}") from None
-    if not found.token and not found.fork:
-        raise InputError(f"--comment needs a token in the variable {_TOKEN_NAMES[found.kind]}")
-    return found
+    if not request.token and not request.fork:
+        raise InputError(f"--comment needs a token in the variable {_TOKEN_NAMES[request.kind]}")
+    return request
 
 
-def annotate(request: PullRequest, told: Told) -> None:
+def annotate(request: PullRequest, content: ReportContent) -> None:
     """Problems as annotations of the job; to be called before anything is printed."""
     if request.kind is HostKind.GITHUB:
-        WORKFLOW_COMMANDS.print(annotations(told.problems))
+        WORKFLOW_COMMANDS.print(annotations(content.problems))
 
 
-def report(request: PullRequest, key: str, told: Told) -> None:
+def report(request: PullRequest, key: str, content: ReportContent) -> None:
     """Write everything else. A token that may only read, like those of forks, is not a failure. Raises `InputError` for
     others."""
     url, failure = "", ""
     if request.kind is HostKind.GITHUB:
-        _append("GITHUB_STEP_SUMMARY", summary_text(told.markdown(SUMMARY_LIMIT)))
+        _append("GITHUB_STEP_SUMMARY", summary_text(content.markdown(SUMMARY_LIMIT)))
     message = Message(
         key=key,
-        digest=told.digest,
-        head=told.head,
-        base=told.base,
+        digest=content.digest,
+        head=content.head,
+        base=content.base,
         order=request.order,
-        markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM),
+        markdown=content.markdown(GITHUB_LIMIT - STAMP_ROOM),
     )
     try:
         if not request.token:
             raise HostError(HostCode.FORBIDDEN, "a change from a fork has no token")
         host = _host(request)
-        if told.untouched and standing(host, key) is None:
+        if content.untouched and standing(host, key) is None:
             tell("no comment was written: the change does not reach the policies")
         else:
             outcome = post(host, message)
@@ -176,9 +176,9 @@ def report(request: PullRequest, key: str, told: Told) -> None:
             tell(f"no comment was written: {error}; {why}. The preview is above{where}.")
     if request.kind is HostKind.GITHUB:
         values = {
-            "has-changes": "true" if told.changed else "false",
-            "digest": told.digest,
-            "summary": told.summary,
+            "has-changes": "true" if content.changed else "false",
+            "digest": content.digest,
+            "summary": content.summary,
             "comment-url": url,
         }
         _append("GITHUB_OUTPUT", output_text(values, f"reconciler-{secrets.token_hex(16)}"))

@@ -91,7 +91,9 @@ def tested(preview: "Preview", before: "Side", after: "Side", policy: "PolicySet
     runner = PolicyTestRunner(after.tests.files(), Asked(policy=policy, today=earlier_set(before, after, policy), review=True))
     run = runner.done(texts, list(runner.run(texts))).run
     wrong = tuple(f"{problem.place}: {problem.message}" for problem in after.tests.problems)
-    run = msgspec.structs.replace(run, not_run=(*wrong, *run.not_run), changed=known.changed_by(after.tests))
+    changed = known.changed_by(after.tests)
+    none_left = bool(changed) and not after.tests.texts and not wrong
+    run = msgspec.structs.replace(run, not_run=(*wrong, *run.not_run), changed=changed, all_removed=none_left)
     return preview if run == PolicyTestRun(coverage=run.coverage) else msgspec.structs.replace(preview, tests=run)
 
 

@@ -170,5 +170,5 @@ def _too_dear(key: str, head: str, why: str) -> Telling:
     )
 
 
-def _content(found: PolicyFiles) -> tuple[object, ...]:
-    return found.found, found.alone, dict(found.files), found.problems, found.unread
+def _content(policy_files: PolicyFiles) -> tuple[object, ...]:
+    return policy_files.exists, policy_files.alone, dict(policy_files.files), policy_files.problems, policy_files.unread

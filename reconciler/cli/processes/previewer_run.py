@@ -157,9 +157,9 @@ def _cluster(choice: PreviewerChoice, connection: Mapping[str, Any]) -> "Callabl
 def _cache(choice: PreviewerChoice, access: RemoteAccess) -> "GitCache":
     from reconciler.gitops.git.cache import Bounds, GitCache
 
-    remote, found = reached("--git", choice.git_url, access)
+    remote, credentials = reached("--git", choice.git_url, access)
     directory = choice.git_cache or cache_directory(None, f"previewer {remote.url}")
-    return GitCache(directory, remote, found, Bounds(timeout_seconds=float(access.git_timeout)))
+    return GitCache(directory, remote, credentials, Bounds(timeout_seconds=float(access.git_timeout)))
 
 
 def _connector(choice: PreviewerChoice) -> "Callable[[], RequestHost]":

@@ -49,12 +49,12 @@ def run_simulated(
     bar = _Bar(run)
     for turn in run.turns():
         decisions += turn.report.plan is not None
-        told = run_turn(turn, run.start_seconds)
-        if told is not None:
-            shown.append(told)
+        entry = run_turn(turn, run.start_seconds)
+        if entry is not None:
+            shown.append(entry)
             if output == "text":
                 bar.clear()
-                for line in turn_lines(told):
+                for line in turn_lines(entry):
                     click.echo(plain(line))
         bar.show(turn.at_seconds)
     bar.clear()

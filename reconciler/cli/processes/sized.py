@@ -17,9 +17,9 @@ def in_clouds(files: Path) -> bool:
     """Whether the policies in these files ask for targets of a cloud; what is wrong with them is told by who follows them."""
     if not files.exists():
         return False
-    found = read_policy_tree([files])
-    tree = read_tree(found.files, now_seconds=int(time.time()), unread=found.unread)
-    return any(names_clouds(found) for found in tree.sets)
+    policy_files = read_policy_tree([files])
+    tree = read_tree(policy_files.files, now_seconds=int(time.time()), unread=policy_files.unread)
+    return any(names_clouds(policy_set) for policy_set in tree.sets)
 
 
 def check_sized(connections: Connections, files: Path | None) -> None:
@@ -36,11 +36,11 @@ class Sized:
         self._server = connections.management.server
         self._always = bool(connections.served) or asks_clouds(os.environ)
         self._tell = tell
-        self._said = False
+        self._reported = False
 
     def look(self, policy: PolicySet) -> None:
         """Another policy, or the same one, is in force."""
         nothing = not (self._always or names_clouds(policy))
-        if nothing and not self._said:
+        if nothing and not self._reported:
             self._tell(f"{nothing_to_size(self._server)}; the policy in force names no target of a cloud")
-        self._said = nothing
+        self._reported = nothing

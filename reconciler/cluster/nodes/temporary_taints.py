@@ -1,10 +1,10 @@
 """Taints that a node has for a while only, on whatever platform: which keys and beginnings of keys are known."""
 
-# A node has these until it is usable, whichever component adds them. A Ready node may have one for a few more seconds.
-# SOURCE: Kubernetes' well-known taints (kubelet, cloud providers); the Node Readiness Controller (`readiness.k8s.io/`);
-# the prefix by which the Cluster Autoscaler knows startup taints; the volume drivers of AWS and Azure that take a taint of
-# theirs off (`agent-not-ready`: ebs, efs, FSx for Lustre, Mountpoint for S3, Azure Disk and Azure Managed Lustre). Those of a
-# platform are in its reading (Cluster API's contract for bootstrap providers).
+# A node has these until it is usable, whichever component adds them. A Ready node may have one for a few more seconds. SOURCE:
+# Kubernetes' well-known taints (kubelet, cloud providers); the Node Readiness Controller (`readiness.k8s.io/`); the prefix that
+# marks startup taints for the Cluster Autoscaler; the volume drivers of AWS and Azure, which remove their own taint
+# (`agent-not-ready`: ebs, efs, FSx for Lustre, Mountpoint for S3, Azure Disk and Azure Managed Lustre). A platform's own taints
+# are in its reading (Cluster API's contract for bootstrap providers).
 STARTING_KEYS = frozenset(
     {
         "node.kubernetes.io/not-ready",
@@ -20,8 +20,8 @@ STARTING_KEYS = frozenset(
 )
 STARTING_PREFIXES = ("readiness.k8s.io/", "startup-taint.cluster-autoscaler.kubernetes.io/")
 
-# While something is wrong, or the node is to go: a new node must not inherit them.
-# SOURCE: the node lifecycle controller (on conditions), the Cluster Autoscaler, the termination handlers of GKE, AWS and AKS
+# A node has these while something is wrong, or before it is removed. A new node must not inherit them. SOURCE: the node lifecycle
+# controller (on conditions), the Cluster Autoscaler, the termination handlers of GKE, AWS and AKS
 # (`cloud.google.com/impending-node-termination`, `aws-node-termination-handler/`, node auto-drain's
 # `remediator.kubernetes.azure.com/`), Karpenter (`karpenter.sh/disrupted`).
 PASSING_PREFIXES = (

@@ -253,8 +253,8 @@ def _in_tree(volume: wire.Volume) -> Iterable[VolumeUse]:
 
 
 def _toleration_set(tolerations: Iterable[wire.Toleration]) -> tuple[Toleration, ...]:
-    found = {Toleration(item.key or "", item.operator or "Equal", item.value or "", item.effect or "") for item in tolerations}
-    return tuple(sorted(found))
+    distinct = {Toleration(item.key or "", item.operator or "Equal", item.value or "", item.effect or "") for item in tolerations}
+    return tuple(sorted(distinct))
 
 
 def _host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
@@ -270,7 +270,7 @@ def _host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
 
 
 def _hard_spread(constraints: Iterable[wire.SpreadConstraint], labels: _Labels) -> tuple[SpreadConstraint, ...]:
-    found = {
+    distinct = {
         SpreadConstraint(
             topology_key=item.topology_key,
             max_skew=item.max_skew,
@@ -282,7 +282,7 @@ def _hard_spread(constraints: Iterable[wire.SpreadConstraint], labels: _Labels) 
         for item in constraints
         if item.when_unsatisfiable == "DoNotSchedule"
     }
-    return tuple(sorted(found, key=msgspec.json.encode))
+    return tuple(sorted(distinct, key=msgspec.json.encode))
 
 
 def _pod_terms(wire_terms: wire.PodAffinity | None, labels: _Labels, namespace: str) -> tuple[AffinityTerm, ...]:

@@ -46,15 +46,15 @@ def _seen(pods: PodsRead) -> dict[Key, dict[Resources, tuple[int, str]]]:
         for number, traits in enumerate(pods.traits)
         if traits.controller is not None and traits.controller.kind == "DaemonSet"
     }
-    found: dict[Key, dict[Resources, tuple[int, str]]] = {}
+    by_daemon_set: dict[Key, dict[Resources, tuple[int, str]]] = {}
     if not owners:
-        return found
+        return by_daemon_set
     table = pods.table
     marked = bytes(number in owners for number in range(len(pods.traits)))
     for row in compress(range(len(table)), map(marked.__getitem__, table.traits)):
         if table.node[row] < 0 or table.deletion_seconds[row] or table.finished(row):
             continue
-        of_set = found.setdefault((table.namespace[row], owners[table.traits[row]]), {})
+        of_set = by_daemon_set.setdefault((table.namespace[row], owners[table.traits[row]]), {})
         requests, made = pods.shapes[table.shape[row]].requests, (table.created_seconds[row], table.name[row])
         of_set[requests] = max(made, of_set.get(requests, made))
-    return found
+    return by_daemon_set

@@ -72,9 +72,9 @@ _JSON, _SPACE = (b"{", b"["), (b" ", b"\t", b"\r", b"\n")
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Items of one kind from one place of one file; `api_version` and `kind` are those of an item.
 
-    `is_list` tells an empty list (captured, nothing there) from a single object. `more` is true when the API said that
-    the list goes on elsewhere. `offset` is what the first item counts as, from 1. `part` names the document where a
-    file holds several.
+    `is_list` distinguishes an empty list (captured, but no items) from a single object. `more` is true if the API said that more
+    of the list follows. `offset` is the number of the first item in the whole list, from 1. `part` names the document if a file
+    has several.
     """
 
     file: str
@@ -204,7 +204,7 @@ def split(file: str, part: str, body: bytes) -> Iterator[Document]:
         # An object whose own fields are called `items` or `metadata.continue`, and whose kind is none of ours.
         envelope = _object_envelope(file, part, body, error)
     except DECODING_ERRORS as error:
-        raise SnapshotError(file, _breaking_item(part, body), _told(error, body)) from None
+        raise SnapshotError(file, _breaking_item(part, body), _error_text(error, body)) from None
     if not envelope.kind and (listed := _cloud_list(file, part, body)) is not None:
         yield listed
         return
@@ -239,7 +239,7 @@ def _array(file: str, part: str, body: bytes) -> Iterator[Document]:
     try:
         items = decode(body, list[Raw])
     except DECODING_ERRORS as error:
-        raise SnapshotError(file, _breaking_item(part, body), _told(error, body)) from None
+        raise SnapshotError(file, _breaking_item(part, body), _error_text(error, body)) from None
     yield from _unnamed(file, part, items, more=False)
 
 
@@ -267,7 +267,7 @@ def _cloud_list(file: str, part: str, body: bytes) -> Document | None:
     try:
         parts = decode(body, dict[str, Raw])
     except DECODING_ERRORS as error:
-        raise SnapshotError(file, part, _told(error, body)) from None
+        raise SnapshotError(file, part, _error_text(error, body)) from None
     match = next(((parts[envelope.list_key], kind) for envelope, kind in envelopes() if envelope.list_key in parts), None)
     if match is None:
         return None
@@ -286,7 +286,7 @@ def _runs(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[Doc
         try:
             head = _type.decode(item)
         except DECODING_ERRORS as error:
-            raise SnapshotError(file, _joined(part, f"item {index + 1}"), _told(error, bytes(item))) from None
+            raise SnapshotError(file, _joined(part, f"item {index + 1}"), _error_text(error, bytes(item))) from None
         if not head.kind:
             name = object_name(bytes(item))
             label = f"item {index + 1} ({name})" if name else f"item {index + 1}"
@@ -316,15 +316,15 @@ def _object_envelope(file: str, part: str, body: bytes, error: msgspec.Validatio
     try:
         head = _type.decode(body)
     except msgspec.ValidationError as second:
-        message = _told(second, body)
+        message = _error_text(second, body)
         if body.lstrip()[:1] != b"{":
             message = "neither a Kubernetes object nor a list; a snapshot is the output of `kubectl get … -o json` or -o yaml"
             raise ForeignError(file, part, message) from None
         raise SnapshotError(file, part, message) from None
     except DECODING_ERRORS as second:
-        raise SnapshotError(file, part, _told(second, body)) from None
+        raise SnapshotError(file, part, _error_text(second, body)) from None
     if not head.kind or head.kind.endswith("List"):
-        raise SnapshotError(file, part, _told(error, body)) from None
+        raise SnapshotError(file, part, _error_text(error, body)) from None
     return _Envelope(api_version=head.api_version, kind=head.kind)
 
 
@@ -364,10 +364,10 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-def _told(error: Exception, body: bytes) -> str:
+def _error_text(error: Exception, body: bytes) -> str:
     if "truncated" in str(error):
         return f"the JSON ends after {len(body)} bytes: the capture is not complete"
-    return _BYTE.sub(lambda found: f"({texts.place(body, int(found[1]))})", finding(error))
+    return _BYTE.sub(lambda match: f"({texts.place(body, int(match[1]))})", finding(error))
 
 
 def _joined(part: str, item: str) -> str:

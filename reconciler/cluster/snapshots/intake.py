@@ -178,8 +178,8 @@ class Intake:
     def _reader(self, document: Document) -> _Reader | None:
         if self._elsewhere(document):
             return None
-        found = self._readers.get((document.group, document.kind))
-        return found or next((reader for ending, reader in self._ending.items() if document.kind.endswith(ending)), None)
+        reader = self._readers.get((document.group, document.kind))
+        return reader or next((reader for ending, reader in self._ending.items() if document.kind.endswith(ending)), None)
 
     def known_as(self, document: Document) -> str:
         """What the kind of a document is called among those of all platforms."""
@@ -283,8 +283,8 @@ class Intake:
     ) -> None:
         kept = self.controllers.setdefault((document.group, document.kind), Kept())
         key = _key(metadata, namespaced=True)
-        found = controller(document.group, document.kind, metadata, replicas)
-        kept.add(key, msgspec.structs.replace(found, autoscaler=True) if autoscaler else found, source)
+        entry = controller(document.group, document.kind, metadata, replicas)
+        kept.add(key, msgspec.structs.replace(entry, autoscaler=True) if autoscaler else entry, source)
 
 
 def _keep(
@@ -452,10 +452,10 @@ def _targets(
     targets: list[TargetFacts] = []
     machines: list[Machine] = []
     for reading in readings():
-        found = {where[1:]: kept.by_key() for where, kept in intake.of_platforms.items() if where[0] == reading.name}
+        of_platform = {where[1:]: kept.by_key() for where, kept in intake.of_platforms.items() if where[0] == reading.name}
         own = captured.intersection(kind.known_as for kind in reading.kinds)
         group = reading.group_here(intake.capi_group)
-        rows = reading.rows(Objects(group=group, captured=frozenset(own), kept=found, nodes=nodes, shapes=shapes))
+        rows = reading.rows(Objects(group=group, captured=frozenset(own), kept=of_platform, nodes=nodes, shapes=shapes))
         targets.extend(rows.targets)
         machines.extend(rows.machines)
     return tuple(sorted(targets, key=lambda item: item.ref)), with_nodes(machines, nodes)

@@ -42,8 +42,9 @@ _encoder = msgspec.json.Encoder(order=None)
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """The items of one kind. `file` is the name in the snapshot without suffix (`management/machines`); items carry neither
-    apiVersion nor kind, as in a typed list of the API. `list_key` is above them instead, where a cloud prints them so."""
+    """The items of one kind. `file` is the name in the snapshot without suffix (`management/machines`). Items have neither
+    apiVersion nor kind, as in a typed list of the API. If a cloud prints its items under a key of its own, `list_key` is that
+    key."""
 
     file: str
     api_version: str
@@ -66,10 +67,10 @@ def name_of(item: Object) -> tuple[str, str]:
     return str(meta.get("namespace") or ""), str(meta.get("name") or "")
 
 
-# Words of a snapshot that leaves the house: those that are known to be harmless stay, every other becomes a pseudonym.
+# Words of a snapshot that leaves the company: known harmless words stay, and every other word becomes a pseudonym.
 #
-# A pseudonym is a keyed hash: the same word gives the same one throughout a cluster's snapshots, so that what was equal stays
-# equal, and without the key nobody can try words until one fits.
+# A pseudonym is a keyed hash. A word has the same pseudonym in all snapshots of a cluster, so that equal words stay equal.
+# Without the key, nobody can find a word by trying.
 
 _HARMLESS = re.compile(r"[+-]?[0-9]{1,6}%?|([0-9]{1,6}(h|m|s|ms)){1,4}|true|false|[A-Za-z]?")
 _QUANTITY = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?(m|k|[KMGTPE]i?|[eE][0-9]{1,2})?")
@@ -126,7 +127,7 @@ class Pseudonyms:
 
     def tokens(self, text: str) -> str:
         """A text of several words, such as `k=v,k=v` or `cloud://zone/id`: what stands between them stays."""
-        return _TOKEN.sub(lambda found: self.word(found[0]), text)
+        return _TOKEN.sub(lambda match: self.word(match[0]), text)
 
     def digest(self, text: str) -> str:
         """The pseudonym alone."""
@@ -252,20 +253,20 @@ _DELAYS = "delay-deletion.cluster-autoscaler.kubernetes.io/"
 
 def read_annotations(annotations: Mapping[str, str], words: Pseudonyms, capi_group: str) -> dict[str, str]:
     """Those that stay. Of a hold stays that there is one and when it ends, of an applied manifest its replicas."""
-    found = {}
+    kept = {}
     prefixes = platform_reading.read_annotations(capi_group)
     for key, text in annotations.items():
         if key == HOLD:
-            found[key] = without_reason(text, HIDDEN)
+            kept[key] = without_reason(text, HIDDEN)
         elif key == LAST_APPLIED:
-            found[key] = _last_applied(text)
+            kept[key] = _last_applied(text)
         elif tells_who_keeps(key):
-            found[without_words_of_others(key)] = words.tokens(text)
+            kept[without_words_of_others(key)] = words.tokens(text)
         elif key in _OTHERS or (key.startswith(prefixes) and key.partition("/")[2] in _OF_PLATFORMS):
-            found[key] = words.tokens(text)
+            kept[key] = words.tokens(text)
         elif key.startswith(_DELAYS):
-            found[_DELAYS + words.word(key.removeprefix(_DELAYS))] = words.tokens(text)
-    return found
+            kept[_DELAYS + words.word(key.removeprefix(_DELAYS))] = words.tokens(text)
+    return kept
 
 
 def _last_applied(text: str) -> str:
@@ -339,10 +340,10 @@ def _forms(listings: Iterable[Listing]) -> set[str]:
     """Kinds, versions and groups of what is called by name, and words by which a cloud's answers refer to each other."""
     forms: set[str] = set()
     of_platforms = [kind for reading in readings() for kind in reading.kinds]
-    told = {kind.envelope.list_key: kind.words_of for kind in of_platforms if kind.envelope is not None}
+    words_of = {kind.envelope.list_key: kind.words_of for kind in of_platforms if kind.envelope is not None}
     for listing in listings:
-        if listing.list_key in told:
-            forms |= {word for item in listing.items for word in told[listing.list_key](item)}
+        if listing.list_key in words_of:
+            forms |= {word for item in listing.items for word in words_of[listing.list_key](item)}
         if _called_by_name(listing):
             forms |= {listing.kind, listing.api_version, meta.api_group(listing.api_version)}
     return forms

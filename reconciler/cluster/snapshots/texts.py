@@ -17,7 +17,7 @@ from reconciler.values.decoding import decode
 from reconciler.values.yaml_events import MERGE_KEY, Bounds, Look, Opened, YamlReader, look_of_plain, too_deep
 
 _BLANK = re.compile(rb"\s*")
-_TOLD = re.compile(rb"(?:Warning: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ )[^\n]*(?:\n|$)")
+_NOTICES = re.compile(rb"(?:Warning: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ )[^\n]*(?:\n|$)")
 _LOGS = re.compile(rb"==== START logs for container [^\n]*\n")
 _LOGS_END = re.compile(rb"(?m)^==== END logs for container [^\n]*(?:\n|$)")
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -35,7 +35,7 @@ def without_messages(text: bytes, position: int = 0) -> int:
     while True:
         start = position
         position = _after(_BLANK, text, position)
-        position = _after(_TOLD, text, position)
+        position = _after(_NOTICES, text, position)
         logs = _LOGS.match(text, position)
         if logs is not None:
             end = _LOGS_END.search(text, logs.end())

@@ -48,8 +48,8 @@ def annotated(annotations: Mapping[str, str]) -> Capacity:
 
 def apart(amounts: Mapping[str, int]) -> tuple[dict[str, int], tuple[tuple[str, int], ...]]:
     """Amounts without those that state how many volumes a driver attaches, and these by driver, sorted."""
-    limits = {name.removeprefix(ATTACH_LIMIT): many for name, many in amounts.items() if name.startswith(ATTACH_LIMIT)}
-    rest = {name: many for name, many in amounts.items() if not name.startswith(ATTACH_LIMIT)}
+    limits = {name.removeprefix(ATTACH_LIMIT): number for name, number in amounts.items() if name.startswith(ATTACH_LIMIT)}
+    rest = {name: number for name, number in amounts.items() if not name.startswith(ATTACH_LIMIT)}
     return rest, tuple(sorted(limits.items()))
 
 
@@ -122,9 +122,9 @@ def _attach_limits(text: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, .
     limits: dict[str, int] = {}
     problems: list[str] = []
     for position, item in _items(text):
-        driver, _, many = item.partition("=")
+        driver, _, number = item.partition("=")
         try:
-            limits[driver.strip()] = count(many.strip())
+            limits[driver.strip()] = count(number.strip())
         except UnreadableError as error:
             problems.append(f'{VOLUMES_KEY}: item {position} ("{item}") is not a limit driver=number: {error}')
     return tuple(sorted(limits.items())), tuple(problems)

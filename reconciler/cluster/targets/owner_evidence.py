@@ -13,10 +13,10 @@ from reconciler.cluster.wire.meta import ManagedField, OwnerReference, TargetMet
 from reconciler.values.decoding import decoder
 from reconciler.values.instant import InstantError, parse_instant
 
-# The annotation `reconciler.dev/hold`: a reason in words and, at its end, when the hold is over.
+# The annotation `reconciler.dev/hold`: a reason in words, and after it, optionally, when the hold ends.
 #
-# `recovering node h100-3; until 2026-11-21T18:00:00Z` ends by itself. Any other text, as a person may write it in an emergency,
-# is a reason and holds until the annotation is removed.
+# `recovering node h100-3; until 2026-11-21T18:00:00Z` ends by itself. A person may write any other text in an emergency. Such a
+# text is a reason, and it holds until somebody removes the annotation.
 
 _UNTIL = "; until "
 _BLANKS = "\t\n\f\r "
@@ -29,8 +29,9 @@ HOLD_END = (
     r"(?:(?:[.][0-9]{1,43})?[Zz]|(?:[.][0-9]{1,38})?[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
     r"[\t\n\f\r ]*"
 )
-"""What may follow `; until `, for RE2: `parse_instant` in blanks. The admission policy `reconciler-targets` has this text, so
-that the API server reads a hold as we do. It alone takes an offset that leaves the years 1 to 9999: no end of a hold here."""
+"""The text that may follow `; until `, for RE2: what `parse_instant` accepts, with blanks around it. The admission policy
+`reconciler-targets` has this expression, so that the API server reads a hold as we do. One difference remains: it accepts an
+offset that leaves the years 1 to 9999, which here does not end a hold."""
 
 
 class HoldMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +50,8 @@ def read_hold(text: str) -> HoldMark | None:
     too long rather than not at all."""
     if not text:
         return None
-    reason, found, until = text.rpartition(_UNTIL)
-    if not (found and reason):
+    reason, separator, until = text.rpartition(_UNTIL)
+    if not (separator and reason):
         return HoldMark(reason=text)
     try:
         return HoldMark(reason=reason, until_seconds=parse_instant(until.strip(_BLANKS)))
@@ -95,9 +96,9 @@ _last_applied = decoder(wire.LastApplied)
 
 
 def evidence(meta: TargetMeta, whole: tuple[str, str] = ("", "")) -> OwnerEvidence:
-    """What the metadata of any object with `spec.replicas` say. `whole` are kind and API group of what owns each target of the
-    platform and sizes none. `unreadable` says what could not be read, and is a problem of the
-    target too; never raises."""
+    """What the metadata of any object with `spec.replicas` say. `whole` are the kind and API group of the object that owns all
+    targets of the platform but sizes none of them. `unreadable` says what could not be read; the target has it as a problem, too.
+    Never raises."""
     annotations, labels = meta.annotations or {}, meta.labels or {}
     unreadable: list[str] = []
     owners: tuple[FieldOwner, ...] = ()
@@ -153,9 +154,9 @@ def tracking(
     references: Iterable[OwnerReference] = (),
     whole: tuple[str, str] = ("", ""),
 ) -> tuple[str, ...]:
-    """Who keeps the object, as `WHO:WHAT`. Tools have their own name for it (`argocd:shop`). Platforms that size it from their
-    own object have the domain of their keys (`rancher:cattle.io`). An owner that does not control it has its kind (`NodePool:a`),
-    except with `whole`, as in `evidence`."""
+    """Who manages the object, as `WHO:WHAT`. A tool appears with its own name for the object (`argocd:shop`). A platform that
+    sizes it from another object appears with the domain of its keys (`rancher:cattle.io`). An owner that does not control the
+    object appears with its kind (`NodePool:a`), except `whole`, as in `evidence`."""
     marks = {**annotations, **labels}
     argo = annotations.get(_ARGO_ID, "").partition(":")[0] or labels.get(_ARGO_INSTANCE)
     trackers = {f"argocd:{argo}"} if argo else set()

@@ -82,8 +82,8 @@ def scaling_bounds(annotations: dict[str, str], capi_group: str) -> Bounds:
 
 def no_range(problem: str) -> bool:
     """Whether a problem says that both bounds are there and mean no range."""
-    key, _, said = problem.partition(": ")
-    return key.endswith((MIN_SIZE, MAX_SIZE)) and (_BELOW in said or said.endswith(_NO_SIZE))
+    key, _, message = problem.partition(": ")
+    return key.endswith((MIN_SIZE, MAX_SIZE)) and (_BELOW in message or message.endswith(_NO_SIZE))
 
 
 def _size(text: str) -> int | None:

@@ -67,12 +67,12 @@ def _of_the_pod(spec: PodSpec, resources: ContainerResources) -> ContainerResour
     return ContainerResources(_raw(requests), _raw(limits))
 
 
-def _of_runtime(spec: PodSpec, found: wire.RuntimeClass) -> PodSpec:
-    if found.overhead is not None:
-        spec = msgspec.structs.replace(spec, overhead=found.overhead.pod_fixed)
-    if found.scheduling is not None:
-        selector = {**(_node_selector.read(spec.node_selector) or {}), **(found.scheduling.node_selector or {})}
-        tolerations = [*(_tolerations.read(spec.tolerations) or ()), *(found.scheduling.tolerations or ())]
+def _of_runtime(spec: PodSpec, runtime_class: wire.RuntimeClass) -> PodSpec:
+    if runtime_class.overhead is not None:
+        spec = msgspec.structs.replace(spec, overhead=runtime_class.overhead.pod_fixed)
+    if runtime_class.scheduling is not None:
+        selector = {**(_node_selector.read(spec.node_selector) or {}), **(runtime_class.scheduling.node_selector or {})}
+        tolerations = [*(_tolerations.read(spec.tolerations) or ()), *(runtime_class.scheduling.tolerations or ())]
         spec = msgspec.structs.replace(spec, node_selector=_raw(selector), tolerations=_raw(tolerations))
     return spec
 

@@ -63,7 +63,7 @@ class LeavingNodes:
         self._floors: dict[TargetRef, int] = {}
         self._pending: dict[TargetRef, set[str]] = {}
         """The nodes of each target whose machines may be marked while replicas are not lowered for them yet."""
-        self._told: set[tuple[str, str, RemovalState]] = set()
+        self._ends: set[tuple[str, str, RemovalState]] = set()
         """Ends of removals that were told: node, taint and state."""
         self._called_off: dict[str, str] = {}
         """Why the removal of a node must end, until the next step of removals."""
@@ -72,12 +72,12 @@ class LeavingNodes:
         """Begin again: another instance may have led since."""
         self._floors.clear()
         self._pending.clear()
-        self._told.clear()
+        self._ends.clear()
 
     def began(self, target: TargetRef, node: str, replicas: int) -> None:
         """The removal of a node begins, in a plan that leaves `replicas`."""
         # One that fails in the second in which an earlier one did has the same taint, and is told again.
-        self._told = {told for told in self._told if told[0] != node}
+        self._ends = {end for end in self._ends if end[0] != node}
         # Several removals of one target may end in any order: the last one of the plan names the lowest value.
         self._floors[target] = min(replicas, self._floors.get(target, replicas))
 
@@ -87,7 +87,7 @@ class LeavingNodes:
 
     def look(self, world: World, leaving: Mapping[str, str]) -> None:
         """Forget what the view says is over. `leaving`: node name -> our taint."""
-        self._told = {told for told in self._told if leaving.get(told[0]) == told[1]}
+        self._ends = {end for end in self._ends if leaving.get(end[0]) == end[1]}
         self._pending = {target: left for target, nodes in self._pending.items() if (left := nodes & leaving.keys())}
         begun = {machine.target for machine in world.machines if machine.node in leaving}
         self._floors = {target: floor for target, floor in self._floors.items() if target in begun}
@@ -97,28 +97,28 @@ class LeavingNodes:
         world: World,
         groups: Mapping[TargetRef, EffectiveGroup],
         leaving: Mapping[str, str],
-        found: list[RemovalProgress],
+        updates: list[RemovalProgress],
     ) -> None:
-        """One step of every removal, told into `found`: a guard that ends it leaves there what was done until then."""
+        """One step of every removal, written to `updates`: a guard that ends it leaves there what was done until then."""
         called_off, self._called_off = self._called_off, {}
         machines = machines_on(world, leaving)
         facts = {one.ref: one for one in world.targets}
-        shrinking = _shrinking(world) if self._told else frozenset()
+        shrinking = _shrinking(world) if self._ends else frozenset()
         prepared: list[tuple[_Empty, bool]] = []
         for node, taint in sorted(leaving.items()):
             machine = machines.get(node)
             if machine is None:
-                self._without_machine(None, node, found)
+                self._without_machine(None, node, updates)
                 continue
-            lowered = (node, taint, RemovalState.FINISHED) in self._told
+            lowered = (node, taint, RemovalState.FINISHED) in self._ends
             if lowered and (machine.deleting or (machine.target in shrinking and node not in called_off)):
                 continue
-            one = self._prepared(machine, facts, groups, world.rivals, node, taint, called_off.get(node, ""), found)
+            one = self._prepared(machine, facts, groups, world.rivals, node, taint, called_off.get(node, ""), updates)
             if one is not None:
                 # A machine that is going or marked has been empty; its node may have pods again that nobody must evict.
                 drains = not (machine.deleting or machine.delete_marked or one.held or one.called_off)
                 prepared.append((one, drains))
-        empty = self._emptied(prepared, found)
+        empty = self._emptied(prepared, updates)
         by_target: dict[TargetRef, list[_Empty]] = {}
         for one in empty:
             by_target.setdefault(one.target, []).append(one)
@@ -126,21 +126,21 @@ class LeavingNodes:
             # First what must not go: of all machines that are marked the platform may take any when replicas fall.
             for one in together:
                 if one.held or one.called_off:
-                    self._hand_over([one], found)
-            self._hand_over([one for one in together if not (one.held or one.called_off)], found)
+                    self._hand_over([one], updates)
+            self._hand_over([one for one in together if not (one.held or one.called_off)], updates)
 
-    def reopen(self, target: TargetRef | None, node: str, code: str, why: str, found: list[RemovalProgress]) -> None:
+    def reopen(self, target: TargetRef | None, node: str, code: str, why: str, updates: list[RemovalProgress]) -> None:
         """Our taint goes. One node that cannot be reached stops no other."""
         try:
             self._drain.undo(node)
         except (ApiError, UnreachableError) as error:
-            found.append(_draining(target, node, 0, str(error)))
+            updates.append(_draining(target, node, 0, str(error)))
             return
-        found.append(_gave_up(target, node, code, why))
+        updates.append(_gave_up(target, node, code, why))
 
-    def _without_machine(self, target: TargetRef | None, node: str, found: list[RemovalProgress]) -> None:
+    def _without_machine(self, target: TargetRef | None, node: str, updates: list[RemovalProgress]) -> None:
         """Nobody will lower anything for this node."""
-        self.reopen(target, node, "NotFound", f"node {node} has no machine of a target any more", found)
+        self.reopen(target, node, "NotFound", f"node {node} has no machine of a target any more", updates)
 
     def _prepared(
         self,
@@ -151,14 +151,14 @@ class LeavingNodes:
         node: str,
         taint: str,
         called_off: str,
-        found: list[RemovalProgress],
+        updates: list[RemovalProgress],
     ) -> _Empty | None:
         target = machine.target
         provider = self._providers.get(target.kind) if target is not None else None
         if target is None or provider is None or target not in facts:
             # One whose machine is going is left closed.
             if not machine.deleting:
-                self._without_machine(target, node, found)
+                self._without_machine(target, node, updates)
             return None
         group = groups.get(target)
         held = _stopped(group, rivals_over(facts[target], rivals))
@@ -176,7 +176,7 @@ class LeavingNodes:
             called_off=called_off,
         )
 
-    def _emptied(self, prepared: Sequence[tuple[_Empty, bool]], found: list[RemovalProgress]) -> list[_Empty]:
+    def _emptied(self, prepared: Sequence[tuple[_Empty, bool]], updates: list[RemovalProgress]) -> list[_Empty]:
         """Those whose turn at their target has come. With each node stands whether it is to be emptied now."""
         ends = iter(side_by_side(self._drained, [one for one, drains in prepared if drains]))
         empty = []
@@ -187,7 +187,7 @@ class LeavingNodes:
             if progress is None:
                 empty.append(one)
             else:
-                found.append(progress)
+                updates.append(progress)
         return empty
 
     def _drained(self, one: _Empty) -> RemovalProgress | NotLeaderError | None:
@@ -204,7 +204,7 @@ class LeavingNodes:
             return error
         return _draining(one.target, one.node, drained.remaining, drained.message) if drained.remaining else None
 
-    def _hand_over(self, together: list[_Empty], found: list[RemovalProgress]) -> None:
+    def _hand_over(self, together: list[_Empty], updates: list[RemovalProgress]) -> None:
         """One step of the provider for nodes of one target, and what became of each."""
         if not together:
             return
@@ -213,14 +213,14 @@ class LeavingNodes:
         if others and not together[0].held and not together[0].called_off:
             # Of two machines that are marked the platform may take either when replicas fall.
             why = f"waits until replicas are lowered for {min(others)}"
-            found.extend(_draining(target, one.node, 0, why) for one in together)
+            updates.extend(_draining(target, one.node, 0, why) for one in together)
             return
         # Until it has ended in order, the marks may be there and replicas not lowered.
         pending |= {one.node for one in together}
         try:
             steps = together[0].provider.step(target, tuple(one.machine for one in together), together[0].floor)
         except (ApiError, UnreachableError) as error:
-            found.extend(_draining(target, one.node, 0, str(error)) for one in together)
+            updates.extend(_draining(target, one.node, 0, str(error)) for one in together)
             return
         except msgspec.DecodeError as error:
             # Objects that cannot be read stop neither the other removals nor the turn.
@@ -230,32 +230,32 @@ class LeavingNodes:
             if step.state is not RemovalState.DRAINING or (step.untouched and not one.machine.marked):
                 # The others of the target may go on: no mark is on this machine, or it has done its work.
                 pending.discard(one.node)
-            self._tell_step(one, step, found)
+            self._tell_step(one, step, updates)
 
-    def _tell_step(self, one: _Empty, step: TargetRemoval, found: list[RemovalProgress]) -> None:
+    def _tell_step(self, one: _Empty, step: TargetRemoval, updates: list[RemovalProgress]) -> None:
         node, target = one.node, one.target
         if step.untouched:
             self._tell("RemovalWaits", one.machine.machine, f"the removal of node {node} waits: {step.message}")
-        if step.state is RemovalState.FAILED and not step.reopen and (node, one.taint, RemovalState.FINISHED) in self._told:
+        if step.state is RemovalState.FAILED and not step.reopen and (node, one.taint, RemovalState.FINISHED) in self._ends:
             # Its machine has gone since, before the view has shown it going.
             return
         if step.state is RemovalState.FAILED and step.reopen:
             try:
                 self._drain.undo(node)
             except (ApiError, UnreachableError) as error:
-                found.append(_draining(target, node, 0, str(error)))
+                updates.append(_draining(target, node, 0, str(error)))
                 return
         if step.state is RemovalState.DRAINING:
-            found.append(_draining(target, node, 0, step.message))
+            updates.append(_draining(target, node, 0, step.message))
             return
-        if (node, one.taint, step.state) in self._told:
+        if (node, one.taint, step.state) in self._ends:
             return
-        self._told.add((node, one.taint, step.state))
+        self._ends.add((node, one.taint, step.state))
         if step.state is RemovalState.FAILED:
             code = "Held" if one.held else "CalledOff" if one.called_off else step.code
-            found.append(_gave_up(target, node, code, one.held or one.called_off or step.message))
+            updates.append(_gave_up(target, node, code, one.held or one.called_off or step.message))
             return
-        found.append(
+        updates.append(
             RemovalProgress(target=target, node=node, state=step.state, replicas=step.replicas, generation=step.generation)
         )
 
@@ -268,15 +268,15 @@ def machines_on(world: World, nodes: Iterable[str]) -> dict[str, Machine]:
     for machine in world.machines:
         if machine.node in wanted:
             named.setdefault(machine.node, []).append(machine)
-    found = {}
+    by_node = {}
     for name, machines in named.items():
         alike = machines
         if len({machine.target for machine in machines}) > 1:
             identity = next((item.provider_id for item in world.nodes if item.name == name), "")
             alike = [machine for machine in machines if machine.provider_id and machine.provider_id == identity]
         if len({machine.target for machine in alike}) == 1:
-            found[name] = alike[0]
-    return found
+            by_node[name] = alike[0]
+    return by_node
 
 
 def _shrinking(world: World) -> frozenset[TargetRef]:

@@ -36,7 +36,7 @@ class LiveMemoryStore:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._told = False
+        self._reported = False
         self.problem = ""
 
     def load(self) -> Memory:
@@ -45,9 +45,9 @@ class LiveMemoryStore:
             content = self._state.load(PART)
             return self._decoded(content) if content is not None else Memory()
         except StateUnavailableError as error:
-            if error.damaged and self._told:
+            if error.damaged and self._reported:
                 return Memory()
-            self._told = error.damaged
+            self._reported = error.damaged
             self.problem = str(error) if error.damaged else ""
             afresh = "; the next turn begins with an empty memory" if error.damaged else ""
             raise StoreUnavailableError(f"{error}{afresh}") from error
@@ -58,7 +58,7 @@ class LiveMemoryStore:
             self._state.save(PART, msgspec.json.encode(memory, order="sorted"))
         except (StateUnavailableError, NotLeaderError) as error:
             raise StoreUnavailableError(str(error)) from error
-        self._told = False
+        self._reported = False
 
     def _decoded(self, content: bytes) -> Memory:
         try:

@@ -263,9 +263,9 @@ class LivePort:
 
     def _begun(self, world: World, removal: NodeRemoval) -> WriteResult:
         target, node = removal.target, removal.node
-        found = next((item for item in world.nodes if item.name == node), None)
+        view_node = next((item for item in world.nodes if item.name == node), None)
         facts = _facts(world, target)
-        if found is None or facts is None:
+        if view_node is None or facts is None:
             return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} has no node {node}")
         machine = machine_of(world.machines, target, node)
         one = machines_on(world, (node,)).get(node)
@@ -283,7 +283,7 @@ class LivePort:
             if not allowed.done:
                 return allowed
             try:
-                self._drain.begin(node, SeenNode(uid=found.uid, taints=world.node_shapes[found.shape].taints))
+                self._drain.begin(node, SeenNode(uid=view_node.uid, taints=world.node_shapes[view_node.shape].taints))
             except (ApiError, UnreachableError) as error:
                 return failed(error, f"Node {node}")
             return allowed
@@ -302,17 +302,17 @@ class LivePort:
             world = msgspec.structs.replace(world, rivals=self._rivals_at_write())
         self._leaving.look(world, leaving)
         groups = effective_groups(world, self._policies.current(), self._clock()) if leaving else ()
-        found: list[RemovalProgress] = []
+        updates: list[RemovalProgress] = []
         try:
             # First: of all machines that are marked the platform may take any when replicas fall.
             self._left_marks.take_back(world, leaving)
             self._finish(world)
-            self._leaving.proceed(world, {group.target: group for group in groups}, leaving, found)
+            self._leaving.proceed(world, {group.target: group for group in groups}, leaving, updates)
         except NotLeaderError:
             # Nothing more is sent; what lies on the objects is the next leader's to go on with.
             pass
-        self._own_writes.note(found)
-        return tuple(found)
+        self._own_writes.note(updates)
+        return tuple(updates)
 
     def _finish(self, world: World) -> None:
         """What earlier writes have left on targets of this policy, whichever process wrote."""
@@ -329,16 +329,16 @@ class LivePort:
         groups = self._groups_at_the_end(world) if leaving else {}
         machines = machines_on(world, leaving)
         going = {node for node, machine in machines.items() if machine.target and (machine.deleting or machine.delete_marked)}
-        found: list[RemovalProgress] = []
+        updates: list[RemovalProgress] = []
         try:
-            self._leaving.proceed(world, groups, {node: taint for node, taint in leaving.items() if node in going}, found)
+            self._leaving.proceed(world, groups, {node: taint for node, taint in leaving.items() if node in going}, updates)
             for node in sorted(leaving.keys() - going):
                 target = machines[node].target if node in machines else None
-                self._leaving.reopen(target, node, "Stopped", "the drain is undone, since this process ends", found)
+                self._leaving.reopen(target, node, "Stopped", "the drain is undone, since this process ends", updates)
         except NotLeaderError:
             # Nothing more is sent; the next leader goes on.
             pass
-        return tuple(found)
+        return tuple(updates)
 
     def _groups_at_the_end(self, world: World) -> dict[TargetRef, EffectiveGroup]:
         """None without a policy: nothing may be lowered any more then, so that marks and taints are taken back."""

@@ -326,13 +326,13 @@ class LiveProcess:
 
     def _lead(self) -> None:
         """Renew, and let policy and loop look when we begin to lead or end: they need not wait for their periods."""
-        led, said = 0, ""
+        led, reported = 0, ""
         while True:
             self.lease.step()
             term = self.lease.term()
-            if self.lease.message and self.lease.message != said:
+            if self.lease.message and self.lease.message != reported:
                 self.journal.warning("LeaseFailed", self.lease.message)
-            said = self.lease.message
+            reported = self.lease.message
             if term and term != led:
                 self._leading.set()
                 self.source.notify()

@@ -167,8 +167,8 @@ class LiveRun:
         self._period_seconds = max(1, round(period_seconds))
         self._led: int | None = None
         self._frozen = False
-        self._said = ""
-        self._told_plan = ""
+        self._reported = ""
+        self._reported_plan = ""
         self._new_lines = NewLines()
         self.turning = threading.Lock()
         """Held while a turn is under way: what ends the process waits for it."""
@@ -257,11 +257,11 @@ class LiveRun:
         """One line per group for everything that was done, refused or has changed; none for an iteration like the one before."""
         if report.unavailable:
             self._say("Unavailable", f"nothing is decided: {report.unavailable}")
-        elif self._said:
-            self._said = ""
+        elif self._reported:
+            self._reported = ""
             self._log.info("Available", "there is a view to trust and a policy again")
-        if report.plan is not None and _essence(report.plan) != self._told_plan:
-            self._told_plan = _essence(report.plan)
+        if report.plan is not None and _essence(report.plan) != self._reported_plan:
+            self._reported_plan = _essence(report.plan)
             self._log.info("Plan", report.plan.summary, digest=report.plan.digest, mode=report.plan.mode)
         for line in self._new_lines.of(tuple(result_lines(report, self._period_seconds))):
             self._log.line(line.level, line.code, line.message, line.fields)
@@ -269,8 +269,8 @@ class LiveRun:
     def _say(self, code: str, message: str) -> None:
         """Once, until something else is said; that it has lasted some seconds longer is nothing else."""
         essence = SECONDS.sub("", message)
-        if essence != self._said:
-            self._said = essence
+        if essence != self._reported:
+            self._reported = essence
             self._log.warning(code, message)
 
 

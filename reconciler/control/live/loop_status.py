@@ -129,7 +129,7 @@ def loop_status(
         namespace=namespace,
         now=instant_text(now_seconds),
         leader=_leader(api, namespace, policy, now_seconds, problems),
-        plan=plan or (_plan(api, policy, problems) if record is None else _told(record)),
+        plan=plan or (_plan(api, policy, problems) if record is None else _plan_status(record)),
         policy_in_force=_in_force(state, problems),
         groups=_groups(memory, record, targets, now_seconds),
         drains=tuple(DrainStatus(node=node, since=instant_text(since)) for node, since in sorted(memory.leaving.items())),
@@ -176,21 +176,25 @@ def _plan(api: Api, policy: str, problems: list[str]) -> PlanStatus:
 
 
 def _in_force(state: StateObject, problems: list[str]) -> PolicyStatus:
-    standing, found = StandingEntry(source=""), None
+    standing, last_good = StandingEntry(source=""), None
     try:
         standing = standing_in(state) or standing
-        found = StateLastGoodStore(LockedState(state)).load()
+        last_good = StateLastGoodStore(LockedState(state)).load()
     except (StateUnavailableError, LastGoodError) as error:
         problems.append(str(error))
     problems += [entry.message for entry in standing.conditions if entry.type == "Ready" and entry.status != "True"]
     refused = (entry.message for entry in standing.conditions if entry.type == "Stalled" and entry.status == "True")
-    told = PolicyStatus(refused=next(refused, ""))
-    if found is not None:
+    status = PolicyStatus(refused=next(refused, ""))
+    if last_good is not None:
         return msgspec.structs.replace(
-            told, source=found.source, revision=found.revision, read_at=instant_text(found.read_seconds), signer=found.signer
+            status,
+            source=last_good.source,
+            revision=last_good.revision,
+            read_at=instant_text(last_good.read_seconds),
+            signer=last_good.signer,
         )
     # Its bytes may be kept elsewhere; the source says what is in force all the same.
-    return msgspec.structs.replace(told, source=standing.source, revision=standing.revision) if standing.revision else told
+    return msgspec.structs.replace(status, source=standing.source, revision=standing.revision) if standing.revision else status
 
 
 def _recorded(state: StateObject, problems: list[str]) -> PlanRecord | None:
@@ -201,25 +205,25 @@ def _recorded(state: StateObject, problems: list[str]) -> PlanRecord | None:
         return None
 
 
-def _told(record: PlanRecord) -> PlanStatus:
+def _plan_status(record: PlanRecord) -> PlanStatus:
     return PlanStatus(at=record.at, summary=record.summary, digest=record.digest, mode=record.mode)
 
 
 def _groups(
     memory: Memory, record: PlanRecord | None, targets: Mapping[str, TargetFacts], now_seconds: int
 ) -> tuple[GroupStatus, ...]:
-    found = []
-    told = {group.line.target: group for group in record.groups} if record is not None else {}
-    names = {target: group.line.name for target, group in told.items()} or memory.known_groups
+    statuses = []
+    recorded_groups = {group.line.target: group for group in record.groups} if record is not None else {}
+    names = {target: group.line.name for target, group in recorded_groups.items()} or memory.known_groups
     for target, name in names.items():
-        known = told.get(target)
+        known = recorded_groups.get(target)
         line = known.line if known is not None else None
         facts = targets.get(target)
         mark = read_hold(facts.owner.hold) if facts is not None else None
         backoff = memory.backoffs.get(name)
         waiting = backoff if backoff is not None and backoff.until_seconds > now_seconds else None
         conflict = memory.conflicts.get(target)
-        found.append(
+        statuses.append(
             GroupStatus(
                 name=name,
                 target=target,
@@ -240,14 +244,14 @@ def _groups(
                 conflict=f"{conflict.writer} undid our writes {conflict.count} times: {conflict.ours} -> {conflict.theirs}"
                 if conflict is not None
                 else "",
-                approval=_said(line, WAITS_FOR_APPROVAL),
-                why=_said(line, GroupHeld.code),
+                approval=_reason_text(line, WAITS_FOR_APPROVAL),
+                why=_reason_text(line, GroupHeld.code),
             )
         )
-    return tuple(sorted(found, key=lambda group: group.name))
+    return tuple(sorted(statuses, key=lambda group: group.name))
 
 
-def _said(line: GroupLine | None, code: str) -> str:
+def _reason_text(line: GroupLine | None, code: str) -> str:
     reasons = line.reasons if line is not None else ()
     return next((reason.message for reason in reasons if reason.code == code), "")
 

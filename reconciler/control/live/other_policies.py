@@ -100,7 +100,7 @@ class OtherPolicies:
         self._stored: dict[str, _Stored] = {}
         self._renewed: dict[str, _Renewed] = {}
         self._states: dict[str, StateObject] = {}
-        self._found: tuple[PolicyClaim, ...] = ()
+        self._claims: tuple[PolicyClaim, ...] = ()
 
     def known(self) -> tuple[PolicyClaim, ...]:
         """What was found by a look that is ten seconds old at most; what cannot be asked at present is as it was."""
@@ -109,14 +109,14 @@ class OtherPolicies:
                 self._look()
             except (ApiError, UnreachableError):
                 self._looked = self._monotonic(), -1
-        return self._found
+        return self._claims
 
     def before_write(self) -> tuple[PolicyClaim, ...]:
         """Read since our own claims were stored, and within this second. Raises `ApiError` and `UnreachableError`."""
         looked = self._looked
         if looked is None or looked[1] != self._saves() or self._monotonic() - looked[0] >= WRITE_SECONDS:
             self._look()
-        return self._found
+        return self._claims
 
     def _look(self) -> None:
         began = self._monotonic(), self._saves()
@@ -126,7 +126,7 @@ class OtherPolicies:
             if error.status not in (_FORBIDDEN, _NOT_FOUND):
                 raise
             # Without this right nothing can be stored here either.
-            self._looked, self._found = began, ()
+            self._looked, self._claims = began, ()
             return
         there = {
             policy: item.metadata.resource_version
@@ -137,7 +137,7 @@ class OtherPolicies:
         self._stored = {policy: self._targets(policy, version) for policy, version in there.items()}
         self._renewed = {policy: self._lease(policy) for policy in there}
         now = self._monotonic()
-        self._found = tuple(
+        self._claims = tuple(
             sorted(
                 PolicyClaim(
                     target=target, policy=policy, namespace=self._namespace, holder=lease.holder, number=claim.number,
@@ -157,12 +157,12 @@ class OtherPolicies:
         state = self._states.setdefault(policy, StateObject(self._api, self._namespace, policy))
         try:
             content = state.load(PART)
-            found = decode(content, _Memory) if content is not None else _Memory(claims={})
-            claims = found.claims if found.claims is not None else _of_earlier_release(state, found.known_groups)
+            memory = decode(content, _Memory) if content is not None else _Memory(claims={})
+            claims = memory.claims if memory.claims is not None else _of_earlier_release(state, memory.known_groups)
         except (StateUnavailableError, msgspec.DecodeError):
             # Its own loop mends it; until then it has what it was last seen to have.
             return known
-        return _Stored(version, {**dict.fromkeys(found.known_groups, Claim(number=0)), **claims})
+        return _Stored(version, {**dict.fromkeys(memory.known_groups, Claim(number=0)), **claims})
 
     def _lease(self, policy: str) -> _Renewed:
         """As it is now; as it was where the server does not say."""

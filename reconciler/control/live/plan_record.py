@@ -60,11 +60,11 @@ class PlanRecorder:
 
     def held_since(self) -> dict[str, int]:
         """Since when targets are held, as far as it was kept; Unix seconds."""
-        found = {}
+        instants = {}
         for group in self._written.groups if self._written is not None else ():
             with suppress(InstantError):  # empty where it is not held
-                found[group.line.target] = parse_instant(group.held_since)
-        return found
+                instants[group.line.target] = parse_instant(group.held_since)
+        return instants
 
     def began(self) -> None:
         """Another instance may have written."""

@@ -54,16 +54,16 @@ class LeftMarks:
         self._owner = owner
         self._tell = tell
         self._former = former
-        self._said: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
 
     def forget(self) -> None:
         """Begin anew."""
-        self._said.clear()
+        self._reported.clear()
 
     def say(self, code: str, name: str, message: str) -> None:
         """Once, until there is something else to report about the machine or node."""
-        if self._said.get(name) != message:
-            self._said[name] = message
+        if self._reported.get(name) != message:
+            self._reported[name] = message
             self._tell(code, message)
 
     def ended(self, world: World) -> tuple[str, ...]:
@@ -73,9 +73,9 @@ class LeftMarks:
 
     def take_back(self, world: World, leaving: Mapping[str, str]) -> None:
         """Delete marks whose node carries no taint of ours, and both marks of policies that have ended."""
-        if self._said:
+        if self._reported:
             there = {machine.name for machine in world.machines} | {node.name for node in world.nodes}
-            self._said = {name: text for name, text in self._said.items() if name in there}
+            self._reported = {name: text for name, text in self._reported.items() if name in there}
         foreign = _marks(world, lambda mark: mark.owner != self._owner)
         for machine in world.machines:
             target = machine.target
@@ -196,13 +196,13 @@ def set_hold(api: Api, served: tuple[Served, ...], policy: PolicySet, group: str
     """Write the annotation with `text` (empty: take it off). The object is read, and written with that resourceVersion. If
     somebody else was faster, it is read again, up to three times. A target of a cloud is written there, by whom `policy` says.
     Never raises for what the server or the cloud says."""
-    found = object_of(facts.ref, served)
-    if found is None:
+    target_object = object_of(facts.ref, served)
+    if target_object is None:
         return _in_cloud(policy, group, facts, text)
     refused = _elsewhere(group, facts, text)
     if refused is not None:
         return refused
-    path = found.path
+    path = target_object.path
     error: Exception | None = None
     for _ in range(_TRIES):
         try:

@@ -31,7 +31,7 @@ from reconciler.values.plural import count_text
 
 SECONDS = re.compile(r"\b[0-9]+ s\b")
 """How long something has lasted or will last, in a message: that it continues is not news."""
-_SAID_BY_THE_PLAN = ("Observe", "Held", DEFERRED, Arriving.code)
+_IN_THE_PLAN = ("Observe", "Held", DEFERRED, Arriving.code)
 _T = TypeVar("_T")
 
 
@@ -53,7 +53,7 @@ def result_lines(report: LoopReport, period_seconds: int = 10) -> Iterator[LogLi
     """Actions that were tried, then removals that ended. The plan reports what was not tried because of the plan. For a refused
     or failed action, the line says what the loop does next; it decides again every `period_seconds`. A platform that is not
     available reports by itself when it is asked again."""
-    tried = [r for r in report.results if not (r.state is ResultState.SKIPPED and r.code in _SAID_BY_THE_PLAN)]
+    tried = [r for r in report.results if not (r.state is ResultState.SKIPPED and r.code in _IN_THE_PLAN)]
     for results in _lots(tried, lambda one: (one.action.kind, one.action.target, one.state, one.code, one.action.reason.code)):
         yield _action(results, report, period_seconds)
     ended = [progress for progress in report.removals if progress.state is not RemovalState.DRAINING]
@@ -74,10 +74,10 @@ class NewLines:
         for line in lines:
             if _waits(line):
                 waiting.setdefault((line.code, _cause(line)), []).append(line)
-        found = [line for line in lines if not _waits(line)]
-        found += [_waiting(alike) for cause, alike in waiting.items() if cause not in self._before]
+        new_lines = [line for line in lines if not _waits(line)]
+        new_lines += [_waiting(alike) for cause, alike in waiting.items() if cause not in self._before]
         self._before = frozenset(waiting)
-        return found
+        return new_lines
 
 
 def _waits(line: LogLine) -> bool:
@@ -150,8 +150,8 @@ def _finished(removal: RemovalProgress) -> str:
 def _one(messages: Sequence[str], nodes: Sequence[str]) -> str:
     if len(messages) == 1:
         return messages[0]
-    told = one_sentence(messages, nodes if len(nodes) == len(messages) else ()) or f"for example {messages[0]}"
-    return f"{count_text(len(messages), 'node')}: {told}"
+    sentence = one_sentence(messages, nodes if len(nodes) == len(messages) else ()) or f"for example {messages[0]}"
+    return f"{count_text(len(messages), 'node')}: {sentence}"
 
 
 class Telling:
@@ -184,13 +184,13 @@ class Telling:
     def turned(self, report: LoopReport, world: World | None, served: tuple[Served, ...]) -> None:
         """One turn ended."""
         objects = self._objects.subjects(report.plan) if self._objects is not None else {}
-        told = announcements(report, self._before, served, _targets(world), objects)
+        happenings = announcements(report, self._before, served, _targets(world), objects)
         if self._objects is not None:
             self._objects.turned(report)
         self._record.turned(report)
         self._before = report.plan or self._before
         try:
-            for happening in told:
+            for happening in happenings:
                 recorder = self._pod_recorder if happening.subject.kind == "Pod" else self._recorder
                 recorder.tell(happening)
         except NotLeaderError as error:

@@ -28,10 +28,10 @@ def explain_route(last: Callable[[], tuple[Plan, Decided] | None]) -> Route:
         what, _, subject = request.path.removeprefix(PATH).partition("/")
         if what not in KINDS or not subject:
             return Answer(status=404, body=f"explain one of {', '.join(KINDS)}: {PATH}pod/NAMESPACE/NAME\n".encode())
-        found = last()
-        if found is None:
+        latest = last()
+        if latest is None:
             return Answer(status=503, body=b"no plan yet: the leader has it, once its first turn has ended\n")
-        plan, decided = found
+        plan, decided = latest
         chosen = _chosen(request.query)
         if chosen is None:
             return Answer(status=400, body=f"what may be asked for: {', '.join(_FILTERS)}, at most {_MOST_FILTERS}\n".encode())

@@ -327,10 +327,10 @@ def _listening(address: tuple[str, int]) -> socket.socket:
     both = not host and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if both or ":" in host else socket.AF_INET
     try:
-        found = socket.create_server((host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both)
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except OSError:
         if not both:
             raise
-        found = socket.create_server((host, port), backlog=_BACKLOG)  # a kernel without IPv6
-    found.settimeout(0)
-    return found
+        listener = socket.create_server((host, port), backlog=_BACKLOG)  # a kernel without IPv6
+    listener.settimeout(0)
+    return listener

@@ -33,28 +33,28 @@ class Outlook:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._busy = threading.Lock()
-        self._found: Rest | None = None
+        self._rest: Rest | None = None
         self._digest = ""
         self._next = 0.0
 
     def of(self, plan: Plan, decided: Decided) -> Rest | None:
         """The steady state of `plan`, or of an earlier plan that is too young to look again; None: not known yet."""
         if self._digest == plan.digest or not self._busy.acquire(blocking=False):
-            return self._found
+            return self._rest
         try:
             began = self._monotonic()
             if began < self._next:
-                return self._found
+                return self._rest
             rest = come_to_rest(decided.world, decided.policy, decided.memory, decided.now_seconds, plan, WORK_BUDGET).plan
             ended = self._monotonic()
             self._next = ended + _PAUSES * (ended - began)
-            self._found = Rest(
+            self._rest = Rest(
                 at_seconds=decided.now_seconds,
                 sizes={line.target: line.settled for line in rest.groups if line.settled is not None},
                 per_hour=rest.cost.settled_per_hour,
             )
             self._digest = plan.digest
-            return self._found
+            return self._rest
         finally:
             self._busy.release()
 
@@ -136,16 +136,16 @@ class LivePage:
         return Answer(content_type=HTML, body=plan_html(plan, Pictures(now=self._look(plan, decided).picture)).encode())
 
     def _doubts(self, seen: Seen) -> tuple[str, ...]:
-        found = []
+        sentences = []
         if problem := self._view_problem():
-            found.append(f"No view to trust: {problem}.")
+            sentences.append(f"No view to trust: {problem}.")
         if seen.leader and seen.unavailable and seen.unavailable != problem:
-            found.append(f"The last turn, at {instant_text(seen.turned_seconds)}, decided nothing: {seen.unavailable}.")
+            sentences.append(f"The last turn, at {instant_text(seen.turned_seconds)}, decided nothing: {seen.unavailable}.")
         elif seen.leader and not seen.turned_seconds:
-            found.append("The first turn has not ended.")
+            sentences.append("The first turn has not ended.")
         if seen.policy_problem:
-            found.append(f"A newer policy is refused, the last good one is in force: {seen.policy_problem}.")
-        return tuple(found)
+            sentences.append(f"A newer policy is refused, the last good one is in force: {seen.policy_problem}.")
+        return tuple(sentences)
 
     def _look(self, plan: Plan, decided: Decided) -> _Looked:
         with self._lock:

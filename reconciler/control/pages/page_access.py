@@ -66,11 +66,11 @@ def _both_ends_here(request: Request) -> bool:
 def _is_own(address: str) -> bool:
     """127.0.0.1 or ::1: the rest of 127.0.0.0/8 is loopback too, but used by proxies."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return str(mapped or found) in ("127.0.0.1", "::1")
+    mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
+    return str(mapped or ip) in ("127.0.0.1", "::1")
 
 
 # The certificate of the pages: a Secret's directory, read again when it was renewed.
@@ -87,12 +87,12 @@ class Certificate:
     """The files `tls.crt` and `tls.key` in `directory`. Raises `CertificateError` where they cannot be used.
 
     Kubernetes renews a mounted Secret by replacing a link. The files that the names lead to now count; they are checked once per
-    handshake. If a pair cannot be used, the one before stays in force, and `told` gets the reason.
+    handshake. If a pair cannot be used, the one before stays in force, and `tell` gets the reason.
     """
 
-    def __init__(self, directory: Path, told: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, directory: Path, tell: Callable[[str], None] = lambda _: None) -> None:
         self._directory = directory
-        self._told = told
+        self._tell = tell
         self._lock = threading.Lock()
         self._seen = self._look()
         self._current = self._load()
@@ -103,13 +103,13 @@ class Certificate:
 
     def _choose(self, connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         with self._lock:
-            found = self._look()
-            if found != self._seen:
-                self._seen = found
+            stamps = self._look()
+            if stamps != self._seen:
+                self._seen = stamps
                 try:
                     self._current = self._load()
                 except CertificateError as error:
-                    self._told(str(error))
+                    self._tell(str(error))
             connection.context = self._current
 
     def _look(self) -> tuple[tuple[int, int, int], ...]:

@@ -24,7 +24,7 @@ class PageFaults:
         self._log = log
         self._count = count
         self._lock = threading.Lock()
-        self._said: dict[str, str] = {}
+        self._logged: dict[str, str] = {}
 
     def __call__(self, route: Route, request: Request, error: Exception) -> None:
         """One page of `route` broke for `request`."""
@@ -33,7 +33,7 @@ class PageFaults:
         where = f"{frame.name}:{frame.lineno}"
         message = f"{route.path} could not be made: {type(error).__name__}: {error}"
         with self._lock:
-            if self._said.get(route.path) == f"{where} {message}":
+            if self._logged.get(route.path) == f"{where} {message}":
                 return
-            self._said[route.path] = f"{where} {message}"
+            self._logged[route.path] = f"{where} {message}"
         self._log.error("PageFailed", message, path=route.path, where=where, inputs=request_digest(request))

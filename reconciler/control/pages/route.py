@@ -58,8 +58,8 @@ def routed(routes: Sequence[Route], method: str, path: str) -> Route | Answer:
     at_path = [route for route in routes if _matches(route, path)]
     if not at_path:
         return Answer(status=404, body=b"no such page\n")
-    found = next((route for route in at_path if route.method == method), None)
-    return found or Answer(status=405, body=b"no such method here\n")
+    match = next((route for route in at_path if route.method == method), None)
+    return match or Answer(status=405, body=b"no such method here\n")
 
 
 def _matches(route: Route, path: str) -> bool:

@@ -42,7 +42,7 @@ QUIET_SECONDS, LONGEST_PRUNE_SECONDS = 2.0, 30.0
 """Deleted groups are judged once none has been deleted for this long. Groups that are pruned together are deleted one by one.
 Without the wait, all but the last would be released before the loop sees that none is left."""
 
-MOST_REFUSED_TOLD = 20
+MOST_REFUSED_SHOWN = 20
 """So many NodeGroups that the policy does not take are named in a plan; each of them says it of itself."""
 
 
@@ -114,11 +114,11 @@ class CustomResourcePolicy(PolicyInForce):
     def _read_again(self, kept: LastGood) -> PolicySet | None:
         if kept.source != SOURCE:
             return None
-        found = InForce.from_files(kept.files)
-        policy = found.policy_set(self._reader)
+        in_force = InForce.from_files(kept.files)
+        policy = in_force.policy_set(self._reader)
         if policy is None:
-            raise ValueError(f"{found.policy.name} cannot be read")
-        self._in_force = found
+            raise ValueError(f"{in_force.policy.name} cannot be read")
+        self._in_force = in_force
         self.reading = Reading(revision=kept.revision)
         return policy
 
@@ -131,8 +131,8 @@ class CustomResourcePolicy(PolicyInForce):
 
     def _judge(self, now_seconds: int) -> None:
         objects = self._objects.all()
-        said = tuple(item.says() for item in objects)
-        if said == tuple(item.says() for item in self.reading.objects) and self.reading.judged.in_force is not None:
+        contents = tuple(item.says() for item in objects)
+        if contents == tuple(item.says() for item in self.reading.objects) and self.reading.judged.in_force is not None:
             return
         known = self._texts
         self._texts = {
@@ -144,45 +144,45 @@ class CustomResourcePolicy(PolicyInForce):
         texts = tuple(text for _, text in self._texts.values())
         judged = judge(texts, self.name, now_seconds, self._in_force, self._reader, self._own_namespace)
         fault = self._refusal(judged)
-        found = judged.in_force
-        if found is not None and fault is not None and fault.code is FaultCode.NO_GROUPS:
-            found = self._for_kept(found)
-        if found is not None and found != self._in_force:
-            self._bring(found, now_seconds)
+        in_force = judged.in_force
+        if in_force is not None and fault is not None and fault.code is FaultCode.NO_GROUPS:
+            in_force = self._for_kept(in_force)
+        if in_force is not None and in_force != self._in_force:
+            self._bring(in_force, now_seconds)
         self.reading = Reading(objects=objects, judged=judged, revision=self.revision, refused=fault)
-        told = judged.refused[:MOST_REFUSED_TOLD]
-        if self._policy is not None and self._policy.refused != told:
-            self._policy = msgspec.structs.replace(self._policy, refused=told)
+        refused = judged.refused[:MOST_REFUSED_SHOWN]
+        if self._policy is not None and self._policy.refused != refused:
+            self._policy = msgspec.structs.replace(self._policy, refused=refused)
 
-    def _for_kept(self, found: InForce) -> InForce | None:
+    def _for_kept(self, newest: InForce) -> InForce | None:
         """The newest policy for the groups that were the last: who deletes these keeps nothing back that the policy tightens.
         None where it would give up targets that are discovered."""
-        before, policy = self._in_force, self._reader.policy(found.policy).document
+        before, policy = self._in_force, self._reader.policy(newest.policy).document
         known = self._reader.policy(before.policy).document if before is not None else None
         if before is None or known is None or policy is None or policy.discovery != known.discovery:
             return None
-        return msgspec.structs.replace(before, policy=found.policy)
+        return msgspec.structs.replace(before, policy=newest.policy)
 
-    def _bring(self, found: InForce, now_seconds: int) -> None:
-        policy = found.policy_set(self._reader)
+    def _bring(self, in_force: InForce, now_seconds: int) -> None:
+        policy = in_force.policy_set(self._reader)
         if policy is None:
-            raise failed(FaultCode.INVALID_POLICY, f"{found.policy.name} cannot be read")
-        kept = LastGood(source=SOURCE, revision=found.revision, root="", files=found.files(), read_seconds=now_seconds)
+            raise failed(FaultCode.INVALID_POLICY, f"{in_force.policy.name} cannot be read")
+        kept = LastGood(source=SOURCE, revision=in_force.revision, root="", files=in_force.files(), read_seconds=now_seconds)
         self._take(policy, kept)
-        self._in_force = found
+        self._in_force = in_force
 
     def _refusal(self, judged: Judged) -> Fault | None:
         """Why the policy itself is not the newest that is there."""
-        before, found = self._policy, judged.in_force
+        before, in_force = self._policy, judged.in_force
         if judged.missing:
             hint = "apply it, or choose another one with --name"
             return Fault(code=FaultCode.NO_POLICY, message=judged.missing, hint=hint)
         if judged.policy_problems:
             message = f"NodeGroupPolicy {self.name} has {count(len(judged.policy_problems), 'error')}"
             return Fault(code=FaultCode.INVALID_POLICY, message=message, problems=judged.policy_problems)
-        if self._allow_no_groups or found is None or before is None or found.groups:
+        if self._allow_no_groups or in_force is None or before is None or in_force.groups:
             return None
-        policy = found.policy_set(self._reader)
+        policy = in_force.policy_set(self._reader)
         if policy is None or policy.policy.discovery or not (before.groups or before.policy.discovery):
             return None
         return Fault(
@@ -197,7 +197,7 @@ def _of_groups(reading: Reading) -> Fault | None:
     are not its fault: otherwise anyone who may write one somewhere could make it look broken."""
     refused = {entry.title for entry in reading.judged.refused}
     problems_of = reading.judged.problems.items()
-    wrong = {title: found for title, found in problems_of if title.startswith("NodeGroup ") and title not in refused}
+    wrong = {title: errors for title, errors in problems_of if title.startswith("NodeGroup ") and title not in refused}
     if not wrong:
         return None
     message = f"{count(len(wrong), 'NodeGroup')} with errors"

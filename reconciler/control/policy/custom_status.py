@@ -19,9 +19,9 @@ from reconciler.values.instant import instant_text
 
 # Conditions of our custom resources, from a plan: what kstatus, Argo CD and people read.
 #
-# SOURCE: kstatus. Stalled says that only somebody who changes the object can help (Failed there), Reconciling that we are at
-# work (InProgress), Ready that all is done (Current). A group that is held for its owner is as it should be, and so Ready: a
-# delivery that waits for it must not wait for ever.
+# SOURCE: kstatus. Stalled means that the object must be changed by somebody (Failed there). Reconciling means that we are at work
+# (InProgress). Ready means that everything is done (Current). A group that is held for its owner is as it should be, so it is
+# Ready. A delivery that waits for it must not wait forever.
 
 _NOT_HELD = Condition(type="Held", status="False", reason="NotHeld", message="replicas are decided here")
 _ABSENT = {TargetMissing.code, ReplicasUnknown.code}
@@ -31,10 +31,10 @@ def of_invalid(problems: tuple[Problem, ...], kept: str, *, held: bool) -> tuple
     """An object that is not used as it stands; `kept` says what is in force instead, `held` that its group is held."""
     first, more = problems[0], len(problems) - 1
     hint = f"; {first.hint}" if first.hint else ""
-    told = f"{first.place}: {first.message}{hint}" + (f" (and {more} more)" if more else "") + f". {kept}"
+    message = f"{first.place}: {first.message}{hint}" + (f" (and {more} more)" if more else "") + f". {kept}"
     return (
-        *_main("False", first.code, told, stalled=True),
-        Condition(type="Held", status="True", reason="Invalid", message=told) if held else _NOT_HELD,
+        *_main("False", first.code, message, stalled=True),
+        Condition(type="Held", status="True", reason="Invalid", message=message) if held else _NOT_HELD,
     )
 
 
@@ -128,7 +128,7 @@ class CustomStatus:
         self._current = policy
         self._writer = writer
         self._recorder = recorder
-        self._told: dict[str, tuple[int, str]] = {}
+        self._reported: dict[str, tuple[int, str]] = {}
         self._subjects: Mapping[str, Subject] = {}
         self._clock = clock
         self._leads = leads
@@ -212,18 +212,18 @@ class CustomStatus:
     def _tell(self, reading: Reading) -> None:
         """An Event for each version of an object that is not used as it stands."""
         wrong = {item.title: (item, reading.judged.problems.get(item.title, ())) for item in reading.objects}
-        told: dict[str, tuple[int, str]] = {}
+        reported: dict[str, tuple[int, str]] = {}
         for title, (item, problems) in wrong.items():
             if problems:
-                told[title] = (item.generation, problems[0].message)
-                if self._told.get(title) != told[title]:
+                reported[title] = (item.generation, problems[0].message)
+                if self._reported.get(title) != reported[title]:
                     note = f"{problems[0].place}: {problems[0].message}"
                     self._recorder.tell(
                         Happening(
                             subject=_subject(item), reason=problems[0].code, action="Judge", note=note, severity=Severity.WARNING
                         )
                     )
-        self._told = told
+        self._reported = reported
 
 
 def _of_policy(item: CustomObject, reading: Reading, plan: Plan | None, now: str) -> Status | None:
@@ -236,13 +236,13 @@ def _of_policy(item: CustomObject, reading: Reading, plan: Plan | None, now: str
 
 def status_of_policy(item: CustomObject, conditions: tuple[Condition, ...], revision: str, plan: Plan | None, now: str) -> Status:
     """What the policy's own object has, in addition to these conditions."""
-    told: dict[str, object] = {"revision": revision} if revision else {}
+    facts: dict[str, object] = {"revision": revision} if revision else {}
     beside: dict[str, object] = {}
     if plan is not None:
-        told |= {"summary": plan.summary, "planDigest": plan.digest, "groups": len(plan.groups)}
-        told["heldGroups"] = sum(line.held for line in plan.groups)
+        facts |= {"summary": plan.summary, "planDigest": plan.digest, "groups": len(plan.groups)}
+        facts["heldGroups"] = sum(line.held for line in plan.groups)
         beside["planTime"] = now
-    return Status(observed_generation=item.generation, conditions=conditions, told=told, beside=beside)
+    return Status(observed_generation=item.generation, conditions=conditions, facts=facts, beside=beside)
 
 
 def _awaits(item: CustomObject, reading: Reading) -> bool:
@@ -269,7 +269,7 @@ def status_of_group(
     """What the object of a group has, in addition to these conditions."""
     beside = {"revision": revision, "planDigest": plan.digest if plan is not None else ""}
     given = {key: text for key, text in beside.items() if text}
-    return Status(observed_generation=item.generation, conditions=conditions, told=_facts(line), beside=given)
+    return Status(observed_generation=item.generation, conditions=conditions, facts=_facts(line), beside=given)
 
 
 def _facts(line: GroupLine | None) -> dict[str, object]:

@@ -23,19 +23,19 @@ class _Items(msgspec.Struct):
 
 def policies_with_state(api: Api, namespace: str) -> tuple[str, ...]:
     """The policies whose loops keep state in a namespace, sorted. Raises `ApiError` and `UnreachableError`."""
-    found = decode(api.get(f"/api/v1/namespaces/{namespace}/configmaps", {"labelSelector": STATE_LABEL}), _Items)
-    return tuple(sorted({(item.metadata.labels or {}).get(STATE_LABEL, "") for item in found.items} - {""}))
+    config_maps = decode(api.get(f"/api/v1/namespaces/{namespace}/configmaps", {"labelSelector": STATE_LABEL}), _Items)
+    return tuple(sorted({(item.metadata.labels or {}).get(STATE_LABEL, "") for item in config_maps.items} - {""}))
 
 
 def kept_from(api: Api, namespace: str, source: str) -> tuple[str, ...]:
     """The policies of a namespace whose last good one came from a source, sorted. One that cannot be read is passed over: the
     loop of its name says so when it begins. Raises `ApiError` and `UnreachableError`."""
-    found = []
+    names = []
     for name in policies_with_state(api, namespace):
         try:
             kept = StateLastGoodStore(LockedState(StateObject(api, namespace, name))).load()
         except LastGoodError:
             continue
         if kept is not None and kept.source == source:
-            found.append(name)
-    return tuple(found)
+            names.append(name)
+    return tuple(names)

@@ -33,8 +33,8 @@ class ObservingPolicy:
 
     def current(self) -> PolicySet:
         """The policy in force, with mode Observe."""
-        found = self._policies.current()
-        return msgspec.structs.replace(found, policy=msgspec.structs.replace(found.policy, mode=Mode.OBSERVE))
+        policy_set = self._policies.current()
+        return msgspec.structs.replace(policy_set, policy=msgspec.structs.replace(policy_set.policy, mode=Mode.OBSERVE))
 
 
 # The last good policy on the API server, in the same state object as the memory of the loop.

@@ -73,8 +73,8 @@ class FollowedPolicy(PolicyInForce):
         paths = tuple(dict.fromkeys(one.path for one in neighbours))
         if paths and paths != self._neighbours:
             shown = ", ".join(paths[:_MOST_NAMED]) + (f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else "")
-            told = f"{count(len(paths), 'file')} next to the policies skipped: {shown}"
-            self._tell(SourceEvent(type="Normal", reason="NeighboursSkipped", message=told))
+            message = f"{count(len(paths), 'file')} next to the policies skipped: {shown}"
+            self._tell(SourceEvent(type="Normal", reason="NeighboursSkipped", message=message))
         self._neighbours = paths
 
     def _allow(self, fetched: Fetched) -> None:
@@ -199,7 +199,7 @@ class FollowedSource:
         self._read_in: int | None = None
         self._looked = looked
         self._say = tell
-        self._said = ""
+        self._reported = ""
         self._policy = follow()
         self._changed: Callable[[], None] = lambda: None
         self._watch = SourceWatch(self, lambda standing: wait_seconds(standing.failures), self._tell, self._broke)
@@ -243,7 +243,7 @@ class FollowedSource:
         if broken is not None:
             self._broke(broken)
         else:
-            self._said = ""
+            self._reported = ""
         return changed
 
     def start(self, changed: Callable[[], None]) -> None:
@@ -257,8 +257,8 @@ class FollowedSource:
     def _broke(self, error: Exception) -> None:
         """Once, until something else breaks or nothing does."""
         message = f"what follows a look at {self._policy.standing.source} ended by a defect: {type(error).__name__}: {error}"
-        if message != self._said:
-            self._said = message
+        if message != self._reported:
+            self._reported = message
             self._say(SourceEvent(type="Warning", reason="LookBroken", message=message))
 
     def notify(self) -> None:

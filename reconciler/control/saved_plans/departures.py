@@ -54,9 +54,9 @@ class Departures:
     def turn(self) -> list[str]:
         """One look and one step of each; what came to its end, as sentences."""
         report = self._loop.turn()
-        found = self._happened(report)
+        sentences = self._happened(report)
         self._forget_what_is_over(report)
-        return found
+        return sentences
 
     def give_up(self, code: str, why: Callable[[str], str]) -> None:
         """Nothing is waited for any more: what has not left stays, for a reason that `why` says of each node."""
@@ -69,9 +69,9 @@ class Departures:
         """The removals that had begun, by their ends: one whose node stays has failed."""
         return msgspec.structs.replace(applied, results=tuple(self._ended(result) for result in applied.results))
 
-    def told(self, removals: tuple[RemovalProgress, ...]) -> list[str]:
+    def record(self, removals: tuple[RemovalProgress, ...]) -> list[str]:
         """Progress that is news is told; what has come to its end, as sentences."""
-        found = []
+        sentences = []
         for removal in removals:
             now = (removal.state, removal.remaining, removal.message)
             if self._last.get(removal.node) == now:
@@ -83,8 +83,8 @@ class Departures:
                 if removal.state is RemovalState.FAILED and removal.node in self._leaving:
                     self._stay[removal.node] = (removal.code, sentence)
                 self._leaving.discard(removal.node)
-                found.append(sentence)
-        return found
+                sentences.append(sentence)
+        return sentences
 
     def _ended(self, result: ActionResult) -> ActionResult:
         stays = [self._stay[node] for node in result.action.nodes if node in self._stay]
@@ -106,7 +106,7 @@ class Departures:
             if result.state is ResultState.DONE:
                 self._replaced.difference_update(result.action.nodes)
                 self._leaving.update(result.action.nodes)
-        return self.told(report.removals)
+        return self.record(report.removals)
 
     def _forget_what_is_over(self, report: LoopReport) -> None:
         """Nodes that are gone, and replacements that were given up."""

@@ -250,9 +250,9 @@ class LiveApply:
     def _called_off(self) -> list[str]:
         """The process is to end: what is one write from its end is finished, every other drain is undone."""
         try:
-            found = self._departures.told(self._process.port.abandon_removals())
+            sentences = self._departures.record(self._process.port.abandon_removals())
         except (ApiError, UnreachableError, NotLeaderError, ViewUnavailableError) as error:
-            found = [f"what was under way is left as it is: {error}"]
-            self._tell(found[0])
+            sentences = [f"what was under way is left as it is: {error}"]
+            self._tell(sentences[0])
         self._departures.give_up("Stopped", lambda node: f"{node} had not left when the command was ended")
-        return found
+        return sentences

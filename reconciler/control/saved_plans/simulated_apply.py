@@ -50,7 +50,7 @@ class SimulatedApply:
             if self._departures.replacing:
                 self._departures.turn()
             else:
-                self._departures.told(self._port.continue_removals())
+                self._departures.record(self._port.continue_removals())
             # Only this puts what follows from the writes of this instant on the agenda.
             cluster.advance_to(cluster.now_seconds)
         if self._departures.nodes:
@@ -69,7 +69,7 @@ class SimulatedApply:
 
     def _happened(self) -> tuple[str, ...]:
         events = self.cluster.journal.events
-        found = [
+        lines = [
             f"{event.object}: replicas {event.before} -> {event.after}, written by {event.by}"
             for event in events
             if event.kind is Happened.REPLICAS_WRITTEN
@@ -83,15 +83,15 @@ class SimulatedApply:
             of_kind = [event for event in events if event.kind is kind]
             noun = "pod" if kind is Happened.POD_EVICTED else "node"
             if of_kind:
-                found.append(f"{_names(of_kind, noun)} {words}{self._after(of_kind)}")
-        found += [
+                lines.append(f"{_names(of_kind, noun)} {words}{self._after(of_kind)}")
+        lines += [
             f"{event.object}: {event.detail}"
             for event in events
             if event.kind in (Happened.MACHINE_FAILED, Happened.REMOVAL_FAILED, Happened.WRITE_REFUSED)
         ]
         left = sum(1 for _ in self.cluster.objects.pending())
-        found.append(f"pods without a node: {self._waiting} before, {left} after")
-        return tuple(found)
+        lines.append(f"pods without a node: {self._waiting} before, {left} after")
+        return tuple(lines)
 
     def _after(self, events: list[Event]) -> str:
         seconds = events[-1].at_seconds - self._start_seconds

@@ -32,9 +32,11 @@ def announcements(
 
     SOURCE of the pod events: the Cluster Autoscaler tells pods TriggeredScaleUp and NotTriggerScaleUp; people look there.
     """
-    told: list[Happening] = []
+    happenings: list[Happening] = []
     grown = set()
-    known = {text: found for text, ref in targets.items() if (found := _subject(ref, served)) is not None} | dict(objects)
+    known = {
+        text: target_subject for text, ref in targets.items() if (target_subject := _subject(ref, served)) is not None
+    } | dict(objects)
     drains: dict[tuple[Subject, str], list[ActionResult]] = {}
     for result in report.results:
         subject = known.get(result.action.target)
@@ -43,20 +45,20 @@ def announcements(
         if subject is not None and result.state is ResultState.DONE and result.action.kind is ActionKind.REMOVE_NODE:
             drains.setdefault((subject, result.action.reason.code), []).append(result)
         elif subject is not None and result.state is not ResultState.SKIPPED:
-            told.append(_of_result(result, subject))
-    told += [_of_drains(results, subject) for (subject, _), results in drains.items()]
+            happenings.append(_of_result(result, subject))
+    happenings += [_of_drains(results, subject) for (subject, _), results in drains.items()]
     gone: dict[Subject, list[RemovalProgress]] = {}
     for removal in report.removals:
         subject = objects.get(str(removal.target)) or (_subject(removal.target, served) if removal.target is not None else None)
         if subject is not None and removal.state is RemovalState.FINISHED:
             gone.setdefault(subject, []).append(removal)
         elif subject is not None and removal.state is not RemovalState.DRAINING:
-            told.append(_of_failure(removal, subject))
-    told += [_of_gone(removals, subject) for subject, removals in gone.items()]
+            happenings.append(_of_failure(removal, subject))
+    happenings += [_of_gone(removals, subject) for subject, removals in gone.items()]
     if report.plan is not None:
-        told += _holds(report.plan, before, known)
-        told += _pods(report.plan, before, grown)
-    return tuple(told)
+        happenings += _holds(report.plan, before, known)
+        happenings += _pods(report.plan, before, grown)
+    return tuple(happenings)
 
 
 def _of_result(result: ActionResult, subject: Subject) -> Happening:
@@ -102,17 +104,19 @@ def _of_failure(removal: RemovalProgress, subject: Subject) -> Happening:
 
 def _holds(plan: Plan, before: Plan | None, known: Mapping[str, Subject]) -> list[Happening]:
     was = {line.name: line.held for line in before.groups} if before is not None else {}
-    told = []
+    happenings = []
     for line in plan.groups:
         subject = known.get(line.target)
         if subject is None or line.held == was.get(line.name, False):
             continue
         if line.held:
             note = "; ".join(line.owner.evidence) or next((reason.message for reason in line.reasons), "held")
-            told.append(Happening(subject=subject, reason="Held", action="Hold", note=note, severity=Severity.WARNING))
+            happenings.append(Happening(subject=subject, reason="Held", action="Hold", note=note, severity=Severity.WARNING))
         else:
-            told.append(Happening(subject=subject, reason="HoldEnded", action="Hold", note="replicas are decided here again"))
-    return told
+            happenings.append(
+                Happening(subject=subject, reason="HoldEnded", action="Hold", note="replicas are decided here again")
+            )
+    return happenings
 
 
 def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
@@ -126,15 +130,15 @@ def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
         elif line.outcome is PodOutcome.UNPLACEABLE and line.pod not in was:
             note = "; ".join(reason.message for reason in line.reasons) or "no group has a node for this pod"
             lots.setdefault(("NotTriggerScaleUp", note), []).append(line.pod)
-    told = []
+    happenings = []
     for (reason, note), pods in sorted(lots.items())[:MOST_LOTS]:
         first, *others = sorted(pods)
         namespace, _, name = first.partition("/")
         more = f"; also for {_named(others)}" if others else ""
         severity = Severity.NORMAL if reason == "TriggeredScaleUp" else Severity.WARNING
         subject = Subject(api_version="v1", kind="Pod", name=name, namespace=namespace)
-        told.append(Happening(subject=subject, reason=reason, action="Resize", note=note + more, severity=severity))
-    return told
+        happenings.append(Happening(subject=subject, reason=reason, action="Resize", note=note + more, severity=severity))
+    return happenings
 
 
 def _named(things: list[str]) -> str:
@@ -144,7 +148,7 @@ def _named(things: list[str]) -> str:
 
 
 def _subject(target: TargetRef, served: tuple[Served, ...]) -> Subject | None:
-    found = object_of(target, served)
-    if found is None:
+    target_object = object_of(target, served)
+    if target_object is None:
         return None
-    return Subject(api_version=found.api_version, kind=found.kind, name=target.name, namespace=target.namespace)
+    return Subject(api_version=target_object.api_version, kind=target_object.kind, name=target.name, namespace=target.namespace)

@@ -107,14 +107,14 @@ def _index(world: World, name: str) -> int | None:
 
 def _pods_on(world: World, node: int) -> frozenset[str]:
     column, pods = world.pods.node, world.pods
-    found: list[str] = []
+    keys: list[str] = []
     position = -1
     while True:
         try:
             position = column.index(node, position + 1)
         except ValueError:
-            return frozenset(found)
-        found.append(pods.key(position))
+            return frozenset(keys)
+        keys.append(pods.key(position))
 
 
 # Where the loop's memory lies between two decisions.

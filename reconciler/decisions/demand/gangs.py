@@ -49,12 +49,12 @@ def gangs(world: World, labels: Sequence[str]) -> tuple[Gang, ...]:
     if not labels:
         return ()
     keys = [gang_of(shape, labels) for shape in world.pod_shapes]
-    found: dict[GangKey, list[int]] = {}
+    by_gang: dict[GangKey, list[int]] = {}
     for index in world.pods.pending():
         key = keys[world.pods.shape[index]]
         if key is not None:
-            found.setdefault(key, []).append(index)
-    return tuple(Gang(key, tuple(pods)) for key, pods in sorted(found.items()))
+            by_gang.setdefault(key, []).append(index)
+    return tuple(Gang(key, tuple(pods)) for key, pods in sorted(by_gang.items()))
 
 
 def given_up(
@@ -71,12 +71,12 @@ def given_up(
     ]
     if rounds < ONE_BY_ONE:
         broken = sorted(broken, key=lambda gang: (_priority(world, gang), _reversed(gang.key)))[:1]
-    return {pod: entry for gang in broken for pod, entry in _told(world, gang, served)}
+    return {pod: entry for gang in broken for pod, entry in _outcomes(world, gang, served)}
 
 
 def second_chances(world: World, all_gangs: Sequence[Gang], refused: Mapping[int, Served]) -> tuple[Gang, ...]:
-    """Gangs that may fit now that others were given up after them, the most important first. There are at most as many as are
-    given up one by one. A gang that was given up alone had its try. A gang with a pod that fits no group fits nowhere."""
+    """Gangs that may fit now, because others were given up after them; the most important first. There are at most `ONE_BY_ONE`.
+    A gang that was given up alone has had its try. A gang with a pod that fits no group does not get another."""
     lost = [gang for gang in all_gangs if gang.pods[0] in refused]
     if len(lost) < 2:
         return ()
@@ -104,28 +104,28 @@ def _reversed(key: GangKey) -> tuple[tuple[int, ...], ...]:
     return tuple((*(-ord(char) for char in text), 1) for text in key)
 
 
-def _told(world: World, gang: Gang, served: Mapping[int, Served]) -> list[tuple[int, Served]]:
+def _outcomes(world: World, gang: Gang, served: Mapping[int, Served]) -> list[tuple[int, Served]]:
     lost = [pod for pod in gang.pods if served[pod].outcome not in WITH_PLACE]
     because = GangIncomplete(
         gang=gang.name, label=gang.key[1], pods=len(gang.pods), placed=len(gang.pods) - len(lost), first=world.pods.key(lost[0])
     ).reason()
-    found = []
+    outcomes = []
     for pod in gang.pods:
         entry = served[pod]
         if entry.outcome in WITH_PLACE:
-            found.append((pod, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(because,))))
+            outcomes.append((pod, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(because,))))
         else:
-            found.append((pod, msgspec.structs.replace(entry, reasons=(because, *entry.reasons))))
-    return found
+            outcomes.append((pod, msgspec.structs.replace(entry, reasons=(because, *entry.reasons))))
+    return outcomes
 
 
-# Pending pods that kube-scheduler has already chosen a node for, where pods of lower priority are ending for them.
+# Pending pods for which kube-scheduler has already chosen a node, where pods of lower priority are being removed for them.
 #
-# SOURCE: kube-scheduler's DefaultPreemption writes `status.nominatedNodeName`, tries that node first from then on, keeps its
-# room from others and takes nobody else away while a pod of lower priority terminates there; it nominates anew once the node
-# will not do. The Cluster Autoscaler puts such a pod on that node in its snapshot whatever else is there, and buys nothing for
-# it. Here it has to fit there once those that end are gone, and they are waited for no longer than that should take. Since 1.33
-# the scheduler may write the nomination before it deletes anybody, so that just after its first refusal any pods of lower
+# SOURCE: kube-scheduler's DefaultPreemption writes `status.nominatedNodeName`. From then on it tries that node first and keeps
+# its room from others. It preempts nobody else while a pod of lower priority terminates there. If the node no longer fits, it
+# nominates another. The Cluster Autoscaler puts such a pod on that node in its snapshot, whatever else is there, and adds no node
+# for it. Here, the pod must fit once the terminating pods are gone, and it waits for them no longer than that should take. Since
+# 1.33, the scheduler may write the nomination before it deletes any pod. So just after its first refusal, all pods of lower
 # priority count.
 
 
@@ -139,21 +139,21 @@ def place_nominated(draft: Draft, demands: tuple[Demand, ...]) -> tuple[tuple[De
     ending = _ending(draft)
     served: dict[int, Served] = {}
     for pod, node in nominated.items():
-        found = _place(draft, pod, node, ending.get(node, ()))
-        if found is not None:
-            served[pod] = found
+        outcome = _place(draft, pod, node, ending.get(node, ()))
+        if outcome is not None:
+            served[pod] = outcome
     return without(demands, served), served
 
 
 def _ending(draft: Draft) -> Mapping[int, list[int]]:
     """By node, the pods that hold room there and will be gone in a moment."""
     pods, latest = draft.world.pods, draft.now_seconds - LINGER_SECONDS
-    found: dict[int, list[int]] = {}
+    ending: dict[int, list[int]] = {}
     for index in compress(range(len(pods)), pods.deletion_seconds):
         counted = draft.world.pod_shapes[pods.shape[index]].priority >= draft.cutoff and not pods.finished(index)
         if counted and pods.deletion_seconds[index] > latest:
-            found.setdefault(pods.node[index], []).append(index)
-    return found
+            ending.setdefault(pods.node[index], []).append(index)
+    return ending
 
 
 def _place(draft: Draft, pod: int, node: int, ending: Iterable[int]) -> Served | None:
@@ -197,12 +197,12 @@ def place_beside_nominated(draft: Draft, queue: Queue, nominated: Mapping[int, S
             mark = state.mark()
             for other in lower:
                 state.unbind(pods.shape[other], node)
-            many = sum(placed for _, placed in state.place(shape, left, [node]))
+            placed = sum(placed for _, placed in state.place(shape, left, [node]))
             state.undo(mark)
-            if many:
+            if placed:
                 # On top of those that end, as the nominated ones.
-                state.bind(shape, node, many)
+                state.bind(shape, node, placed)
                 until = instant_text(max(pods.deletion_seconds[other] for other in lower))
                 reason = RoomBesideOthers(node=state.name(node), ending=len(lower), until=until).reason()
-                queue.take(shape, many, Served(outcome=PodOutcome.FITS_EXISTING, node=state.name(node), reasons=(reason,)))
-                left -= many
+                queue.take(shape, placed, Served(outcome=PodOutcome.FITS_EXISTING, node=state.name(node), reasons=(reason,)))
+                left -= placed

@@ -75,22 +75,22 @@ def _waiting(pods: PodTable, shapes: int) -> Iterator[tuple[int, list[int]]]:
         return
     unknown = pods.unknown_node
     for shape in range(shapes):
-        found = order[starts[shape] : starts[shape + 1]].tolist()
+        waiting = order[starts[shape] : starts[shape + 1]].tolist()
         if unknown:
-            found = [index for index in found if index not in unknown]
-        if found:
-            yield shape, found
+            waiting = [index for index in waiting if index not in unknown]
+        if waiting:
+            yield shape, waiting
 
 
 def _own_delays(world: World) -> Mapping[int, int]:
     """Seconds by number of traits, for pods that ask for a delay of their own."""
-    found = {}
+    delays = {}
     for number, traits in enumerate(world.pod_traits):
         text = dict(traits.annotations).get(_DELAY) if traits.annotations else None
         if text is not None:
             with suppress(DurationError):
-                found[number] = parse_duration(text)
-    return found
+                delays[number] = parse_duration(text)
+    return delays
 
 
 def _by_age(
@@ -157,9 +157,9 @@ class Queue:
             pods = self._pods[shape][before[shape] : taken]
             place = 0
             for served, alike in groupby(map(self.served.__getitem__, pods)):
-                many = sum(1 for _ in alike)
-                yield shape, served, list(pods[place : place + many])
-                place += many
+                pod_count = sum(1 for _ in alike)
+                yield shape, served, list(pods[place : place + pod_count])
+                place += pod_count
 
     def waiting(self) -> list[tuple[int, int]]:
         """(shape, pods left) in serving order, without empty ones."""
@@ -182,14 +182,14 @@ def rejections(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...
             counts[CLOSED] += 1
         else:
             counts.update(plugins[node])
-    return tuple(f"{many} {name}" for name, many in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return tuple(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-# A burst of pods that is still arriving: what its end is waited for, so that it is bought for as a whole.
+# A burst of pods that is still arriving. Growth waits for its end, so that nodes are chosen for the whole burst.
 #
-# Judged as they come, the first pods of a burst buy machines that do not suit the later ones. Batching of pending pods is
-# Karpenter's (idle and longest duration). A plan says what would be bought now; whether that is done now is asked here, by
-# loops: in a capture of a cluster every burst would last for ever.
+# If pods were judged one by one, the first of a burst would add machines that do not suit the later ones. Batching of pending
+# pods comes from Karpenter (idle and longest duration). A plan shows what would be added now. Only loops ask whether to do it
+# now: in a capture of a cluster, a burst would never end.
 
 
 def arriving(plan: Plan, world: World, rules: PodRules, now_seconds: int) -> Arriving | None:

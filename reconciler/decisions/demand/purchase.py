@@ -36,9 +36,9 @@ Counts = Mapping[str, int]
 class PodCounts(msgspec.Struct, frozen=True):
     """Pods that are in demand now: no fewer than `least`, no more than `most`.
 
-    A terminating pod with a controller is created again, at once or (StatefulSet) when its name is free. Until then, pods do not
-    show whether fewer are desired. It counts only in `most`, until `LINGER_SECONDS` after its grace period, so a pod that never
-    ends keeps nothing. Finished pods, expendable pods and those that leave with their node do not count.
+    The controller of a terminating pod creates it again, at once or (StatefulSet) when its name is free. Until then, the pods do
+    not show whether fewer are desired. Such a pod counts only in `most`, until `LINGER_SECONDS` after its grace period. So a pod
+    that never ends keeps no node. Finished pods, expendable pods and pods that leave with their node do not count.
     """
 
     least: Counts
@@ -75,8 +75,8 @@ class PodCounts(msgspec.Struct, frozen=True):
         """By kind, the larger of what was counted then and what is asked for at least now; `then` itself where that is it."""
         digits = _digits(then, self.least)
         before, now = _folded(then, digits), _folded(self.least, digits)
-        found = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}
-        return then if found == then else found
+        counts = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}
+        return then if counts == then else counts
 
 
 def kind_of(shape: PodShape) -> str:
@@ -103,11 +103,11 @@ def _text(shape: PodShape) -> bytes:
 
 
 def _by_kind(shapes: Mapping[int, int], kinds: Mapping[int, str]) -> dict[str, int]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for shape, count in shapes.items():
         if count > 0 and shape in kinds:
-            found[kinds[shape]] += count
-    return dict(sorted(found.items()))
+            counts[kinds[shape]] += count
+    return dict(sorted(counts.items()))
 
 
 def _digits(*counts: Counts) -> int:
@@ -117,10 +117,10 @@ def _digits(*counts: Counts) -> int:
 def _folded(counts: Counts, digits: int) -> Counts:
     if all(len(kind) <= digits for kind in counts):
         return counts
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for kind, count in counts.items():
-        found[kind[:digits]] += count
-    return dict(sorted(found.items()))
+        totals[kind[:digits]] += count
+    return dict(sorted(totals.items()))
 
 
 class Bought(msgspec.Struct, frozen=True):
@@ -141,9 +141,9 @@ class Demand:
     """The demand of one view, computed on first use.
 
     It lasts while every kind has as many pods as the most since the nodes were added. More pods do not end it; one pod less does.
-    The most since then counts, not the number at that instant. Pods may have been between two lives then (preempted, evicted,
-    drained). If one of them is really gone later, that is less demand. A fall may be such a gap too, so the entry stays and
-    counts again when the pods are back.
+    The most since then counts, not the number at that instant. Some pods may have just been preempted, evicted or drained, and
+    not yet created again. If one of them is really gone later, that is less demand. A lower number may be such a gap too. So the
+    entry stays, and counts again when the pods are back.
 
     It ends for good under another policy, or if room appears that was not added for it. For example, a node takes pods that took
     none then, or a node requested since then is not ours. It does not end if room disappears, nor if a group becomes ours or

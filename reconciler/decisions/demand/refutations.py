@@ -17,8 +17,8 @@ from reconciler.decisions.groups.passing_taints import starts_with, transient
 from reconciler.decisions.memory import Refuted
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, TemplateRefuted, TemplateRefutedBefore
 from reconciler.plan.plan import NodeState
+from reconciler.scheduling.verdict import Shortage, shortages_text
 from reconciler.values.instant import instant_text
-from reconciler.values.quantity import Rounding, amount_text
 
 _FACTS = ("NodeAffinity", "TaintToleration")
 """What these say hangs on nothing but the node and the pod."""
@@ -55,28 +55,28 @@ class Refutations:
         if group.order is not None and shape in self._draft.zone_minded:
             # Nodes of another zone than the next one's say nothing about it.
             return None
-        said = ""
+        why = ""
         for node in (nodes := self._empty_nodes(group)):
             objection = self._objection(node, shape)
             if not objection:
                 self._draft.refuted[group.position, shape] = None
                 return None
-            said = said or objection
+            why = why or objection
         if not nodes:
             return _before(self._draft, group, shape)
-        return TemplateRefuted(group=group.group.name, node=self._draft.state.name(nodes[0]), why=said)
+        return TemplateRefuted(group=group.group.name, node=self._draft.state.name(nodes[0]), why=why)
 
     def _objection(self, node: int, shape: int) -> str:
         state = self._draft.state
         facts = [rejection for rejection in state.verdict(shape, node) if rejection.plugin in _FACTS]
-        plugins, said = [rejection.plugin for rejection in facts], [rejection.message for rejection in facts]
+        plugins, messages = [rejection.plugin for rejection in facts], [rejection.message for rejection in facts]
         requests, free = state.pod_shape(shape).requests, self._free(node)
-        for name in _AT_ONCE:
-            if 0 < requests.get(name) > free.get(name):
-                needed, left = amount_text(name, requests.get(name), Rounding.UP), max(0, free.get(name))
-                said.append(f"needs {needed} {name}; {amount_text(name, left, Rounding.DOWN)} free")
-        hint = f" ({TEMPORARY_TAINT})" if plugins == ["TaintToleration"] and len(said) == 1 else ""
-        return "; ".join(said) + hint
+        short = [
+            Shortage(name, requests.get(name), free.get(name)) for name in _AT_ONCE if 0 < requests.get(name) > free.get(name)
+        ]
+        messages += [shortages_text(short)] if short else []
+        hint = f" ({TEMPORARY_TAINT})" if plugins == ["TaintToleration"] and len(messages) == 1 else ""
+        return "; ".join(messages) + hint
 
     def _free(self, node: int) -> Resources:
         """What pods can have of a node on which only those run that go with it."""
@@ -89,10 +89,10 @@ class Refutations:
         return Resources.of({name: offered.get(name) - total.get(name) for name in _AT_ONCE})
 
     def _empty_nodes(self, group: GroupDraft) -> tuple[int, ...]:
-        found = self._empty.get(group.position)
-        if found is None:
-            found = self._empty[group.position] = tuple(node for node in group.situation.nodes if self._is_witness(group, node))
-        return found
+        nodes = self._empty.get(group.position)
+        if nodes is None:
+            nodes = self._empty[group.position] = tuple(node for node in group.situation.nodes if self._is_witness(group, node))
+        return nodes
 
     def _is_witness(self, group: GroupDraft, index: int) -> bool:
         node = self._draft.world.nodes[index]
@@ -147,14 +147,14 @@ def remembered(draft: Draft) -> Mapping[str, Refuted]:
     if not before and not draft.refuted:
         return before
     made_of = {str(group.group.target): _made_of(draft, group) for group in draft.groups}
-    found = {key: entry for key, entry in before.items() if _holds(draft, entry, made_of.get(key.rpartition(" ")[0], ""))}
+    entries = {key: entry for key, entry in before.items() if _holds(draft, entry, made_of.get(key.rpartition(" ")[0], ""))}
     for (position, shape), seen in draft.refuted.items():
         group = draft.groups[position]
         key = _key(group, draft, shape)
-        found.pop(key, None)
+        entries.pop(key, None)
         if seen is not None:
             why = seen.why[:_MOST_CHARACTERS]
             template = made_of[str(group.group.target)]
-            found[key] = Refuted(node=seen.node, why=why, template=template, seen_seconds=draft.now_seconds)
-    newest = sorted(found.items(), key=lambda item: (-item[1].seen_seconds, item[0]))[:MOST_REMEMBERED]
+            entries[key] = Refuted(node=seen.node, why=why, template=template, seen_seconds=draft.now_seconds)
+    newest = sorted(entries.items(), key=lambda item: (-item[1].seen_seconds, item[0]))[:MOST_REMEMBERED]
     return dict(sorted(newest))

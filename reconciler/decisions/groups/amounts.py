@@ -38,8 +38,9 @@ class Amounts(msgspec.Struct, frozen=True):
 def amounts_of(levels: Sequence[GroupFields], base: Offered | None, usual_pods: int) -> Amounts:
     """`template.capacity` of the levels over `base`. For each resource, the nearest level with it counts.
 
-    If both cpu and memory are written and differ from the base, it is another machine type. Then only the node configuration of
-    the base counts, not its devices. `usual_pods` is how many pods the nodes of the group take (0: there are none).
+    If both cpu and memory are written, and one of them differs from the base, the policy describes another machine type. Then
+    only the base's node configuration counts, not its devices. `usual_pods` is how many pods the nodes of the group take (0: the
+    group has no nodes).
 
     Allocatable is the capacity minus `template.reserved`, if that is written. Otherwise the reserve of the base stays. Nothing is
     known about the reserve of another machine type.

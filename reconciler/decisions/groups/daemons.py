@@ -18,8 +18,8 @@ class StaticPod(msgspec.Struct, frozen=True):
 
 
 def static_pods(world: World, group_of: Sequence[int]) -> Mapping[int, tuple[StaticPod, ...]]:
-    """Those on the newest ready node of each group, by its position, in World order. The next node is made as that one was.
-    Source: Cluster Autoscaler's template of a group keeps the mirror pods of the node that it is made from."""
+    """The static pods on the newest ready node of each group, by the group's position, in World order. The next node will be made
+    like that one. Source: Cluster Autoscaler's template of a group keeps the mirror pods of the node that it is made from."""
     mirrors = bytes(traits.mirror for traits in world.pod_traits)
     if not any(mirrors):
         return {}
@@ -29,20 +29,20 @@ def static_pods(world: World, group_of: Sequence[int]) -> Mapping[int, tuple[Sta
             one = (node.created_seconds, node.name, index)
             newest[group_of[index]] = max(one, newest.get(group_of[index], one))
     group_on = {index: group for group, (_, _, index) in newest.items()}
-    pods, found = world.pods, dict[int, list[StaticPod]]()
+    pods, by_group = world.pods, dict[int, list[StaticPod]]()
     for row in compress(range(len(pods)), map(mirrors.__getitem__, pods.traits)):
         node_index = pods.node[row]
         if node_index in group_on and not pods.finished(row) and not pods.deletion_seconds[row]:
             name = pods.name[row].removesuffix(f"-{world.nodes[node_index].name}")
             one_pod = StaticPod(pods.namespace[row], name, pods.shape[row], pods.traits[row])
-            found.setdefault(group_on[node_index], []).append(one_pod)
-    return {group: tuple(there) for group, there in found.items()}
+            by_group.setdefault(group_on[node_index], []).append(one_pod)
+    return {group: tuple(there) for group, there in by_group.items()}
 
 
 def daemon_shapes(world: World, group_of: Sequence[int]) -> Mapping[tuple[str, str, int], int]:
-    """The shape of the newest pod, by namespace and name of its DaemonSet and position of the group. It covers DaemonSets whose
-    pods differ in their requests, because a webhook may depend on the node. `group_of` has positions by node, below 0 for
-    none."""
+    """The shape of the newest pod, by namespace and name of its DaemonSet and position of the group. This covers DaemonSets whose
+    pods differ in their requests, because a webhook may set these by node. `group_of` has the group's position for each node,
+    below 0 for none."""
     several = {(daemon.namespace, daemon.name): (daemon.shape, *daemon.others) for daemon in world.daemon_pods if daemon.others}
     if not several:
         return {}
@@ -65,9 +65,9 @@ def daemon_shapes(world: World, group_of: Sequence[int]) -> Mapping[tuple[str, s
     by_requests = {
         (*name, world.pod_shapes[shape].requests): shape for name, shapes in several.items() for shape in reversed(shapes)
     }
-    found = {}
+    shape_of = {}
     for (namespace, name, group), (_, _, seen) in newest.items():
         shape = by_requests.get((namespace, name, world.pod_shapes[seen].requests))
         if shape is not None:
-            found[namespace, name, group] = shape
-    return found
+            shape_of[namespace, name, group] = shape
+    return shape_of

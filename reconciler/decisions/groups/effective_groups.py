@@ -1,4 +1,4 @@
-"""Which recurring windows are open at an instant."""
+"""The groups of a policy at an instant, with every value decided."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from reconciler.cluster.nodes.node import ATTACH_LIMIT, NodeShape
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets.owner_evidence import read_hold
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.effective_values import Resolved, Sources, Values
+from reconciler.decisions.groups.effective_values import Resolved, Sources, Values, sources_at
 from reconciler.decisions.groups.group import EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
 from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
@@ -19,49 +19,19 @@ from reconciler.decisions.platform_rules import doubles, strangers
 from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
 from reconciler.plan.reason import Reason
-from reconciler.policy.documents import Discovery, Headroom, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Tier, Window
-from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text, effective_mode
-from reconciler.policy.values.schedule import last_opening
+from reconciler.policy.documents import Discovery, Headroom, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Tier
+from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, added_startup_taints, amounts_text, effective_mode
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 from reconciler.values.money import parse_money
-
-
-class OpenWindow(msgspec.Struct, frozen=True, kw_only=True):
-    """A window that is open, and when it closes (Unix seconds)."""
-
-    window: Window
-    index: int
-    until_seconds: int
-
-
-def closes_at(schedule: str, time_zone: str, duration_seconds: int, now_seconds: int) -> int | None:
-    """When the span that is open at `now_seconds` closes; None when none is open.
-
-    A span opens at a start of the cron schedule and lasts `duration_seconds`, its end excluded; a later start extends it.
-    """
-    opened = last_opening(schedule, time_zone, now_seconds)
-    if opened is None or opened + duration_seconds <= now_seconds:
-        return None
-    return opened + duration_seconds
-
-
-def open_windows(windows: tuple[Window, ...], now_seconds: int) -> tuple[OpenWindow, ...]:
-    """Those of `windows` that are open, in their order."""
-    found = []
-    for index, window in enumerate(windows):
-        until = closes_at(window.schedule, window.time_zone, window.duration_seconds, now_seconds)
-        if until is not None:
-            found.append(OpenWindow(window=window, index=index, until_seconds=until))
-    return tuple(found)
-
 
 # Where the platform itself refuses sizes: the narrower of its bounds and the policy's applies.
 
 
 def within_platform(facts: TargetFacts | None, lowest: int, highest: int) -> tuple[int, int, tuple[PlatformBound, ...]]:
-    """The range that is left of `lowest` to `highest`, and each bound of it that the platform refuses. A minimum above the
-    platform's maximum becomes that maximum; a maximum below its minimum stays, since it asks for no size that is refused."""
+    """The part of `lowest` to `highest` that the platform allows, and each bound that the platform refuses. A minimum above the
+    platform's maximum becomes that maximum. A maximum below the platform's minimum stays, because it requests no size that the
+    platform refuses."""
     if facts is None or not facts.sizes_bind or facts.min_size is None or facts.max_size is None:
         return lowest, highest, ()
     least, most, origin = facts.min_size, facts.max_size, facts.size_origin
@@ -114,7 +84,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     """The group of one target at an instant."""
     sources, facts = claim.sources, claim.facts
     values = Values(sources, facts)
-    bounds = _bounds(values, claim, now_seconds)
+    bounds = _bounds(values, claim)
     hold, hold_until = _hold(sources, facts, now_seconds)
     if not hold and claim.target in world.observed:
         hold = "mode Observe, in which nothing is written"
@@ -161,7 +131,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),
         price_micros=parse_money(price) if price else None,
         headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields())) is None else headroom[1],
-        windows=_windows(sources),
+        windows=sources.windows(),
         scale_down=values.all_below("scaleDown", ScaleDown),
         scale_up=scale_up,
         hold=hold,
@@ -174,7 +144,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
 
 def _with_limits(shape: NodeShape) -> tuple[tuple[str, int], ...]:
     """What a node offers, with how many volumes drivers attach, as `template.capacity` names them."""
-    return (*shape.capacity.items(), *((ATTACH_LIMIT + driver, many) for driver, many in shape.volumes.limits))
+    return (*shape.capacity.items(), *((ATTACH_LIMIT + driver, volume_count) for driver, volume_count in shape.volumes.limits))
 
 
 def _mode(values: Values) -> Mode:
@@ -190,7 +160,7 @@ def _human_hold(values: Values) -> int:
     return values.count("humanHoldTime", None, seconds, duration_text(seconds), values.sources.of_policy("humanHoldTime"))
 
 
-def _bounds(values: Values, claim: Claim, now_seconds: int) -> _Bounds:
+def _bounds(values: Values, claim: Claim) -> _Bounds:
     """Without any maximum the group keeps its size; windows narrow what is written, and the platform narrows both."""
     facts = claim.facts
     current = (facts.replicas or 0) if facts is not None else 0
@@ -203,11 +173,11 @@ def _bounds(values: Values, claim: Claim, now_seconds: int) -> _Bounds:
         reasons.append(NoMaxSize(current=current).reason())
     if facts is None:
         reasons.append(TargetMissing(target=str(claim.target)).reason())
-    for opened in open_windows(_windows(values.sources), now_seconds):
+    for opened in values.sources.opened:
         size = opened.window.size
         lowest = max(lowest, size.min or 0)
         highest = min(highest, highest if size.max is None else size.max)
-        reasons.append(WindowOpen(window=_window_name(opened), until=instant_text(opened.until_seconds)).reason())
+        reasons.append(WindowOpen(window=opened.name, until=instant_text(opened.until_seconds)).reason())
     lowest, highest, passed = within_platform(facts, lowest, highest)
     return _Bounds(lowest, highest, (*reasons, *(one.reason() for one in passed)))
 
@@ -234,15 +204,6 @@ def _new_node(world: World, claim: Claim, complete_until: int) -> TemplateResult
     )
 
 
-def _windows(sources: Sources) -> tuple[Window, ...]:
-    found = WINDOWS.nearest(sources.fields())
-    return () if found is None else found[1]
-
-
-def _window_name(opened: OpenWindow) -> str:
-    return opened.window.name or f"#{opened.index + 1} ({opened.window.schedule})"
-
-
 def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tuple[str, int | None]:
     """The hold in force: written in the policy and not expired, or on the target (rule: either holds)."""
     written = HOLD.nearest(sources.fields(), now_seconds)
@@ -261,7 +222,7 @@ def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tupl
 def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, NodeGroup | None, Discovery | None], ...]:
     """Which targets the policy sizes: those of its documents, then discovered ones; an explicit NodeGroup wins."""
     explicit = {target_ref(group.target): group for group in policy.groups}
-    found: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
+    claimed: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
     left_out = doubles(world.targets)
     foreign = strangers(world)
     for facts in world.targets:
@@ -269,8 +230,8 @@ def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, N
             continue
         item = discovered(policy.policy, facts)
         if item is not None and (item.tags or item.labels or facts.ref not in foreign):
-            found.append((facts.ref, None, item))
-    return tuple(sorted(found, key=lambda entry: entry[0]))
+            claimed.append((facts.ref, None, item))
+    return tuple(sorted(claimed, key=lambda entry: entry[0]))
 
 
 class NamedTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -327,7 +288,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
                 name=name,
                 labels=labels,
                 target=ref,
-                sources=Sources(document=document, facts=facts_of.get(ref), policy=policy.policy, tier=tier, tier_index=rank),
+                sources=sources_at(document, facts_of.get(ref), policy.policy, tier, rank, now_seconds),
                 members=members.members[index],
                 machine_of=members.machine_of,
                 evidence=evidence,

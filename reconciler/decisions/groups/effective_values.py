@@ -1,4 +1,4 @@
-"""The chain of effective values: NodeGroup, else the target itself, else its tier, else the policy's defaults, else built-in."""
+"""The chain of effective values: an open window, the NodeGroup, the target itself, its tier, the policy's defaults, built-in."""
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
@@ -9,10 +9,21 @@ import msgspec
 
 from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.groups.group import Origin
-from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
+from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier, Window
 from reconciler.policy.field import structs_in
-from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, GroupScalar, LevelField, fields_below, group_value, level_order
+from reconciler.policy.levels import (
+    LEVEL_FIELDS,
+    NOTHING,
+    WINDOWS,
+    GroupScalar,
+    LevelField,
+    fields_below,
+    group_value,
+    level_order,
+)
+from reconciler.policy.windows import OpenWindow, open_windows, window_level
 from reconciler.policy.yaml_nodes import Place
+from reconciler.values.instant import instant_text
 
 Value = TypeVar("Value")
 
@@ -25,13 +36,36 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     policy: NodeGroupPolicy
     tier: Tier | None
     tier_index: int = -1
+    opened: tuple[OpenWindow, ...] = ()
+
+    def written(self) -> tuple[GroupFields, ...]:
+        """The levels without open windows, from near to far."""
+        return level_order(self.document, None if self.tier is None else self.tier.defaults, self.policy.defaults)
+
+    def windows(self) -> tuple[Window, ...]:
+        """Those of the nearest level that has any."""
+        nearest = WINDOWS.nearest(self.written())
+        return () if nearest is None else nearest[1]
+
+    def ahead(self) -> tuple[OpenWindow, ...]:
+        """The open windows that set more than bounds. They come before all levels, in their order."""
+        return tuple(one for one in self.opened if window_level(one) is not None)
 
     def fields(self) -> tuple[GroupFields, ...]:
         """The policy levels from near to far."""
-        return level_order(self.document, None if self.tier is None else self.tier.defaults, self.policy.defaults)
+        return (*(level for one in self.opened if (level := window_level(one)) is not None), *self.written())
 
     def place(self, level: int, path: str) -> str:
         """Where the level says the field `path` (`scaleDown.mode`), or where the next field around it is."""
+        ahead = self.ahead()
+        if level < len(ahead):
+            opened = ahead[level]
+            nearest = WINDOWS.nearest(self.written())
+            where = "" if nearest is None else self._place(nearest[0], f"windows[{opened.index}].{path}")
+            return f"{where} (window {opened.name}, open until {instant_text(opened.until_seconds)})"
+        return self._place(level - len(ahead), path)
+
+    def _place(self, level: int, path: str) -> str:
         if self.document is not None:
             if level == 0:
                 return _place(self.document.places, f"spec.{path}", self.document.place)
@@ -45,6 +79,15 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         """Where the policy itself says `spec.PATH`, or that it is built in."""
         place = self.policy.places.get(f"spec.{path}")
         return f"{place} (policy)" if place is not None else "built-in"
+
+
+def sources_at(
+    document: NodeGroup | None, facts: TargetFacts | None, policy: NodeGroupPolicy, tier: Tier | None, rank: int, now_seconds: int
+) -> Sources:
+    """The sources of a group, with the windows that are open at `now_seconds` (Unix time)."""
+    sources = Sources(document=document, facts=facts, policy=policy, tier=tier, tier_index=rank)
+    opened = open_windows(sources.windows(), now_seconds)
+    return msgspec.structs.replace(sources, opened=opened) if opened else sources
 
 
 class Resolved(msgspec.Struct, Generic[Value], frozen=True):
@@ -94,17 +137,17 @@ def resolve(
     levels = sources.fields()
     rank = len(levels)
     if target is not None and sources.policy.target_annotations is TargetAnnotations.READ:
-        rank = 0 if sources.document is None else 1
+        rank = len(sources.ahead()) + (0 if sources.document is None else 1)
 
     def sourced() -> tuple[Origin, ...]:
-        found: list[Origin] = []
+        origins: list[Origin] = []
         for level, fields in enumerate(levels):
             if level == rank and target is not None:
-                found.append(Origin(source=target[1], value=text(target[0])))
+                origins.append(Origin(source=target[1], value=text(target[0])))
             value = read(fields)
             if value is not None:
-                found.append(Origin(source=sources.place(level, path), value=text(value)))
-        return (*found, Origin(source=last, value=text(built_in)))
+                origins.append(Origin(source=sources.place(level, path), value=text(value)))
+        return (*origins, Origin(source=last, value=text(built_in)))
 
     for level, fields in enumerate(levels):
         if level == rank and target is not None:
@@ -134,7 +177,7 @@ def _place(places: Mapping[str, Place], path: str, document: Place) -> str:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Part = TypeVar("Part", bound=msgspec.Struct)
-_Told = tuple[GroupScalar, str]
+_ValueText = tuple[GroupScalar, str]
 
 
 class Values:
@@ -157,23 +200,23 @@ class Values:
                 (inner,) = (structs_in(info.type) for info in msgspec.structs.fields(kind) if info.name == field.attribute)
                 decided[field.attribute] = self.all_below(below, inner[0])
             else:
-                decided[field.attribute] = self._found(below, self._option(below))
+                decided[field.attribute] = self._resolved(below, self._option(below))
         return kind(**decided)
 
     def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str, where: str = "built-in") -> int:
         """A number that the target itself may say, and where; `nothing`, from `where`, when nobody does, told as that text."""
-        found = self._found(path, target, (nothing, nothing_text), where)
-        if not isinstance(found, int):
+        number = self._resolved(path, target, (nothing, nothing_text), where)
+        if not isinstance(number, int):
             raise TypeError(f"{path} is not a number")
-        return found
+        return number
 
     def text(self, path: str, nothing_text: str = "", target: tuple[str, str] | None = None) -> str:
         """A text, which the target itself may say; empty when nobody does and none is built in, told as `nothing_text`."""
-        return str(self._found(path, target, ("", nothing_text)))
+        return str(self._resolved(path, target, ("", nothing_text)))
 
     def choice(self, path: str, kind: type[Choice], otherwise: Choice, where: str) -> Choice:
         """One of the words of `kind`; nothing is built in, but `otherwise` applies, as `where` says."""
-        return kind(str(self._found(path, None, (otherwise, str(otherwise)), where)))
+        return kind(str(self._resolved(path, None, (otherwise, str(otherwise)), where)))
 
     def written(self, now_seconds: int) -> None:
         """Note every field that is more than one scalar, with the levels that say something at this instant."""
@@ -184,12 +227,12 @@ class Values:
     def _levels_of(
         self, path: str, field: LevelField[Any], levels: tuple[GroupFields, ...], now_seconds: int
     ) -> tuple[Origin, ...]:
-        said = field.counting(levels, now_seconds) if field.adds else field.said(levels, now_seconds)
-        found = (Origin(source=self.sources.place(level, path), value=field.text(value)) for level, value in said)
+        values = field.counting(levels, now_seconds) if field.adds else field.stated(levels, now_seconds)
+        origins = (Origin(source=self.sources.place(level, path), value=field.text(value)) for level, value in values)
         last = "the target and its nodes" if path.startswith("template.") else "built-in"
-        return (*found, Origin(source=last, value=NOTHING))
+        return (*origins, Origin(source=last, value=NOTHING))
 
-    def _option(self, path: str) -> _Told | None:
+    def _option(self, path: str) -> _ValueText | None:
         """The target's own value for a path, and where it says that. A switch is 0 or 1: the first or the second choice."""
         option = target_option(self._facts, path)
         built_in = group_value(path).built_in
@@ -197,17 +240,19 @@ class Values:
             return list(type(built_in))[option[0]], option[1]
         return option
 
-    def _found(self, path: str, target: _Told | None, nothing: _Told | None = None, where: str = "built-in") -> GroupScalar:
+    def _resolved(
+        self, path: str, target: _ValueText | None, nothing: _ValueText | None = None, where: str = "built-in"
+    ) -> GroupScalar:
         value = group_value(path)
         built_in = value.built_in
-        told = dict[GroupScalar, str]()
+        texts = dict[GroupScalar, str]()
         if built_in is None:
             if nothing is None:
                 raise TypeError(f"{path} has no default: name the value that applies if no level sets it")
             built_in = nothing[0]
-            told[built_in] = nothing[1]
+            texts[built_in] = nothing[1]
 
-        def text(found: GroupScalar) -> str:
-            return told.get(found) or value.text(found)
+        def text(scalar: GroupScalar) -> str:
+            return texts.get(scalar) or value.text(scalar)
 
         return self.chains.keep(path, resolve(self.sources, path, value.read, built_in, text, target, where))

@@ -92,8 +92,9 @@ OFF, AUTO = "Off", "Auto"
 
 
 def balance_difference(one: EffectiveGroup, other: EffectiveGroup, ignored: frozenset[str]) -> str | None:
-    """Empty where the policy balances these two groups: a shared name says so, `Auto` goes by similarity. None where it does not
-    speak of both, else what sets two `Auto` groups apart. Only groups of one tier whose nodes are known balance."""
+    """What keeps two groups from balancing. Empty if they balance: they share a name, or both have `Auto` and are similar. A
+    phrase if both have `Auto` and differ. None if the policy does not balance them. Only groups of one tier whose new nodes are
+    known balance."""
     name = one.balance_with
     if name == OFF or other.balance_with != name or other.tier_rank != one.tier_rank:
         return None
@@ -122,17 +123,17 @@ def difference(left: NodeShape, right: NodeShape, ignored: frozenset[str]) -> st
 
 def size_difference(left: Resources, right: Resources) -> str:
     """The first resource in which two capacities differ by more than machines of one type do; empty when there is none."""
-    found = _first_difference(left, right, {"memory": MEMORY_PERMILLE}, 0)
-    return found[1] if found is not None else ""
+    mismatch = _first_difference(left, right, {"memory": MEMORY_PERMILLE}, 0)
+    return mismatch[1] if mismatch is not None else ""
 
 
 def capacity_or_allocatable_difference(left: NodeShape, right: NodeShape) -> tuple[str, str] | None:
     """The first resource in which the sizes of two nodes differ too much, with a phrase; None when they are alike."""
-    found = _first_difference(left.capacity, right.capacity, {"memory": MEMORY_PERMILLE}, 0)
-    if found is not None:
-        return found
-    found = _first_difference(left.allocatable, right.allocatable, {}, ALLOCATABLE_PERMILLE)
-    return (found[0], f"allocatable {found[1]}") if found is not None else None
+    mismatch = _first_difference(left.capacity, right.capacity, {"memory": MEMORY_PERMILLE}, 0)
+    if mismatch is not None:
+        return mismatch
+    mismatch = _first_difference(left.allocatable, right.allocatable, {}, ALLOCATABLE_PERMILLE)
+    return (mismatch[0], f"allocatable {mismatch[1]}") if mismatch is not None else None
 
 
 def _first_difference(left: Resources, right: Resources, tolerated: Mapping[str, int], others: int) -> tuple[str, str] | None:

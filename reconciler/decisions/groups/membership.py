@@ -38,11 +38,15 @@ def clusters_of_discovery(policy: NodeGroupPolicy) -> frozenset[str]:
 
 
 def tier_of(
-    policy: NodeGroupPolicy, name: str, labels: tuple[tuple[str, str], ...], document: NodeGroup | None, found: Discovery | None
+    policy: NodeGroupPolicy,
+    name: str,
+    labels: tuple[tuple[str, str], ...],
+    document: NodeGroup | None,
+    discovery: Discovery | None,
 ) -> tuple[Tier | None, int]:
     """The tier of a group and its rank: named by the document, else by the discovery item, else the first whose `match` fits. If
     none does, the rank is `len(tiers)`, without a tier."""
-    named = (document.tier if document is not None else None) or (found.tier if found is not None else None)
+    named = (document.tier if document is not None else None) or (discovery.tier if discovery is not None else None)
     rank = tier_rank(policy, named, name, labels)
     return (None, len(policy.tiers)) if rank is None else (policy.tiers[rank], rank)
 

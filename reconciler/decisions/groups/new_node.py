@@ -35,16 +35,16 @@ def accelerator_label(shape: NodeShape) -> tuple[str, str] | None:
     return next(((key, value) for key in ACCELERATOR_LABELS if (value := shape.label(key))), None)
 
 
-# What the nodes of a group say against its template: whatever it promises, they are what was bought with it.
+# How the nodes of a group contradict its template. Whatever the template promises, these nodes came from it.
 #
-# Of each resource the smaller counts: a pod that fits the template and no node of the group would buy one node after the other.
-# Not asked are nodes that were made from an older template: the present one may be right then. Until a node has come of it, it
-# is tried one node at a time.
+# For each resource the smaller amount counts. Otherwise a pod that fits the template, but no node of the group, would add one
+# node after the other. Nodes that were made from an older template do not count, because the present one may be right. Until a
+# node has come from the present template, nodes are added one at a time.
 
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 _AT_ONCE = ("cpu", "memory", "pods")
 """What kubelet knows of a machine when it registers; devices and disks come later."""
-_TOO_MANY_TO_BE_BROKEN = 2
+_NODES_THAT_PROVE_A_LACK = 2
 
 
 class Witnesses(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,17 +120,17 @@ def _has_less(shape: NodeShape, stated: NodeShape, name: str) -> bool:
     return shape.capacity.get(name) < stated.capacity.get(name) or shape.allocatable.get(name) < stated.allocatable.get(name)
 
 
-def _least(stated: Resources, found: list[tuple[Resources, int]]) -> Resources:
-    return Resources.of({name: _amount(name, amount, found) for name, amount in stated.items()})
+def _least(stated: Resources, sizes: list[tuple[Resources, int]]) -> Resources:
+    return Resources.of({name: _amount(name, amount, sizes) for name, amount in stated.items()})
 
 
-def _amount(name: str, stated: int, found: list[tuple[Resources, int]]) -> int:
-    """`found` are what nodes of one shape have, and how many of them are complete."""
-    amounts = [one.get(name) for one, _ in found]
+def _amount(name: str, stated: int, sizes: list[tuple[Resources, int]]) -> int:
+    """`sizes` are what nodes of one shape have, and how many of them are complete."""
+    amounts = [one.get(name) for one, _ in sizes]
     if name not in _AT_ONCE:
         # A device that one node lacks is that node's trouble; what several nodes lack, and none has, will not come with the next.
-        lacking = sum(complete for one, complete in found if not one.get(name))
-        amounts = [amount for amount in amounts if amount] or ([0] if lacking >= _TOO_MANY_TO_BE_BROKEN else [])
+        lacking = sum(complete for one, complete in sizes if not one.get(name))
+        amounts = [amount for amount in amounts if amount] or ([0] if lacking >= _NODES_THAT_PROVE_A_LACK else [])
     return min([stated, *amounts])
 
 
@@ -162,13 +162,13 @@ def new_node_shape(
 ) -> TemplateResult:
     """The shape of one new node. `place` says where the template of a level is written.
 
-    Capacity comes resource by resource from the nearest level of the policy, else from the target, else from `members`. The
-    target has annotations, tags or an infrastructure template; a capacity computed for the machine type of the members does not
-    count. Of `members`, the ready nodes of the group, the least counts. Upstream uses the first one, so that pods larger than the
-    others add nodes in vain. Allocatable: `amounts_of`. Labels: `labels_of`. Taints: what all members share, overlaid by the
-    target's, else only the policy's. How many volumes a driver attaches: the least of the members, overlaid by the target's, then
-    by the policy's. `evidence` and `volumes` are those of the World, if they are already available. Members created after
-    `complete_until` may still get devices: if others are older, they say nothing about devices.
+    Capacity comes resource by resource from the nearest level of the policy, else from the target, else from `members`, the ready
+    nodes of the group. The target has annotations, tags or an infrastructure template. A capacity computed for the machine type
+    of the members does not count. Among the members, the smallest amount counts. Upstream uses the first member, so pods that fit
+    only this one add nodes in vain. Allocatable: see `amounts_of`. Labels: see `labels_of`. Taints are what all members share,
+    overlaid by the target's, else only the policy's. The number of volumes that a driver attaches is the least of the members,
+    overlaid by the target's, then by the policy's. `evidence` and `volumes` are those of the World, if they are already
+    available. Members created after `complete_until` may still get devices. If others are older, only those count.
     """
     sources: list[str] = []
     complete = tuple(node for node in members if complete_until is None or node.created_seconds <= complete_until)

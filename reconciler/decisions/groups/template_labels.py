@@ -77,9 +77,9 @@ def labels_of(
 ) -> Labels:
     """What all members share, overlaid by the target's, overlaid by the policy's.
 
-    What belongs to a single member does not count: a value that is its name, and the keys by which volume drivers distinguish
-    nodes. Their location counts only if the platform does not determine it. In a group of several zones it never counts. With a
-    single member, only what all nodes of the cluster share counts.
+    Values that belong to a single member do not count: its name, and the keys by which volume drivers distinguish nodes. The
+    location of the members counts only if the platform does not determine it. In a group of several zones it never counts. If
+    there is only one member, only labels that all nodes of the cluster share count.
     """
     merged = _shared(target, evidence, world, members)
     if not members:
@@ -108,9 +108,14 @@ def in_zones(template: NodeShape | None, target: TargetTemplate, evidence: Label
     """What a new node is in each of the zones that the platform fills; empty where they are not several."""
     if template is None or not target.fills_zones or len(target.zones) < 2 or template.label(ZONE_LABEL) is not None:
         return ()
-    said = frozenset(key for key, _ in template.labels)
+    stated_keys = frozenset(key for key, _ in template.labels)
     return tuple(
-        (zone, msgspec.structs.replace(template, labels=_with_zone({**dict(template.labels), ZONE_LABEL: zone}, evidence, said)))
+        (
+            zone,
+            msgspec.structs.replace(
+                template, labels=_with_zone({**dict(template.labels), ZONE_LABEL: zone}, evidence, stated_keys)
+            ),
+        )
         for zone in target.zones
     )
 

@@ -26,14 +26,14 @@ class VolumeEvidence(msgspec.Struct, frozen=True):
         Nodes of a simulation have neither; their shape says it.
         """
         made = {index: shape.volumes for index, shape in enumerate(world.node_shapes) if shape.volumes != NO_VOLUMES}
-        found = {node.name: made[node.shape] for node in world.nodes if node.shape in made} if made else {}
+        by_node = {node.name: made[node.shape] for node in world.nodes if node.shape in made} if made else {}
         local = _local(world)
         for csi_node in world.storage.csi_nodes:
             limits = tuple((driver.driver, driver.count) for driver in csi_node.drivers if driver.count is not None)
             here = local.get(csi_node.name, ())
             if limits or here:
-                found[csi_node.name] = NodeVolumes(limits=tuple(sorted(limits)), local=here)
-        return VolumeEvidence(found)
+                by_node[csi_node.name] = NodeVolumes(limits=tuple(sorted(limits)), local=here)
+        return VolumeEvidence(by_node)
 
     def least(self, nodes: Iterable[Node]) -> NodeVolumes:
         """The smallest of each over these nodes; a node whose driver has not registered says nothing."""
@@ -41,8 +41,8 @@ class VolumeEvidence(msgspec.Struct, frozen=True):
         limits: dict[str, int] = {}
         local: dict[str, LocalStorage] = {}
         for volumes in seen:
-            for driver, many in volumes.limits:
-                limits[driver] = min(many, limits.get(driver, many))
+            for driver, limit in volumes.limits:
+                limits[driver] = min(limit, limits.get(driver, limit))
             for room in volumes.local:
                 other = local.get(room.storage_class, room)
                 local[room.storage_class] = LocalStorage(
@@ -64,7 +64,7 @@ def stated_over(seen: NodeVolumes, *stated: Iterable[tuple[str, int]]) -> NodeVo
 def at_most(stated: NodeVolumes, seen: NodeVolumes) -> NodeVolumes:
     """The stated limits, none above what was seen."""
     known = dict(seen.limits)
-    limits = tuple((driver, min(many, known.get(driver, many))) for driver, many in stated.limits)
+    limits = tuple((driver, min(limit, known.get(driver, limit))) for driver, limit in stated.limits)
     return msgspec.structs.replace(stated, limits=limits)
 
 
@@ -85,14 +85,14 @@ def _local(world: World) -> Mapping[str, tuple[LocalStorage, ...]]:
         if volume.storage_class in classes and (node := _only_node(_one_term(volume.required_terms), names)):
             key = (node, volume.storage_class)
             taken[key] = taken.get(key, 0) + volume.capacity_bytes
-    found: dict[tuple[str, str], LocalStorage] = {}
+    room_of: dict[tuple[str, str], LocalStorage] = {}
     for item in capacities:
         if item.nodes is not None and (node := _only_node(item.nodes.requirements, names)):
             key = (node, item.storage_class)
             room = _room(item, taken.get(key, 0))
-            found[key] = max(room, found.get(key, room))
+            room_of[key] = max(room, room_of.get(key, room))
     by_node: dict[str, list[LocalStorage]] = {}
-    for (node, _), room in sorted(found.items()):
+    for (node, _), room in sorted(room_of.items()):
         by_node.setdefault(node, []).append(room)
     return {node: tuple(rooms) for node, rooms in by_node.items()}
 

@@ -65,17 +65,17 @@ def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
         best = min(keys)
         if len(set(keys)) > 1:
             near = sum(1 for key in keys if not key[0]) > 1 and used is Expander.LEAST_WASTE
-            told = f"{label}, of those within {near_tie_percent}% the fewest machines," if near and near_tie_percent else label
-            decided = told
+            rule = f"{label}, of those within {near_tie_percent}% the fewest machines," if near and near_tie_percent else label
+            decided = rule
             compared = tuple(
-                f"{option.group} {_RULES[used].told(option)}"
+                f"{option.group} {_RULES[used].score_text(option)}"
                 for option, _ in sorted(zip(left, keys, strict=True), key=lambda pair: (pair[1], pair[0].group))
             )
         left = [option for option, key in zip(left, keys, strict=True) if key == best]
     if len(left) > 1:
         machines = [_machines_for_value(option) for option in left]
         least = min(machines)
-        few = [option for option, many in zip(left, machines, strict=True) if many == least]
+        few = [option for option, count in zip(left, machines, strict=True) if count == least]
         rest = "the fewest machines" if len(few) < len(left) else ""
         rest = ", then ".join(filter(None, (rest, "name" if len(few) > 1 else "")))
         decided = f"{decided}, then {rest}" if decided else f"{rest}, all else being equal"
@@ -120,8 +120,8 @@ def bought_capacity(shape: NodeShape) -> Resources:
 def waste(option: Option) -> Fraction:
     """What of the capacity of the option's nodes no pod of this demand would use."""
     offered = bought_capacity(option.shape)
-    many = Resources(cpu_milli=offered.cpu_milli * option.nodes, memory_bytes=offered.memory_bytes * option.nodes)
-    return wasted(many, option.requested)
+    total = Resources(cpu_milli=offered.cpu_milli * option.nodes, memory_bytes=offered.memory_bytes * option.nodes)
+    return wasted(total, option.requested)
 
 
 def wasted(bought: Resources, requested: Resources) -> Fraction:
@@ -165,7 +165,7 @@ class _Rule(msgspec.Struct, frozen=True):
     """One expander: what it compares (the smallest is best), and how that is told."""
 
     score: Callable[[Option], Fraction]
-    told: Callable[[Option], str]
+    score_text: Callable[[Option], str]
 
 
 _RULES = {
@@ -187,11 +187,11 @@ def siblings(draft: Draft, group: GroupDraft) -> tuple[tuple[GroupDraft, ...], t
     """
     if group.group.balance_with == OFF:
         return (group,), ()
-    found, apart = [], []
+    balanced, apart = [], []
     ignored = ignored_labels(draft.policy)
     for other in draft.groups:
         if other is group:
-            found.append(other)
+            balanced.append(other)
             continue
         broken = balance_difference(group.group, other.group, ignored)
         if broken is None or draft.growth_stop(other) is not None:
@@ -199,8 +199,8 @@ def siblings(draft: Draft, group: GroupDraft) -> tuple[tuple[GroupDraft, ...], t
         if broken:
             apart.append(f"{other.group.name}: {broken}")
         else:
-            found.append(other)
-    return tuple(found), tuple(apart)
+            balanced.append(other)
+    return tuple(balanced), tuple(apart)
 
 
 def next_group(draft: Draft, group: GroupDraft, together: tuple[GroupDraft, ...]) -> GroupDraft:

@@ -59,8 +59,8 @@ class Outrun(msgspec.Struct, frozen=True):
 def outrun(draft: Draft) -> Outrun:
     """What nodes do to the spread of pods that were served before them: they are domains that took none of these pods.
 
-    For kube-scheduler all nodes to come are there at once. So in a domain that got pods of a shape, the last of them must still
-    fit. Otherwise all of them must fit in another way. On existing nodes, pods are bound before any node comes.
+    kube-scheduler sees all new nodes at once. So in a domain that got pods of a shape, the last of them must still fit. Otherwise
+    all of them must fit in another way. On existing nodes, pods are bound before any node comes.
     """
     state, new = draft.state, frozenset(node for group in draft.groups for node in group.new_nodes)
     if not new:
@@ -74,14 +74,14 @@ def outrun(draft: Draft) -> Outrun:
         if state.pod_shape(shape).spread:
             first.setdefault(shape, turn)
     last = max(began.values(), default=-1)
-    said, unsaid = _domains_of_new(draft, first)
+    stated, unstated = _domains_of_new(draft, first)
     # The plan did not know a domain that no template states, in whatever order pods were served.
-    risked = [shape for shape, turn in first.items() if turn < last or unsaid]
+    risked = [shape for shape, turn in first.items() if turn < last or unstated]
     mark = state.mark()
-    open_late(draft, unsaid)
-    found = frozenset(shape for shape in risked if not _keeps_its_spread(draft, shape))
+    open_late(draft, unstated)
+    outrun_shapes = frozenset(shape for shape in risked if not _keeps_its_spread(draft, shape))
     state.undo(mark)
-    return Outrun(found, (*said, *unsaid)) if found else Outrun()
+    return Outrun(outrun_shapes, (*stated, *unstated)) if outrun_shapes else Outrun()
 
 
 def open_late(draft: Draft, domains: Iterable[NodeShape]) -> None:
@@ -99,27 +99,27 @@ def _own_host(draft: Draft, node: int) -> str:
 def _domains_of_new(draft: Draft, shapes: Iterable[int]) -> tuple[tuple[NodeShape, ...], tuple[NodeShape, ...]]:
     """The domains of nodes that were added, apart from hosts, then the domains that they may be in. If a template does not state
     a label, a new node may be like any node of its group."""
-    keys, said, unsaid = _spread_keys(draft, shapes), set[NodeShape](), set[NodeShape]()
+    keys, stated, unstated = _spread_keys(draft, shapes), set[NodeShape](), set[NodeShape]()
     for group in draft.groups if keys else ():
         template = group.group.template
         if template is None or not group.new_nodes:
             continue
-        said.update(draft.state.shape_of(node) for node in group.new_nodes)
+        stated.update(draft.state.shape_of(node) for node in group.new_nodes)
         lacking = keys - {key for key, _ in template.labels} if group.order is None else frozenset[str]()
         there = (draft.state.shape_of(node).labels for node in group.situation.nodes)
         for pairs in {tuple(pair for pair in labels if pair[0] in lacking) for labels in there} - {()}:
-            unsaid.add(msgspec.structs.replace(template, labels=tuple(sorted((*template.labels, *pairs)))))
-    by_labels = (tuple(sorted(shapes, key=lambda shape: shape.labels)) for shapes in (said, unsaid))
+            unstated.add(msgspec.structs.replace(template, labels=tuple(sorted((*template.labels, *pairs)))))
+    by_labels = (tuple(sorted(shapes, key=lambda shape: shape.labels)) for shapes in (stated, unstated))
     return next(by_labels), next(by_labels)
 
 
 def _keeps_its_spread(draft: Draft, shape: int) -> bool:
     state, keys, asked, fits = draft.state, sorted(_spread_keys(draft, (shape,))), set[tuple[object, ...]](), True
     coming = [node for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)]
-    loads = {node: many for node in coming if (many := dict(state.bound(node)).get(shape))}
-    for node, many in loads.items():
+    loads = {node: pods for node in coming if (pods := dict(state.bound(node)).get(shape))}
+    for node, pods in loads.items():
         labels = dict(state.shape_of(node).labels)
-        domain = (many, *(labels.get(key) for key in keys))
+        domain = (pods, *(labels.get(key) for key in keys))
         if fits and domain not in asked:
             asked.add(domain)
             state.unbind(shape, node)
@@ -128,9 +128,9 @@ def _keeps_its_spread(draft: Draft, shape: int) -> bool:
     if fits:
         return True
     mark, wanted = state.mark(), sum(loads.values())
-    for node, many in loads.items():
-        state.unbind(shape, node, many)
-    placed = sum(many for _, many in place(draft, shape, wanted, coming))
+    for node, pods in loads.items():
+        state.unbind(shape, node, pods)
+    placed = sum(pods for _, pods in place(draft, shape, wanted, coming))
     state.undo(mark)
     return placed == wanted
 
@@ -207,15 +207,15 @@ class Filling:
 
     def _spreads(self, served: Waiting, probe: int, daemons: tuple[int, ...]) -> tuple[HostSpread, ...] | None:
         """By entry how new nodes like the probe meet its spread over hosts; None where they do not count, or not from nothing."""
-        found = [NO_SPREAD] * len(served)
+        spreads = [NO_SPREAD] * len(served)
         for entry, (shape, _) in enumerate(served):
             counted = self._spread.get(shape)
             if counted is not None:
                 spread = self._draft.state.host_spread(shape, probe)
                 if spread is None or not counted.isdisjoint(daemons):
                     return None
-                found[entry] = spread
-        return tuple(found)
+                spreads[entry] = spread
+        return tuple(spreads)
 
     def _apart(self, shapes: tuple[int, ...]) -> tuple[bytearray, list[list[int]], int]:
         """By entry: whether one pod of it fills a node, and which earlier entries cannot share a node with it. Also the steps
@@ -243,12 +243,12 @@ class Filling:
         namespaces = [self._draft.namespace(shape) for shape, _ in served]
         several = len(set(namespaces))
         most = {name: max(1, shares.part(name, several) // max(1, nodes)) for name in namespaces}
-        found = []
+        entries = []
         for entry, name in zip(served, namespaces, strict=True):
             if most[name]:
                 most[name] -= 1
-                found.append(entry)
-        return found
+                entries.append(entry)
+        return entries
 
 
 def _holds(kept: _Kept, room: int) -> bool:

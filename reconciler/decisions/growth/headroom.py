@@ -69,21 +69,21 @@ def _empty_nodes(draft: Draft, group: GroupDraft, staying: frozenset[int], wante
 def _room_for_pods(draft: Draft, group: GroupDraft, shape: int, count: int) -> None:
     """Bind placeholders where there is room in the group, then on new nodes; nodes that carry them are protected."""
     placed = Counter[int]()
-    for node, many in draft.state.place(shape, count, _nodes(draft, group)):
-        placed[node] += many
+    for node, pods in draft.state.place(shape, count, _nodes(draft, group)):
+        placed[node] += pods
     left = count - placed.total()
     template = group.group.template
     while left and template is not None and draft.room(group, template)[0] > 0:
         mark = draft.state.mark()
         trial = draft.state.add_node("headroom", template, group.daemons)
-        many = sum(bound for _, bound in draft.state.place(shape, left, [trial]))
+        pods = sum(bound for _, bound in draft.state.place(shape, left, [trial]))
         draft.state.undo(mark)
-        if not many:
+        if not pods:
             break
         grown = draft.grow(group, template, draft.step(group, template, 1))
-        draft.state.bind(shape, grown[0], many)
+        draft.state.bind(shape, grown[0], pods)
         group.reasons.append(Headroom(wanted=count, free=count - left, nodes=len(grown), what="pods").reason())
-        left -= many
+        left -= pods
         for node in grown[1:]:
             left -= sum(bound for _, bound in draft.state.place(shape, left, [node]))
     if left:

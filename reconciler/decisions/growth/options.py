@@ -34,7 +34,7 @@ def options_of(
     done once for them, unless one of them runs out of room. `filling` remembers between choices. `refuted` are shapes, by
     position of a group, that its nodes have shown to reject.
     """
-    found: list[Option] = []
+    options: list[Option] = []
     known: dict[object, tuple[Option | None, int]] = {}
     filling = filling or Filling(draft)
     covered = filling.covers(waiting)
@@ -58,7 +58,7 @@ def options_of(
             known[alike] = (option, room)
         option = known[alike][0]
         if option is not None:
-            found.append(
+            options.append(
                 msgspec.structs.replace(
                     option,
                     position=group.position,
@@ -67,7 +67,7 @@ def options_of(
                     price_micros=group.group.price_micros,
                 )
             )
-    return found
+    return options
 
 
 def _filled(
@@ -99,40 +99,40 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
         if not draft.shares.spend(shape, draft.namespace(shape), len(nodes) + 1):
             continue
         left = count
-        for node, many in place(draft, shape, count, list(nodes), draft.elsewhere(group, nodes)) if nodes else ():
-            bindings.append((shape, nodes[node], many))
-            left -= many
+        for node, pods in place(draft, shape, count, list(nodes), draft.elsewhere(group, nodes)) if nodes else ():
+            bindings.append((shape, nodes[node], pods))
+            left -= pods
         while left and len(nodes) < room:
             before = state.mark()
             (node,) = draft.open(group, [f"{group.group.name}-try-{len(nodes)}"], template, coming + len(nodes))
-            many = sum(bound for _, bound in place(draft, shape, left, [node], draft.elsewhere(group, [*nodes, node])))
-            if not many:
+            pods = sum(bound for _, bound in place(draft, shape, left, [node], draft.elsewhere(group, [*nodes, node])))
+            if not pods:
                 state.undo(before)
                 break
             nodes[node] = len(nodes)
-            bindings.append((shape, nodes[node], many))
-            left -= many
+            bindings.append((shape, nodes[node], pods))
+            left -= pods
             if left and group.order is not None and shape in draft.zone_minded:
                 # A pod more in one zone frees a place in the others.
-                for older, many in place(draft, shape, left, list(nodes), draft.elsewhere(group, nodes)):
-                    bindings.append((shape, nodes[older], many))
-                    left -= many
-            more = 0 if shape in draft.zone_minded else min(room - len(nodes), -(-left // many))
+                for older, pods in place(draft, shape, left, list(nodes), draft.elsewhere(group, nodes)):
+                    bindings.append((shape, nodes[older], pods))
+                    left -= pods
+            more = 0 if shape in draft.zone_minded else min(room - len(nodes), -(-left // pods))
             if more > 0 and state.node_local(shape):
                 # Every further node would take as many: they are opened and filled at once.
                 names = [f"{group.group.name}-try-{len(nodes) + number}" for number in range(more)]
                 opened = draft.open(group, names, template, coming + len(nodes))
                 nodes.update(zip(opened, range(len(nodes), len(nodes) + more), strict=True))
-                for node, many in state.place(shape, left, array("i", opened)):
-                    bindings.append((shape, nodes[node], many))
-                    left -= many
+                for node, pods in state.place(shape, left, array("i", opened)):
+                    bindings.append((shape, nodes[node], pods))
+                    left -= pods
     state.undo(mark)
     if not nodes:
         return None
     columns = [array("i", column) for column in zip(*bindings, strict=True)]
     served: dict[int, int] = {}
-    for shape, _, many in bindings:
-        served[shape] = served.get(shape, 0) + many
+    for shape, _, pods in bindings:
+        served[shape] = served.get(shape, 0) + pods
     return _option_of(draft, group, template, Filled(len(nodes), columns[0], columns[1], columns[2], tuple(served.items())))
 
 
@@ -141,14 +141,14 @@ def _option_of(draft: Draft, group: GroupDraft, template: NodeShape, filled: Fil
         return None
     cpu = memory = ephemeral = 0
     extended: dict[str, int] = {}
-    for shape, many in filled.served:
+    for shape, count in filled.served:
         requests = draft.state.pod_shape(shape).requests
-        cpu += requests.cpu_milli * many
-        memory += requests.memory_bytes * many
-        ephemeral += requests.ephemeral_bytes * many
+        cpu += requests.cpu_milli * count
+        memory += requests.memory_bytes * count
+        ephemeral += requests.ephemeral_bytes * count
         for name, amount in requests.extended:
-            extended[name] = extended.get(name, 0) + amount * many
-    pods = sum(many for _, many in filled.served)
+            extended[name] = extended.get(name, 0) + amount * count
+    pods = sum(count for _, count in filled.served)
     return Option(
         position=group.position,
         group=group.group.name,
@@ -163,11 +163,11 @@ def _option_of(draft: Draft, group: GroupDraft, template: NodeShape, filled: Fil
     )
 
 
-# Which groups are worth a closer look in the next choice of a tier that has very many.
+# Which groups deserve a closer look in the next choice, in a tier that has very many.
 #
-# Every choice asks each group what it would do for the pods that are left. Under spread and affinity a choice serves few pods,
-# so that a tier of hundreds of groups is asked hundreds of times, with nearly the same answers. Between two rounds over all of
-# them only the best of each class are asked again.
+# Each choice computes for every group what it would do for the remaining pods. Under spread and affinity, a choice serves few
+# pods. So a tier of hundreds of groups is computed hundreds of times, with nearly the same results. Between two rounds over all
+# groups, only the best of each class are computed again.
 
 FEW_GROUPS, BEST_OF_A_CLASS = 32, 8
 """A tier of so few groups is always asked as a whole; of more, so many of each class between two rounds over all."""
@@ -212,10 +212,10 @@ class Shortlist:
             return bool(options)
         if self._class_of and options:
             # A class that has nothing to offer now (its zone is ahead of the others) keeps what was known of it.
-            found: dict[TemplateClass, list[int]] = {}
+            by_class: dict[TemplateClass, list[int]] = {}
             for option in ranked(options, self._expanders, self._near_tie_percent):
-                found.setdefault(self._class_of[option.position], []).append(option.position)
-            self._best.update(found)
+                by_class.setdefault(self._class_of[option.position], []).append(option.position)
+            self._best.update(by_class)
             chosen = {position for best in self._best.values() for position in best[:BEST_OF_A_CLASS]}
             self._few = [group for group in self._groups if group.position in chosen]
         return True
@@ -223,7 +223,7 @@ class Shortlist:
 
 # Why groups that were not among the options of a purchase were not.
 
-_TOLD_AT_MOST = 5
+_MOST_NAMED = 5
 
 
 def others_of(draft: Draft, options: list[Option], waiting: list[tuple[int, int]]) -> tuple[str, ...]:
@@ -232,9 +232,9 @@ def others_of(draft: Draft, options: list[Option], waiting: list[tuple[int, int]
     offering = {option.position for option in options}
     rank = min((draft.groups[position].group.tier_rank for position in offering), default=0)
     rest = sorted((group for group in draft.groups if group.position not in offering), key=lambda group: group.group.name)
-    told = [f"{group.group.name} ({_why(draft, group, rank, waiting[0][0])})" for group in rest[:_TOLD_AT_MOST]]
-    more = len(rest) - len(told)
-    return (*told, f"{more} more") if more else tuple(told)
+    named = [f"{group.group.name} ({_why(draft, group, rank, waiting[0][0])})" for group in rest[:_MOST_NAMED]]
+    more = len(rest) - len(named)
+    return (*named, f"{more} more") if more else tuple(named)
 
 
 def _why(draft: Draft, group: GroupDraft, rank: int, shape: int) -> str:

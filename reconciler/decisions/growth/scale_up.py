@@ -92,9 +92,9 @@ def grow_for(draft: Draft, queue: Queue) -> None:
         expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
         _grow_tier(draft, queue, tier, growth, expanders, refutations)
         if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and _may_mix(draft, tier, growth, refutations):
-            found = rearrange(draft, tier, growth, expanders[0])
-            if found is not None:
-                _serve_again(draft, queue, found, *before)
+            rearranged = rearrange(draft, tier, growth, expanders[0])
+            if rearranged is not None:
+                _serve_again(draft, queue, rearranged, *before)
                 _grow_tier(draft, queue, tier, growth, expanders, refutations)
 
 
@@ -129,7 +129,7 @@ def _grow_tier(
     filling = Filling(draft)
     shortlist = Shortlist(tier, keys, expanders, near)
     refuted: dict[int, frozenset[int]] = {}
-    while waiting := [(shape, many) for shape, many in queue.waiting() if draft.shares.open(shape, draft.namespace(shape))]:
+    while waiting := [(shape, pods) for shape, pods in queue.waiting() if draft.shares.open(shape, draft.namespace(shape))]:
         options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys, filling, refuted)
         if draft.work.exhausted:
             break
@@ -149,16 +149,18 @@ def _grow_tier(
         _fill_freed(draft, queue, growth)
 
 
-def _serve_again(draft: Draft, queue: Queue, found: Rearranged, taken_before: dict[int, int], reasons_before: list[int]) -> None:
+def _serve_again(
+    draft: Draft, queue: Queue, rearranged: Rearranged, taken_before: dict[int, int], reasons_before: list[int]
+) -> None:
     """Pods of this tier whose nodes were chosen again get the new nodes, and the groups get the new reasons."""
     names = [group.group.name for group in draft.groups]
-    if found.bought is None:
-        for position in {node.position for node in found.stay}:
-            draft.groups[position].reasons.append(found.because.reason())
+    if rearranged.bought is None:
+        for position in {node.position for node in rearranged.stay}:
+            draft.groups[position].reasons.append(rearranged.because.reason())
         return
     staying = Counter[tuple[int, str | None]]()
-    for node in found.stay:
-        staying.update({(shape, names[node.position]): many for shape, many in node.load})
+    for node in rearranged.stay:
+        staying.update({(shape, names[node.position]): pods for shape, pods in node.load})
     moving: dict[int, list[int]] = {}
     left: set[str | None] = set()
     for shape, entry, pods in queue.taken_since(taken_before):
@@ -172,27 +174,27 @@ def _serve_again(draft: Draft, queue: Queue, found: Rearranged, taken_before: di
     for group, count in zip(draft.groups, reasons_before, strict=True):
         if group.group.name in left:
             del group.reasons[count:]
-            _tell_growth(group, [node for node in found.stay if node.position == group.position], found.expander, ())
-    for position in sorted({node.position for node in found.bought}):
+            _tell_growth(group, [node for node in rearranged.stay if node.position == group.position], rearranged.expander, ())
+    for position in sorted({node.position for node in rearranged.bought}):
         group = draft.groups[position]
-        mine = [node for node in found.bought if node.position == position]
-        served = _served_by_new(group, found.expander)
+        mine = [node for node in rearranged.bought if node.position == position]
+        served = _served_by_new(group, rearranged.expander)
         load = Counter[int]()
         for node in mine:
-            for shape, many in node.load:
-                load[shape] += many
-        for shape, many in load.items():
-            queue.served.update(dict.fromkeys(moving[shape][:many], served))
-            del moving[shape][:many]
-        _tell_growth(group, mine, found.expander, found.compared)
-        group.reasons.append(found.because.reason())
+            for shape, pod_count in node.load:
+                load[shape] += pod_count
+        for shape, pod_count in load.items():
+            queue.served.update(dict.fromkeys(moving[shape][:pod_count], served))
+            del moving[shape][:pod_count]
+        _tell_growth(group, mine, rearranged.expander, rearranged.compared)
+        group.reasons.append(rearranged.because.reason())
 
 
 def _tell_growth(
     group: GroupDraft, nodes: list[GrownNode], expander: str, compared: tuple[str, ...], others: tuple[str, ...] = ()
 ) -> None:
     if nodes:
-        pods = sum(many for node in nodes for _, many in node.load)
+        pods = sum(count for node in nodes for _, count in node.load)
         because = PendingPods(pods=pods, nodes=len(nodes), expander=expander, compared=compared, others=others)
         group.reasons.append(because.reason())
 
@@ -250,8 +252,8 @@ def _keep(draft: Draft, queue: Queue, choice: Choice) -> dict[int, tuple[int, in
     filled = option.bindings
     draft.state.bind_list(array("i", [nodes[number] for number in filled.nodes]), filled.shapes, filled.counts)
     served = _served_by_new(group, choice.expander)
-    for shape, many in filled.served:
-        queue.take(shape, many, served)
+    for shape, pods in filled.served:
+        queue.take(shape, pods, served)
     return {group.position: (option.nodes, option.pods)}
 
 
@@ -260,8 +262,8 @@ def _share(draft: Draft, queue: Queue, choice: Choice, together: tuple[GroupDraf
     option = choice.option
     group = draft.groups[option.position]
     loads: list[list[tuple[int, int]]] = [[] for _ in range(option.nodes)]
-    for shape, ordinal, many in option.bindings:
-        loads[ordinal].append((shape, many))
+    for shape, ordinal, count in option.bindings:
+        loads[ordinal].append((shape, count))
     served: dict[int, Served] = {}
     shares: dict[int, tuple[int, int]] = {}
     for load in loads:
@@ -269,10 +271,10 @@ def _share(draft: Draft, queue: Queue, choice: Choice, together: tuple[GroupDraf
         place = taker.position
         if place not in served:
             served[place] = _served_by_new(taker, choice.expander)
-        for shape, many in load:
-            queue.take(shape, many, served[place])
+        for shape, count in load:
+            queue.take(shape, count, served[place])
         nodes, pods = shares.get(place, (0, 0))
-        shares[place] = (nodes + 1, pods + sum(many for _, many in load))
+        shares[place] = (nodes + 1, pods + sum(count for _, count in load))
     return shares
 
 
@@ -282,14 +284,14 @@ def _grow_by_one(draft: Draft, chosen: GroupDraft, sibling: GroupDraft, load: li
     if sibling is not chosen and template is not None:
         mark = draft.state.mark()
         trial = draft.state.add_node("balance", template, sibling.daemons)
-        fits = all(sum(n for _, n in draft.state.place(shape, many, [trial])) == many for shape, many in load)
+        fits = all(sum(n for _, n in draft.state.place(shape, pods, [trial])) == pods for shape, pods in load)
         draft.state.undo(mark)
         if not fits:
             sibling, template = chosen, chosen.group.template
     if template is not None:
         (node,) = draft.grow(sibling, template, 1)
-        for shape, many in load:
-            draft.state.bind(shape, node, many)
+        for shape, pods in load:
+            draft.state.bind(shape, node, pods)
     return sibling
 
 
@@ -320,11 +322,11 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
             continue
         able, details = _why_no_group(draft, shape, refutations)
         there = len(draft.world.nodes)
-        told = rejections(draft, shape, range(there)) if draft.shares.spend(shape, namespace, there) else ()
+        rejection_texts = rejections(draft, shape, range(there)) if draft.shares.spend(shape, namespace, there) else ()
         if able:
-            first = GroupsExhausted(groups=able, nodes=there, rejections=told).reason()
+            first = GroupsExhausted(groups=able, nodes=there, rejections=rejection_texts).reason()
         else:
-            first = NoGroupFits(groups=len(draft.groups), nodes=there, rejections=told).reason()
+            first = NoGroupFits(groups=len(draft.groups), nodes=there, rejections=rejection_texts).reason()
         lacking = () if able or not offered else _not_offered(draft, shape, offered, kinds)
         queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *lacking, *details)))
 
@@ -334,12 +336,12 @@ def _not_offered(draft: Draft, shape: int, offered: Container[str], kinds: Seque
     names = [name for name, _ in draft.state.pod_shape(shape).requests.items() if name not in offered][:_MOST_RESOURCES]
     if not draft.shares.spend(shape, draft.namespace(shape), _A_NAMED_RESOURCE * len(names)):
         return ()
-    found = []
+    reasons = []
     for name in names:
         keys = [rules.declares(name) for kind in kinds if (rules := rules_of(kind)) is not None]
-        told = (f"template.capacity of the policy ({name})", *dict.fromkeys(key for key in keys if key))
-        found.append(ResourceNotOffered(resource=name, keys=told).reason())
-    return tuple(found)
+        declaring_keys = (f"template.capacity of the policy ({name})", *dict.fromkeys(key for key in keys if key))
+        reasons.append(ResourceNotOffered(resource=name, keys=declaring_keys).reason())
+    return tuple(reasons)
 
 
 def _note(draft: Draft, group: GroupDraft, shape: int, refutations: Refutations) -> None:

@@ -32,27 +32,27 @@ def place(
         return state.place(shape, count, nodes)
     every = range(state.node_count) if nodes is None else nodes
     certain = [node for node in every if node not in elsewhere]
-    many = count
+    pods = count
     # Pods on nodes whose zones are open count in one zone or in another.
     minded = [opened for opened in dict.fromkeys(elsewhere.values()) if opened.loaded and _is_minded(draft, shape, opened)]
     if minded:
         mark = state.mark()
-        many = sum(bound for _, bound in state.place(shape, count, certain))
+        pods = sum(bound for _, bound in state.place(shape, count, certain))
         state.undo(mark)
     for opened in minded:
-        many = _in_any_case(draft, shape, many, opened, certain) if many else 0
-    found = list(state.place(shape, many, certain)) if many else []
-    left = count - sum(bound for _, bound in found)
+        pods = _in_any_case(draft, shape, pods, opened, certain) if pods else 0
+    placements = list(state.place(shape, pods, certain)) if pods else []
+    left = count - sum(bound for _, bound in placements)
     together: dict[OpenZones, list[int]] = {}
     for node in every:
         if node in elsewhere:
             together.setdefault(elsewhere[node], []).append(node)
     for opened, among in together.items():
         fits = left and any(state.fits(shape, node) for node in among)
-        if fits and (many := _in_any_case(draft, shape, left, opened, among)):
-            found.extend(state.place(shape, many, among))
-            left = count - sum(bound for _, bound in found)
-    return found
+        if fits and (pods := _in_any_case(draft, shape, left, opened, among)):
+            placements.extend(state.place(shape, pods, among))
+            left = count - sum(bound for _, bound in placements)
+    return placements
 
 
 def _is_minded(draft: Draft, shape: int, opened: OpenZones) -> bool:
@@ -69,15 +69,15 @@ def _is_minded(draft: Draft, shape: int, opened: OpenZones) -> bool:
 
 def _in_any_case(draft: Draft, shape: int, count: int, opened: OpenZones, among: Sequence[int]) -> int:
     """How many of the pods run on some of the nodes, in whichever zones these come."""
-    state, many = draft.state, count
+    state, pods = draft.state, count
     for way in opened.ways:
         mark = state.mark()
         moved = _moved(draft, opened, way)
-        many = sum(placed for _, placed in state.place(shape, many, [moved.get(node, node) for node in among]))
+        pods = sum(placed for _, placed in state.place(shape, pods, [moved.get(node, node) for node in among]))
         state.undo(mark)
-        if not many:
+        if not pods:
             break
-    return many
+    return pods
 
 
 def _moved(draft: Draft, opened: OpenZones, way: Sequence[NodeShape]) -> dict[int, int]:
@@ -89,15 +89,15 @@ def _moved(draft: Draft, opened: OpenZones, way: Sequence[NodeShape]) -> dict[in
         state.leave(node)
         for bound, times in load:
             state.unbind(bound, node, times)
-    found = {}
+    moved = {}
     for node, zone in zip(opened.nodes, way, strict=True):
         staying = [pair for pair in loads[node] if pair[0] not in opened.fixed]
         for other, load in loads.items():
             if zones[other] == zone or (other == node and zones[node] not in way):
                 staying.extend(pair for pair in load if pair[0] in opened.fixed)
         pods = [bound for bound, times in staying for _ in range(times)]
-        found[node] = state.add_node(f"{state.name(node)}-elsewhere", zone, pods)
-    return found
+        moved[node] = state.add_node(f"{state.name(node)}-elsewhere", zone, pods)
+    return moved
 
 
 def open_zones(draft: Draft, groups: Sequence[GroupDraft], keys: frozenset[str], known: set[tuple[str, str]]) -> None:
@@ -118,21 +118,21 @@ def rejection(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) 
     landing = draft.next_landing(group) if shape in draft.zone_minded else None
     state, mark = draft.state, draft.state.mark()
     node = state.add_node(_trial(group), template if landing is None else landing.shape, group.daemons)
-    said = [(_zone(draft, node), state.verdict(shape, node))]
+    verdicts = [(_zone(draft, node), state.verdict(shape, node))]
     opened = draft.elsewhere(group, [node]).get(node, NOT_OPEN) if landing is not None else NOT_OPEN
     for way in opened.ways:
         before = state.mark()
         other = _moved(draft, opened, way)[node]
-        said.append((_zone(draft, other), state.verdict(shape, other)))
+        verdicts.append((_zone(draft, other), state.verdict(shape, other)))
         state.undo(before)
     state.undo(mark)
-    refused = [(zone, verdict) for zone, verdict in said if verdict]
+    refused = [(zone, verdict) for zone, verdict in verdicts if verdict]
     if not refused:
         return None
     zone, verdict = refused[0]
-    if landing is None or (len(refused) == len(said) and _nowhere(draft, group, shape)):
+    if landing is None or (len(refused) == len(verdicts) and _nowhere(draft, group, shape)):
         return GroupRejects(group=group.group.name, plugins=tuple(one.plugin for one in verdict), why=_text(group, verdict))
-    zones = tuple(dict.fromkeys(zone for zone, _ in said))
+    zones = tuple(dict.fromkeys(zone for zone, _ in verdicts))
     return ZoneNotCertain(group=group.group.name, zones=zones, zone=zone, why=_text(group, verdict))
 
 

@@ -17,7 +17,7 @@ from reconciler.policy.values.label_selector import selector_matches
 from reconciler.values.plural import count_text
 from reconciler.values.quantity import amount_text
 
-MANY_TENANTS = 4
+LEAST_TENANTS = 4
 
 
 def capacity_findings(view: View) -> Iterator[Finding]:
@@ -154,7 +154,7 @@ def _accelerator_of_a_limit(view: View) -> Iterator[Finding]:
     shapes = [*view.world.node_shapes, *(group.template for group in view.groups if group.template is not None)]
     for limit in view.policy.policy.limits:
         for key, value in limit.nodes.match_labels if limit.nodes is not None else ():
-            known = sorted({found for shape in shapes if (found := shape.label(key))})
+            known = sorted({accelerator for shape in shapes if (accelerator := shape.label(key))})
             if key in ACCELERATOR_LABELS and value not in known:
                 there = f"there are {', '.join(known)}" if known else "no node carries that label"
                 yield Finding(
@@ -185,7 +185,7 @@ def _group_a_tenant(view: View) -> Iterator[Finding]:
             if group.template is not None and taint.value:
                 tenants[group.template.capacity, taint.key, taint.effect][taint.value] = group.name
     for (_, key, _), groups in sorted(tenants.items()):
-        if len(groups) >= MANY_TENANTS:
+        if len(groups) >= LEAST_TENANTS:
             yield Finding(
                 code="GroupPerTenant",
                 object=f"NodeGroupPolicy {view.policy.policy.name}",

@@ -95,17 +95,17 @@ def _below_another_target(facts: TargetFacts) -> bool:
     return facts.owner.controller.partition(" ")[0] in target_kinds()
 
 
-MANY_GROUPS, FEW_NODES = 20, 2
+MOST_GROUPS, FEW_NODES = 20, 2
 
 
 def findings(view: View) -> tuple[Finding, ...]:
     """All findings, sorted by code and object."""
-    found = (
+    all_findings = (
         *_nodes_differ(view),
         *_without_requests(view.world),
         *_without_disruption_budget(view.world),
         *_zonal_volumes(view),
-        *_many_small_groups(view),
+        *_small_groups(view),
         *_regional_and_zonal(view),
         *_accelerator_label(view),
         *_topology_replicas(view),
@@ -113,7 +113,7 @@ def findings(view: View) -> tuple[Finding, ...]:
         *cross_check_findings(view),
         *setup_findings(view),
     )
-    return tuple(sorted(found))
+    return tuple(sorted(all_findings))
 
 
 def _shapes(view: View, position: int) -> dict[int, list[str]]:
@@ -159,14 +159,14 @@ def _settled(shape: NodeShape, usual: NodeShape) -> NodeShape:
 
 def _workloads(world: World) -> dict[str, list[int]]:
     """Running pods that have a controller, by `Kind namespace/name`; DaemonSet and mirror pods left out."""
-    found: dict[str, list[int]] = defaultdict(list)
+    by_workload: dict[str, list[int]] = defaultdict(list)
     pods = world.pods
     for index in range(len(pods)):
         traits = world.pod_traits[pods.traits[index]]
         if pods.node[index] < 0 or pods.finished(index) or traits.daemonset or traits.mirror or traits.controller is None:
             continue
-        found[f"{traits.controller.kind} {traits.namespace}/{traits.controller.name}"].append(index)
-    return found
+        by_workload[f"{traits.controller.kind} {traits.namespace}/{traits.controller.name}"].append(index)
+    return by_workload
 
 
 def _without_requests(world: World) -> Iterator[Finding]:
@@ -220,10 +220,10 @@ def _zonal_volumes(view: View) -> Iterator[Finding]:
             )
 
 
-def _many_small_groups(view: View) -> Iterator[Finding]:
+def _small_groups(view: View) -> Iterator[Finding]:
     """Every decision looks at every group, and small groups pack badly."""
     small = [group for group in view.groups if 0 < group.max_size <= FEW_NODES]
-    if len(view.groups) > MANY_GROUPS and len(small) * 2 > len(view.groups):
+    if len(view.groups) > MOST_GROUPS and len(small) * 2 > len(view.groups):
         yield Finding(
             code="ManySmallGroups",
             object=f"NodeGroupPolicy {view.policy.policy.name}",

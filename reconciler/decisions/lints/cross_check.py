@@ -22,15 +22,15 @@ def cross_check_findings(view: View) -> Iterator[Finding]:
         if template is None:
             continue
         probes = (draft.state.add_shape(probe) for probe in _probes(draft, group, template))
-        found = [seen for probe in probes if (seen := refutations.refuted_template(group, probe)) is not None]
-        if found:
+        refuted = [seen for probe in probes if (seen := refutations.refuted_template(group, probe)) is not None]
+        if refuted:
             yield Finding(
                 code="TemplateRefuted",
                 object=f"NodeGroup {group.group.name}",
-                message=f"its template accepts pods that its empty, ready node {found[0].node} rejects: "
-                + "; ".join(dict.fromkeys(one.why for one in found)),
+                message=f"its template accepts pods that its empty, ready node {refuted[0].node} rejects: "
+                + "; ".join(dict.fromkeys(one.why for one in refuted)),
                 advice="correct the template of the policy or of the target: no node is added for such pods until they agree",
-                nodes=(found[0].node,),
+                nodes=(refuted[0].node,),
             )
 
 

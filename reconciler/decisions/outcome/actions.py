@@ -115,7 +115,7 @@ def releases(
 
     The target keeps its size; only our marks go. The field manager alone tells nothing: other policies write under it too.
     """
-    found = []
+    released = []
     for facts in targets:
         target = str(facts.ref)
         if target in claimed:
@@ -136,10 +136,10 @@ def releases(
         reason = Released(
             replicas=replicas, back=way.steps[-1] if way is not None else "", risk=way.risk if way is not None else ""
         ).reason()
-        found.append(
+        released.append(
             Action(kind=ActionKind.RELEASE, group=name, target=target, from_=replicas, to=replicas, bound=bound, reason=reason)
         )
-    return tuple(sorted(found, key=lambda action: action.group))
+    return tuple(sorted(released, key=lambda action: action.group))
 
 
 def _in_manifests(kind: str) -> bool:

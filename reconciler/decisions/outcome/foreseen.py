@@ -42,8 +42,9 @@ class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
     """`groups` are those that change. Nodes are indices of the World, the new ones behind them.
 
-    `nodes`, `shapes` and `counts` are columns of what is bound beyond what was bound before, in order; counts below zero are
-    taken off. `placed` are rows of pending pods that get a place among these. By `last_seconds` the last of the nodes may leave.
+    `nodes`, `shapes` and `counts` are columns of pods that are bound now and were not before, in order. Negative counts are pods
+    that left. `placed` are the rows of pending pods that get one of these places. By `last_seconds` the last of the nodes may
+    leave.
     """
 
     groups: tuple[ChangedGroup, ...]
@@ -137,21 +138,23 @@ class UpcomingNode(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 def upcoming_nodes(view: View) -> tuple[UpcomingNode, ...]:
     """All of them by group, the longest wait first. A machine that is being deleted is none."""
-    found: list[UpcomingNode] = []
+    upcoming: list[UpcomingNode] = []
     for group, situation, machines in zip(view.groups, view.situations, view.members.machines, strict=True):
         patience = group.scale_up.max_node_provision_time_seconds
         failed = dict(situation.failed)
         waiting = [machine for machine in machines if not machine.node and not machine.deleting]
         for machine in waiting:
             since = machine.created_seconds or view.memory.waiting_since.get(waiting_key(group, machine), view.now_seconds)
-            found.append(
+            upcoming.append(
                 UpcomingNode(
                     group=group.name, since_seconds=since, machine=machine.name, until_seconds=since + patience,
                     failed=failed.pop(machine.name, ""),
                 )
             )  # fmt: skip
         since = view.memory.waiting_since.get(unmade_key(group, situation.current), view.now_seconds)
-        expected = situation.upcoming - sum(1 for entry in found if entry.group == group.name and not entry.failed)
+        expected = situation.upcoming - sum(1 for entry in upcoming if entry.group == group.name and not entry.failed)
         whys = [*failed.values(), *("" for _ in range(expected))]
-        found += [UpcomingNode(group=group.name, since_seconds=since, until_seconds=since + patience, failed=why) for why in whys]
-    return tuple(sorted(found))
+        upcoming += [
+            UpcomingNode(group=group.name, since_seconds=since, until_seconds=since + patience, failed=why) for why in whys
+        ]
+    return tuple(sorted(upcoming))

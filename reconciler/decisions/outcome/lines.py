@@ -13,7 +13,7 @@ from reconciler.decisions.growth.requests import replacements
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.handover import from_topology
 from reconciler.decisions.ownership.owner import NO_OWNER
-from reconciler.decisions.ownership.second_writer import SAID_FROM, UNDONE_TIMES
+from reconciler.decisions.ownership.second_writer import REPORTED_FROM, UNDONE_TIMES
 from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress, TemplateUnknown
 from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
@@ -42,7 +42,7 @@ def conflict_reasons(draft: Draft, served: Mapping[int, Served]) -> None:
     states = {
         group.position: state
         for group in draft.groups
-        if (state := draft.memory.conflicts.get(str(group.group.target))) is not None and state.count >= SAID_FROM
+        if (state := draft.memory.conflicts.get(str(group.group.target))) is not None and state.count >= REPORTED_FROM
     }
     if not states:
         return
@@ -96,37 +96,37 @@ def _hand_over(draft: GroupDraft) -> tuple[Reason, ...]:
     group, owner = draft.group, draft.judgement.ownership
     if group.facts is None or owner.state is not OwnerState.HELD or owner.by in NO_OWNER:
         return ()
-    found = from_topology(group.facts, group.min_size, group.max_size)
-    return () if found is None else (found.reason(),)
+    handover = from_topology(group.facts, group.min_size, group.max_size)
+    return () if handover is None else (handover.reason(),)
 
 
 def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
     group, situation = draft.group, draft.situation
-    found = list(draft.reasons)
+    reasons = list(draft.reasons)
     if draft.held_why:
-        found.insert(0, GroupHeld(group=group.name, why=draft.held_why).reason())
+        reasons.insert(0, GroupHeld(group=group.name, why=draft.held_why).reason())
     if (claim := draft.judgement.claimed) is not None:
         target, who = str(group.target), {"policy": claim.policy, "namespace": claim.namespace}
-        found.append(OtherPolicy(target=target, holder=claim.holder or "nobody", **who).reason())
+        reasons.append(OtherPolicy(target=target, holder=claim.holder or "nobody", **who).reason())
     if draft.not_ours is not None:
-        found.append(draft.not_ours.reason())
+        reasons.append(draft.not_ours.reason())
     if draft.held_why and group.template is None and group.facts is not None:
-        found.append(TemplateUnknown(group=group.name, why=group.template_problem).reason())
+        reasons.append(TemplateUnknown(group=group.name, why=group.template_problem).reason())
     if group.pods_guessed and group.template is not None and draft.desired > situation.current:
-        found.append(MaxPodsGuessed(pods=group.template.allocatable.pods).reason())
+        reasons.append(MaxPodsGuessed(pods=group.template.allocatable.pods).reason())
     stop = plan.growth_stop(draft)
     if isinstance(stop, GroupUnhealthy):
-        found.append(stop.reason())
+        reasons.append(stop.reason())
     if draft.judgement.ownership.state is OwnerState.ADOPTABLE and draft.desired != situation.current:
-        found.append(ResizeNextTime().reason())
+        reasons.append(ResizeNextTime().reason())
     replaced = replacements(plan, draft)
     if replaced is not None:
-        found.append(replaced.reason())
+        reasons.append(replaced.reason())
     if draft.desired == 0 < situation.current and (scarce := _scarce(plan, draft)):
-        found.append(MayNotReturn(why=scarce).reason())
+        reasons.append(MayNotReturn(why=scarce).reason())
     if situation.upcoming or situation.starting:
         named = {what for index in situation.starting for what in waits_for(plan.world, plan.world.nodes[index], group)}
-        found.append(
+        reasons.append(
             UpcomingNodes(
                 count=situation.upcoming + len(situation.starting),
                 starting=len(situation.starting),
@@ -135,15 +135,15 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
         )
     if situation.failed:
         name, message = situation.failed[0]
-        found.append(MachinesFailed(count=len(situation.failed), first=f"{name}: {message}").reason())
+        reasons.append(MachinesFailed(count=len(situation.failed), first=f"{name}: {message}").reason())
     if situation.size > group.max_size:
-        found.append(AboveMax(current=situation.size, max=group.max_size).reason())
+        reasons.append(AboveMax(current=situation.size, max=group.max_size).reason())
     if group.facts is not None and group.facts.rolling_out:
-        found.append(RolloutInProgress(group=group.name).reason())
+        reasons.append(RolloutInProgress(group=group.name).reason())
     if draft.removed and group.facts is not None and not group.facts.selectable:
         names = tuple(sorted(plan.world.nodes[index].name for index in draft.removed))
-        found.append(PlatformChooses(target=str(group.target), nodes=names).reason())
-    return tuple(found)
+        reasons.append(PlatformChooses(target=str(group.target), nodes=names).reason())
+    return tuple(reasons)
 
 
 def _scarce(plan: Draft, draft: GroupDraft) -> str:
@@ -222,8 +222,8 @@ def without_targets(world: World, policy: NodeGroupPolicy, groups: Sequence[Effe
         read = [facts for facts in world.targets if facts.ref.kind in rules.kinds]
         for item in policy.discovery:
             if item.provider == rules.provider and not any(rules.takes(item, facts) for facts in read):
-                told = f"{_asked(item)}: {_there(rules, read)}"
-                yield PlanProblem(code="DiscoveryMatchesNothing", object=f"discovery {item.name}", message=told)
+                message = f"{_asked(item)}: {_there(rules, read)}"
+                yield PlanProblem(code="DiscoveryMatchesNothing", object=f"discovery {item.name}", message=message)
         named = [group.name for group in groups if group.target.kind in rules.kinds]
         if named and not read:
             yield PlanProblem(code=CODE, object=rules.provider, message=none_was_read(("group", named)))
@@ -244,43 +244,43 @@ def _there(rules: PlatformRules, read: Sequence[TargetFacts]) -> str:
         return f"no {' or '.join(rules.kinds)} was read, and {HOW}"
     where = Counter(facts.ref.namespace or facts.ref.region for facts in read)
     places = ", ".join(f"{count} in {place}" for place, count in sorted(where.items())[:_PLACES_SHOWN])
-    told = f"{count_text(len(read), 'target')} {'was' if len(read) == 1 else 'were'} read, {places}"
+    summary = f"{count_text(len(read), 'target')} {'was' if len(read) == 1 else 'were'} read, {places}"
     unbounded = sum(facts.max_size is None for facts in read)
-    return f"{told}; {unbounded} of them without a range of its own, which no discovery takes" if unbounded else told
+    return f"{summary}; {unbounded} of them without a range of its own, which no discovery takes" if unbounded else summary
 
 
 def plan_problems(
     draft: Draft, halted: tuple[str, ...], memory: Memory, refused: tuple[RefusedGroup, ...]
 ) -> tuple[PlanProblem, ...]:
     """Sorted; empty when all is well."""
-    found = [PlanProblem(code="RemovalsHalted", message=sentence) for sentence in halted]
-    found.extend(
+    problems = [PlanProblem(code="RemovalsHalted", message=sentence) for sentence in halted]
+    problems.extend(
         PlanProblem(code=problem.code, object=problem.object, message=problem.message) for problem in draft.world.problems
     )
     for group in draft.groups:
         facts = group.group.facts
         if facts is None:
             continue
-        found.extend(PlanProblem(code="TargetProblem", object=str(facts.ref), message=text) for text in facts.problems)
-    found.extend(
+        problems.extend(PlanProblem(code="TargetProblem", object=str(facts.ref), message=text) for text in facts.problems)
+    problems.extend(
         PlanProblem(code="NodeClaimedTwice", object=f"Node {node}", message=why) for node, why in draft.members.conflicts
     )
-    found.extend(PlanProblem(code=entry.code, object=entry.title, message=entry.message) for entry in refused)
-    found.extend(_unknown_accelerators(draft))
-    found.extend(without_targets(draft.world, draft.policy, [group.group for group in draft.groups]))
+    problems.extend(PlanProblem(code=entry.code, object=entry.title, message=entry.message) for entry in refused)
+    problems.extend(_unknown_accelerators(draft))
+    problems.extend(without_targets(draft.world, draft.policy, [group.group for group in draft.groups]))
     if memory.known_groups and not draft.groups:
         message = f"the policy has no groups any more; it had {len(memory.known_groups)}: nothing is released"
-        found.append(PlanProblem(code="AllGroupsGone", message=message))
+        problems.append(PlanProblem(code="AllGroupsGone", message=message))
     if draft.work.exhausted:
         message = (
             f"the work budget of {draft.work.budget} steps ran out{_most(draft.shares.spent)}; what was not examined says so"
         )
-        found.append(PlanProblem(code="WorkBudgetExhausted", message=message))
-    found.extend(
+        problems.append(PlanProblem(code="WorkBudgetExhausted", message=message))
+    problems.extend(
         PlanProblem(code="NamespaceDelayed", object=f"Namespace {namespace}", message=_delayed(draft.shares, namespace))
         for namespace in draft.shares.over | draft.shares.delayed.keys()
     )
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(problems)))
 
 
 def _most(spent: Mapping[str, int]) -> str:

@@ -25,8 +25,8 @@ class TargetBound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AdmissionBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """`targets` by their references; `adopt_from` are field managers whose claim may be taken; pods in `blocked_namespaces` may
-    not be evicted. `unbounded` are the groups of which nothing says how large they may be: no range can be given for them."""
+    """`targets` are sorted by reference. `adopt_from` are field managers whose claim may be taken over. Pods in
+    `blocked_namespaces` must not be evicted. `unbounded` are groups without a known maximum, for which no range can be given."""
 
     policy: str
     targets: tuple[TargetBound, ...]

@@ -100,9 +100,9 @@ def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
 
 
 class FromTopology(Because, frozen=True, kw_only=True):
-    """A topology declares the replicas of a group: what to write so that the group becomes ours, and what the webhook makes of
-    it. `lines` are YAML to add at `where`. `block` is the part of the Cluster with these lines, to copy. `alone` is the value
-    that the webhook sets if replicas are removed without adding them."""
+    """A topology declares the replicas of a group. This reason says what to write so that the group becomes ours, and what the
+    webhook then does. `lines` are YAML to add at `where`. `block` is the part of the Cluster with these lines, ready to copy.
+    `alone` is the value that the webhook sets if somebody removes replicas without adding the lines."""
 
     code = "FromTopology"
     where: str
@@ -117,12 +117,12 @@ class FromTopology(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """The change in one sentence, and the replicas that come of it."""
         added = " and ".join(line.strip() for line in self.lines[2:])
-        told = f"to hand it over, in one change of {self.where}: remove replicas and add to metadata.annotations {added}"
+        text = f"to hand it over, in one change of {self.where}: remove replicas and add to metadata.annotations {added}"
         if self.after != self.before:
-            told += f"; the webhook then makes {self.before} replicas {self.after}, to be in {self.min} to {self.max}"
+            text += f"; the webhook then makes {self.before} replicas {self.after}, to be in {self.min} to {self.max}"
         else:
-            told += f"; the webhook then keeps {self.after}"
-        return told if self.alone == self.after else f"{told}, and without both annotations sets {self.alone}"
+            text += f"; the webhook then keeps {self.after}"
+        return text if self.alone == self.after else f"{text}, and without both annotations sets {self.alone}"
 
 
 def from_topology(facts: TargetFacts, min_size: int, max_size: int) -> FromTopology | None:
@@ -192,7 +192,7 @@ def drop_warnings(dropped: tuple[DroppedSize, ...], world: World) -> tuple[Probl
 def _warning(entry: DroppedSize, facts: TargetFacts | None) -> Problem:
     low, high = entry.bounds
     known = facts or TargetFacts(ref=_ref(entry), replicas=entry.before)
-    found = when_unset(
+    change = when_unset(
         msgspec.structs.replace(known, min_size=low, max_size=high), _manager(entry, facts), keeping=bool(entry.keys)
     )
     where = f"{entry.namespace}/{entry.name}" if entry.namespace else entry.name
@@ -203,8 +203,8 @@ def _warning(entry: DroppedSize, facts: TargetFacts | None) -> Problem:
     return Problem(
         place=entry.place,
         code="ReplicasDropped",
-        message=f"this change takes replicas {entry.before} out of {what}: {found.sentence()}",
-        hint=hint if found.after != found.before and not found.annotated else "",
+        message=f"this change takes replicas {entry.before} out of {what}: {change.sentence()}",
+        hint=hint if change.after != change.before and not change.annotated else "",
         severity=Severity.WARNING,
     )
 
@@ -224,8 +224,8 @@ def _ref(entry: DroppedSize) -> TargetRef:
 def _facts(entry: DroppedSize, world: World) -> TargetFacts | None:
     """The target in the cluster; that of a topology by its Cluster and entry. A manifest without a namespace finds the only
     target of that name."""
-    found = [facts for facts in world.targets if entry.namespace in ("", facts.ref.namespace) and _is(entry, facts)]
-    return found[0] if len(found) == 1 else None
+    matches = [facts for facts in world.targets if entry.namespace in ("", facts.ref.namespace) and _is(entry, facts)]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _is(entry: DroppedSize, facts: TargetFacts) -> bool:

@@ -29,16 +29,17 @@ class Contest(msgspec.Struct, frozen=True):
 
 def by_target(claims: tuple[PolicyClaim, ...]) -> dict[str, list[PolicyClaim]]:
     """Those of policies that mean to write, by target."""
-    found: dict[str, list[PolicyClaim]] = {}
+    claims_by_target: dict[str, list[PolicyClaim]] = {}
     for one in claims:
         if one.number:
-            found.setdefault(one.target, []).append(one)
-    return found
+            claims_by_target.setdefault(one.target, []).append(one)
+    return claims_by_target
 
 
 def contest(others: Sequence[PolicyClaim], before: Claim | None, policy: str) -> Contest:
-    """What becomes of a target that `policy` means to write and had claimed `before` (None: it had not). `others` are the claims
-    of other policies on it. Two claims that are equal hold both; then the policy whose name comes later gives way."""
+    """Decides who may write a target that `policy` means to write. `before` is this policy's claim so far (None: it had none).
+    `others` are the claims of other policies on the target. If two claims are equal, neither policy writes. Then the policy whose
+    name comes later gives up its claim."""
     live = max((one for one in others if one.live), key=_rank, default=None)
     if live is None:
         dead = max((Claim(number=one.number, written=one.written) for one in others), default=Claim(number=0))
@@ -64,11 +65,11 @@ def claims_on(claims: tuple[PolicyClaim, ...], target: str) -> tuple[PolicyClaim
 def shared_targets(targets: Iterable[str], claims: tuple[PolicyClaim, ...]) -> dict[str, list[str]]:
     """By the words for each other policy whose loop runs: which of these targets it lists too, also to observe them only."""
     ours = frozenset(targets)
-    found: dict[str, list[str]] = {}
+    shared: dict[str, list[str]] = {}
     for one in claims:
         if one.live and one.target in ours:
-            found.setdefault(claim_words(one), []).append(one.target)
-    return found
+            shared.setdefault(claim_words(one), []).append(one.target)
+    return shared
 
 
 def claim_sentences(claim: PolicyClaim) -> tuple[str, str]:

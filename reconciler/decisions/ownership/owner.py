@@ -18,13 +18,13 @@ from reconciler.values.instant import instant_text
 
 # The clients through which a person changes one object once. A write by anything else is a declaration.
 #
-# The list names what is known to be safe to take over after `humanHoldTime`. A name that is not here holds, however old its
+# The list names what is known to be safe to take over after `humanHoldTime`. Any other name holds the target, however old its
 # write is: the program behind it may write again at any moment.
 #
 # SOURCE: the API server names an Update after the client's user agent up to its first slash, unless the client gives a name.
-# kubectl gives one for each verb, and `kubectl scale` gives none. `oc` and an old kubectl wrote whole manifests under their
-# bare names as well, so that those count at the subresource alone. `tests/fixtures/owners/managers.csv` has names from public
-# dumps.
+# kubectl gives one for each verb, but none for `kubectl scale`. `oc` and old versions of kubectl also wrote whole manifests under
+# their bare names, so these names count only for the subresource `scale`. `tests/fixtures/owners/managers.csv` has names from
+# public dumps.
 
 PERSON_TOOLS = {
     "Mozilla": "a browser, as behind the console of OpenShift",
@@ -82,12 +82,12 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """The policy's rules for taking over, and the instant. `first_seen_seconds` is when a write without a time (as `/scale`
-    leaves it) was first seen. It counts as that write's time (None: not seen before). `rivals` is evidence that another
+    """The policy's rules for taking over, and the instant. `first_seen_seconds` is when a write without a time (`/scale` leaves
+    such writes) was first seen. It counts as the time of that write (None: not seen before). `rivals` is evidence that another
     autoscaler works on the cluster. It overwrites every write, and with `/scale` it leaves no trace on the target. `undone` is
-    what somebody made of our last write, and when, if that left no trace either. `policy` is the deciding policy. If it is empty,
-    marks of other policies do not hold. `ended` are other policies that nobody runs any more. `claimed` is the claim of
-    another policy that has the target (None: none)."""
+    how and when somebody changed our last write, if that left no trace either. `policy` is the deciding policy. If it is empty,
+    marks of other policies do not hold. `ended` are other policies that nobody runs any more. `claimed` is the claim of another
+    policy that has the target (None: no such claim)."""
 
     adopt_from: tuple[str, ...] = ()
     human_hold_seconds: int = 3600
@@ -237,18 +237,18 @@ def _claimed(others: tuple[FieldOwner, ...], evidence: OwnerEvidence, terms: Ter
     persons = tuple(owner for owner in others if by_person(owner))
     declared = tuple(owner for owner in others if evidence.tracking or owner not in persons)
     foreign = tuple(owner for owner in declared if not _adoptable_from(owner.manager, terms.adopt_from))
-    told = _named(foreign or others), tuple(_sentence(owner, evidence) for owner in foreign or others)
+    holders = _named(foreign or others), tuple(_sentence(owner, evidence) for owner in foreign or others)
     tracking = tuple(f"{_KEPT}{mark}" for mark in evidence.tracking)
     if any(owner not in persons for owner in foreign):
-        return OwnerState.HELD, told[0], (*told[1], *tracking)
+        return OwnerState.HELD, holders[0], (*holders[1], *tracking)
     wait = _wait(tuple(owner for owner in persons if not _named_as_tool(owner, terms.adopt_from)), terms)
     if wait:
         return OwnerState.HELD, _named(others), (*(_sentence(owner, evidence) for owner in others), *tracking, wait)
     if foreign:
-        return OwnerState.HELD, told[0], (*told[1], *tracking)
+        return OwnerState.HELD, holders[0], (*holders[1], *tracking)
     named = declared or any(_named_as_tool(owner, terms.adopt_from) for owner in persons)
     allowed = "the policy's adoptFrom allows it" if named else "a one-off write, not a declaration"
-    return OwnerState.ADOPTABLE, told[0], (*told[1], *tracking, allowed)
+    return OwnerState.ADOPTABLE, holders[0], (*holders[1], *tracking, allowed)
 
 
 def _wait(persons: tuple[FieldOwner, ...], terms: Terms) -> str:
@@ -292,9 +292,9 @@ def _without_entry(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) ->
 def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]] | None:
     """Held, if a writer without an entry changed our own value to 0. None otherwise, or if it was long enough ago.
 
-    Measured on Cluster API 1.14: `/scale` to 0 drops the owner's entry and writes none. So a person's `kubectl scale
-    --replicas=0` looks as if nobody had ever written. It holds as long as a person's write. Any other value that replaces ours
-    through `/scale` names its writer.
+    Measured on Cluster API 1.14: `/scale` to 0 drops the owner's entry and writes none. So after a person's `kubectl scale
+    --replicas=0`, it looks as if nobody had ever written. Such a target is held as long as after a person's write. Any other
+    value that replaces ours through `/scale` names its writer.
     """
     undone = terms.undone
     if undone is None or evidence.owners or facts.replicas != 0 or undone.theirs != 0:

@@ -45,10 +45,10 @@ def seen(write: LastWrite, facts: TargetFacts, now_seconds: int) -> Seen:
 
 
 def with_last_writes(world: World, memory: Memory, now_seconds: int) -> World:
-    """The world with the larger sizes that we wrote, if a read may be older. Otherwise the same nodes would be requested again. A
-    size that we lowered stays as it was read, together with the machines of that read."""
-    found = tuple(_raised(facts, memory.last_writes.get(str(facts.ref)), now_seconds) for facts in world.targets)
-    return world if found == world.targets else msgspec.structs.replace(world, targets=found)
+    """The world, with the larger sizes that we wrote wherever a read may be older than the write. Otherwise the same nodes would
+    be requested again. A size that we lowered stays as it was read, together with the machines of that read."""
+    targets = tuple(_raised(facts, memory.last_writes.get(str(facts.ref)), now_seconds) for facts in world.targets)
+    return world if targets == world.targets else msgspec.structs.replace(world, targets=targets)
 
 
 def _raised(facts: TargetFacts, write: LastWrite | None, now_seconds: int) -> TargetFacts:
@@ -85,14 +85,14 @@ def without_last_writes(memory: Memory, targets: frozenset[str]) -> Memory:
     return msgspec.structs.replace(memory, last_writes=kept) if len(kept) < len(memory.last_writes) else memory
 
 
-# A second writer: somebody sets replicas to another value after we wrote them, again and again.
+# A second writer: somebody changes replicas after we wrote them, again and again.
 #
-# Measured on Cluster API: a `/scale` write on a field that nobody owns leaves no managedFields entry at all, so a second writer
-# may be invisible there. Our own last write is therefore remembered and compared. The story that this ends: a platform that
-# restores its own desired count, and an autoscaler that raises it again for the pods that wait.
+# Measured on Cluster API: a `/scale` write on a field without an owner leaves no managedFields entry, so a second writer may be
+# invisible there. Our own last write is therefore remembered and compared. This ends an endless fight: a platform restores its
+# own desired count, and an autoscaler raises it again for the pods that wait.
 
 UNDONE_TIMES = 3
-SAID_FROM = 2
+REPORTED_FROM = 2
 """One write that is undone may be somebody's last word before ours is heard; the second one is a conflict, and is said."""
 _AUTOSCALER = "cluster-autoscaler"
 
@@ -104,9 +104,9 @@ def note_conflicts(
     now_seconds: int,
     autoscalers: Sequence[str] = (),
 ) -> Memory:
-    """Count writes of ours that were undone since. While nodes of a group are leaving its replicas move by our own doing,
-    so nothing is counted then; an undone write is counted once. A count falls while nothing more is undone.
-    `autoscalers` are others that run in the cluster: one of them it was where nobody has signed."""
+    """Count our writes that somebody has undone since the last decision, each once. While nodes of a group are leaving, our own
+    removals change its replicas, so nothing is counted. The count falls while nothing more is undone. `autoscalers` are other
+    autoscalers in the cluster. If no writer signed a change, one of them is taken to have made it."""
     conflicts = dict(memory.conflicts)
     writes = dict(memory.last_writes)
     for group, situation in zip(groups, situations, strict=True):
@@ -173,7 +173,7 @@ def conflict_sentence(memory: Memory, group: EffectiveGroup) -> str:
         return ""
     return (
         f"{state.writer} undid our writes {state.count} times, the last from {state.ours} to {state.theirs}; "
-        f"{_rules(group).writer_told_by}. Stop that writer, then hold and release the group to start again"
+        f"{_rules(group).writer_evidence}. Stop that writer, then hold and release the group to start again"
     )
 
 

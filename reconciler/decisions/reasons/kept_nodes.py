@@ -336,6 +336,18 @@ class DisruptionBudgetUsedUp(Because, frozen=True, kw_only=True):
         return f"the budget of {amount} at once is used up"
 
 
+class ZoneBudgetUsedUp(Because, frozen=True, kw_only=True):
+    """A budget of the policy allows no further zone to be disrupted now. `disrupted` names the zones with leaving nodes."""
+
+    code = "ZoneBudget"
+    zones: int
+    disrupted: str
+
+    def sentence(self) -> str:
+        """The budget as the policy writes it, and where nodes leave."""
+        return f"a budget allows nodes of {count_text(self.zones, 'zone')} to leave at once, and nodes of {self.disrupted} leave"
+
+
 class KeptByWindow(Because, frozen=True, kw_only=True):
     """An open window keeps the group larger when the other timers end."""
 
@@ -345,6 +357,16 @@ class KeptByWindow(Because, frozen=True, kw_only=True):
     until: str
 
     template = "a window keeps {group} at {min} or more until {until}"
+
+
+class RemovalsOffByWindow(Because, frozen=True, kw_only=True):
+    """An open window turns removals of the group off when the other timers end."""
+
+    code = "RemovalsOffByWindow"
+    group: str
+    until: str
+
+    template = "a window turns removals of {group} off until {until}"
 
 
 class RemovalPaceReached(Because, frozen=True, kw_only=True):

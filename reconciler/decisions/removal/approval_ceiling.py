@@ -31,7 +31,7 @@ def departed(departures: Departures, target: str, nodes: int, now_seconds: int) 
         spans[end] -= stayed
         nodes += stayed
     kept = tuple(sorted((end, count) for end, count in spans.items() if count))
-    others = {name: found for name, found in departures.items() if name != target}
+    others = {name: spans_of for name, spans_of in departures.items() if name != target}
     return {**others, target: kept} if kept else others
 
 

@@ -31,7 +31,7 @@ from reconciler.values.money import price_text
 MOST_SOURCES = 64
 """So many nodes are looked at in one plan: those whose pods are worth least for their price."""
 MOST_TRIALS = 1_000
-MOST_FOUND = 5
+MOST_REPLACEMENTS = 5
 _WORK = "the work budget of the plan"
 # What a plan says of a node that has to stay unless something is bought for it.
 _FOR_LACK_OF_ROOM = frozenset({"NotUnderutilized", "NoPlaceToMove", "SameDemand"})
@@ -65,12 +65,12 @@ class Search:
     def __init__(self, draft: Draft, judged: dict[int, Judged]) -> None:
         self._draft = draft
         self._trials = 0
-        found = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
+        candidates = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
         self._there = array("i", range(len(draft.world.nodes)))
         self._nowhere = Places(draft.state)
         # What a pod of each shape requests, in money times 2^30.
         self._worths = [worth(shape.requests) for shape in draft.world.pod_shapes]
-        order = sorted(found, key=self._worth)
+        order = sorted(candidates, key=self._worth)
         self._sources = order[:MOST_SOURCES]
         self._beyond = order[MOST_SOURCES:]
         self._requested = {one.index: requested(draft.state, one.index, one.moving) for one in self._sources}
@@ -89,38 +89,38 @@ class Search:
         targets = [group for group in draft.groups if self._may_grow(group)]
         if not targets or not self._sources:
             return ()
-        found: list[Opportunity] = []
+        opportunities: list[Opportunity] = []
         self._leave_out(f"{MOST_SOURCES} nodes per plan", self._beyond)
         mark = draft.state.mark()
         # One that alone has no place has none together with others either.
         self._sources = [source for source in self._sources if not self._has_places(source)]
         while targets and self._sources:
-            if len(found) == MOST_FOUND:
-                self._leave_out(f"{MOST_FOUND} replacements per plan", self._sources)
+            if len(opportunities) == MOST_REPLACEMENTS:
+                self._leave_out(f"{MOST_REPLACEMENTS} replacements per plan", self._sources)
                 break
             best = self._best(targets)
             if best is None:
                 break
-            found.append(best)
+            opportunities.append(best)
             targets = [group for group in targets if group.position != best.position]
             self._sources = [source for source in self._sources if source.index not in best.nodes]
             for index in best.nodes:
                 group = draft.members.group_of[index]
                 self._free[group] -= 1
         draft.state.undo(mark)
-        return tuple(found)
+        return tuple(opportunities)
 
     def left_out(self) -> dict[int, tuple[int, str]]:
         """By group (its position): how many of its nodes were not compared with every group that could stand in for them, and
         by which bounds."""
         group_of = self._draft.members.group_of
-        found: dict[int, tuple[set[int], list[str]]] = {}
+        unexamined: dict[int, tuple[set[int], list[str]]] = {}
         for bound, nodes in self._left_out.items():
             for position in sorted({group_of[index] for index in nodes}):
-                known = found.setdefault(position, (set(), []))
+                known = unexamined.setdefault(position, (set(), []))
                 known[0].update(index for index in nodes if group_of[index] == position)
                 known[1].append(bound)
-        return {position: (len(nodes), ", ".join(bounds)) for position, (nodes, bounds) in sorted(found.items())}
+        return {position: (len(nodes), ", ".join(bounds)) for position, (nodes, bounds) in sorted(unexamined.items())}
 
     def _leave_out(self, bound: str, sources: Iterable[Candidate]) -> None:
         nodes = {source.index for source in sources}
@@ -137,9 +137,9 @@ class Search:
 
     def _best(self, targets: list[GroupDraft]) -> Opportunity | None:
         """Most saved, then fewest nodes, then by name of the group."""
-        found = [opportunity for target in targets if (opportunity := self._for(target)) is not None]
+        opportunities = [opportunity for target in targets if (opportunity := self._for(target)) is not None]
         names = {group.position: group.group.name for group in targets}
-        return min(found, key=lambda one: (-one.saving_micros, len(one.nodes), names[one.position]), default=None)
+        return min(opportunities, key=lambda one: (-one.saving_micros, len(one.nodes), names[one.position]), default=None)
 
     def _for(self, target: GroupDraft) -> Opportunity | None:
         """The nodes whose pods one new node of `target` takes, as many as fit, and what that saves; None: too little."""
@@ -239,10 +239,10 @@ def _opportunity(target: GroupDraft, chosen: list[Candidate]) -> Opportunity | N
     )
 
 
-# A `Replace` from its first sight to its end: it waits, grows, moves the pods, or is given up.
+# A `Replace` from start to end: it waits, grows, moves the pods, or is given up.
 #
-# The new node comes first, the others are drained when it is there: a machine that never comes costs nothing that runs. What is
-# under way lies in the memory, which is stored before the target grows, so that a restart goes on with it.
+# The new node comes first, and the others are drained when it is there. So a machine that never comes disturbs nothing that runs.
+# Replacements in progress are in the memory, which is stored before the target grows. So a restart continues them.
 
 PATIENCE_SECONDS = 3600
 """So long after the new node should have been there, nodes that cannot be drained are no longer waited for."""
@@ -253,7 +253,7 @@ def takeovers(draft: Draft) -> tuple[Takeover, ...]:
     It is also dropped if its new node did not join in time. A failed machine backs its group off as usual."""
     names = {node.name: index for index, node in enumerate(draft.world.nodes)}
     groups = {str(group.group.target): group for group in draft.groups}
-    found = []
+    in_progress = []
     for replacement in draft.memory.replacements:
         group = groups.get(replacement.target)
         sources = tuple(sorted(names[name] for name in replacement.nodes if name in names))
@@ -270,8 +270,8 @@ def takeovers(draft: Draft) -> tuple[Takeover, ...]:
         times = group.group.scale_up
         late = waited > times.max_node_provision_time_seconds + (times.max_node_startup_time_seconds if came else 0)
         if began and (takers or not late):
-            found.append(Takeover(replacement=replacement, sources=sources, takers=takers))
-    return tuple(found)
+            in_progress.append(Takeover(replacement=replacement, sources=sources, takers=takers))
+    return tuple(in_progress)
 
 
 class Replaced(msgspec.Struct, frozen=True):
@@ -281,7 +281,7 @@ class Replaced(msgspec.Struct, frozen=True):
     replaceable_since: dict[str, int]
     replacements: tuple[Replacement, ...]
 
-    def told(self, memory: Memory) -> Memory:
+    def noted_in(self, memory: Memory) -> Memory:
         """The memory with it."""
         return msgspec.structs.replace(memory, replaceable_since=self.replaceable_since, replacements=self.replacements)
 
@@ -300,35 +300,35 @@ def consolidate(draft: Draft, judged: dict[int, Judged], removals: Removals, und
     for position, (nodes, bound) in search.left_out().items():
         group = draft.groups[position]
         group.reasons.append(ReplacementsNotExamined(group=group.group.name, nodes=nodes, bound=bound).reason())
-    for found in opportunities:
-        _tell(draft, found)
-        if not found.enabled:
+    for opportunity in opportunities:
+        _tell(draft, opportunity)
+        if not opportunity.enabled:
             continue
-        key = found.key(draft)
+        key = opportunity.key(draft)
         since[key] = draft.memory.replaceable_since.get(key, draft.now_seconds)
-        due = since[key] + found.wait_seconds
-        for index in found.nodes:
+        due = since[key] + opportunity.wait_seconds
+        for index in opportunity.nodes:
             timer = removals.last_timer(index, RemovalReason.CONSOLIDATED, due, cools_down=True)
             judged[index] = msgspec.structs.replace(judged[index], removable_at=timer.at_seconds)
-        if starts is None and calm and due <= draft.now_seconds and removals.may_replace(found.nodes):
-            starts = found
+        if starts is None and calm and due <= draft.now_seconds and removals.may_replace(opportunity.nodes):
+            starts = opportunity
     if starts is None:
         return Replaced(None, since, going_on)
     since.pop(starts.key(draft))
     return Replaced(starts, since, (_begin(draft, starts),))
 
 
-def _begin(draft: Draft, found: Opportunity) -> Replacement:
-    group = draft.groups[found.position]
+def _begin(draft: Draft, opportunity: Opportunity) -> Replacement:
+    group = draft.groups[opportunity.position]
     group.desired += 1
-    for index in found.nodes:
+    for index in opportunity.nodes:
         draft.groups[draft.members.group_of[index]].desired -= 1
     return Replacement(
         target=str(group.group.target),
-        nodes=tuple(draft.world.nodes[index].name for index in found.nodes),
+        nodes=tuple(draft.world.nodes[index].name for index in opportunity.nodes),
         to=group.situation.current + 1,
         started_seconds=draft.now_seconds,
-        saving_micros=found.saving_micros,
+        saving_micros=opportunity.saving_micros,
     )
 
 
@@ -339,18 +339,18 @@ def _still_wanted(draft: Draft, one: Takeover, judged: dict[int, Judged]) -> boo
     return any(judged[index].safe or draft.states[index] is NodeState.LEAVING for index in one.sources)
 
 
-def _tell(draft: Draft, found: Opportunity) -> None:
+def _tell(draft: Draft, opportunity: Opportunity) -> None:
     groups: list[GroupDraft] = []
-    for index in found.nodes:
+    for index in opportunity.nodes:
         group = draft.groups[draft.members.group_of[index]]
         if group not in groups:
             groups.append(group)
     reason = CouldBeReplaced(
-        nodes=tuple(draft.world.nodes[index].name for index in found.nodes),
-        by=draft.groups[found.position].group.name,
-        saving_per_hour=price_text(found.saving_micros),
-        saving_percent=found.saving_percent,
-        enabled=found.enabled,
+        nodes=tuple(draft.world.nodes[index].name for index in opportunity.nodes),
+        by=draft.groups[opportunity.position].group.name,
+        saving_per_hour=price_text(opportunity.saving_micros),
+        saving_percent=opportunity.saving_percent,
+        enabled=opportunity.enabled,
     ).reason()
     for group in groups:
         group.reasons.append(reason)

@@ -68,16 +68,16 @@ class DisruptionLedger:
 
     def budgets_of(self, shape: int) -> tuple[int, ...]:
         """Indices of the budgets over pods of a shape."""
-        found = self._of_shape.get(shape)
-        if found is None:
+        budgets = self._of_shape.get(shape)
+        if budgets is None:
             pod = self._world.pod_shapes[shape]
             labels = dict(pod.labels)
             near = [*self._by_namespace.get(pod.namespace, ())]
             for key, value in pod.labels:
                 near.extend(self._by_label.get((pod.namespace, key, value), ()))
-            found = tuple(sorted(index for index in near if selects(self.budgets[index].selector, labels)))
-            self._of_shape[shape] = found
-        return found
+            budgets = tuple(sorted(index for index in near if selects(self.budgets[index].selector, labels)))
+            self._of_shape[shape] = budgets
+        return budgets
 
     def short(self, counts: Mapping[int, int]) -> tuple[int, ...]:
         """The budgets for which `counts` (pods by shape) cannot be evicted, together or one after the other, by index."""

@@ -112,24 +112,24 @@ def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
     """What runs on the node and keeps it, and where its pods have no other place."""
     if candidate.state is NodeState.LEAVING:
         return tuple(blocker for blocker in candidate.blockers if blocker.code == "Leaving")
-    found = [blocker for blocker in candidate.blockers if blocker.code not in _loop_only()]
+    blockers = list(keeps_from_draining(candidate))
     state, mark = draft.state, draft.state.mark()
     state.leave(candidate.index)
     for shape in sorted(candidate.moving, key=lambda shape: (-state.pod_shape(shape).requests.cpu_milli, shape)):
         count = candidate.moving[shape]
         state.unbind(shape, candidate.index, count)
         if not draft.work.spend(state.node_count):
-            found.append(NodeNotExamined().blocker())
+            blockers.append(NodeNotExamined().blocker())
             break
         if state.modelled(shape):
             continue
-        placed = sum(many for _, many in state.place(shape, count))
+        placed = sum(bound for _, bound in state.place(shape, count))
         if placed < count:
             pods = draft.world.pods
             key = next(pods.key(index) for index in candidate.pods if pods.shape[index] == shape)
-            found.append(NoPlaceForSome(pods=count - placed, of=count).blocker(key))
+            blockers.append(NoPlaceForSome(pods=count - placed, of=count).blocker(key))
     state.undo(mark)
-    return tuple(found)
+    return tuple(blockers)
 
 
 def _pins(
@@ -182,3 +182,8 @@ def _loop_only() -> frozenset[str]:
     for kind in Because.__subclasses__():
         codes[kind.code] = codes.get(kind.code, True) and kind.for_the_loop_only
     return frozenset(code for code, only in codes.items() if only)
+
+
+def keeps_from_draining(candidate: Candidate) -> tuple[Blocker, ...]:
+    """What keeps the node from being drained by whomever, apart from room for its pods elsewhere."""
+    return tuple(blocker for blocker in candidate.blockers if blocker.code not in _loop_only())

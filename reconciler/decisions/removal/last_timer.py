@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.groups.effective_groups import open_windows
 from reconciler.decisions.reasons.groups import CoolDown
-from reconciler.decisions.reasons.kept_nodes import DisruptionBudgetUsedUp, KeptByWindow
+from reconciler.decisions.reasons.kept_nodes import DisruptionBudgetUsedUp, KeptByWindow, RemovalsOffByWindow
 from reconciler.decisions.removal.budgets import BudgetLedger
 from reconciler.plan.reason import Blocker
-from reconciler.policy.documents import RemovalReason
+from reconciler.policy.documents import RemovalReason, Toggle
+from reconciler.policy.windows import OpenWindow, open_windows
 from reconciler.values.instant import instant_text
 
 _MOST_SPANS = 100
@@ -21,6 +21,7 @@ LAST_TIMERS: Mapping[str, str] = {
     CoolDown.code: "when the cool-down ends",
     DisruptionBudgetUsedUp.code: "when the budget opens",
     KeptByWindow.code: "when the window closes",
+    RemovalsOffByWindow.code: "when the window closes",
 }
 """What happens at the end of the last timer, by the code of the blocker; the node's own time is none of them."""
 
@@ -43,20 +44,28 @@ class LastTimers:
         self._draft = draft
         self._budgets = budgets
         self.cool_down = cool_down(draft)
-        self._shut: dict[tuple[RemovalReason, int], Timer | None] = {}
-        self._raised: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+        self._shut: dict[tuple[RemovalReason, int, tuple[bool, ...]], Timer | None] = {}
+        self._opened: dict[tuple[int, int], tuple[OpenWindow, ...]] = {}
 
     def last(
-        self, group: GroupDraft, reason: RemovalReason, own_seconds: int, waits: Blocker | None, left: int, *, cools_down: bool
+        self,
+        group: GroupDraft,
+        node: int,
+        reason: RemovalReason,
+        own_seconds: int,
+        waits: Blocker | None,
+        left: int,
+        *,
+        cools_down: bool,
     ) -> Timer:
-        """For one node. `own_seconds` is when its own time ends and `waits` what is said until then; `left` is the size of the
-        group without the node."""
+        """For one node, by index. `own_seconds` is when its own time ends and `waits` what is said until then. `left` is the size
+        of the group without the node."""
         now = self._draft.now_seconds
         at, blocker = max(own_seconds, now), waits if own_seconds > now else None
         if cools_down and self.cool_down is not None and self.cool_down[0] > at:
             at, blocker = self.cool_down[0], self.cool_down[1].blocker()
         for _ in range(_MOST_SPANS):
-            later = self._shut_at(reason, at) or self._kept_at(group, left, at)
+            later = self._shut_at(reason, node, at) or self._kept_at(group, left, at)
             if later is None:
                 return Timer(at_seconds=at, blocker=blocker)
             if later.at_seconds is None:
@@ -64,12 +73,12 @@ class LastTimers:
             at, blocker = later.at_seconds, later.blocker
         return Timer(at_seconds=None, blocker=blocker)
 
-    def _shut_at(self, reason: RemovalReason, at_seconds: int) -> Timer | None:
+    def _shut_at(self, reason: RemovalReason, node: int, at_seconds: int) -> Timer | None:
         """The budget of zero that is open then, with its end; None where there is none."""
-        key = reason, at_seconds
+        key = reason, at_seconds, self._budgets.same_zero(node)
         if key not in self._shut:
             self._shut[key] = None
-            shut = self._budgets.shut_at(reason, at_seconds)
+            shut = self._budgets.shut_at(reason, node, at_seconds)
             if shut is not None:
                 budget, until = shut
                 why = DisruptionBudgetUsedUp(
@@ -79,16 +88,21 @@ class LastTimers:
         return self._shut[key]
 
     def _kept_at(self, group: GroupDraft, left: int, at_seconds: int) -> Timer | None:
-        """The window that keeps the group larger then; one that is open now is a bound of the group already."""
+        """The window that keeps the group larger or turns its removals off then. One that is open now has its effect already."""
         if at_seconds == self._draft.now_seconds or not group.group.windows:
             return None
         key = group.position, at_seconds
-        if key not in self._raised:
-            opened = open_windows(group.group.windows, at_seconds)
-            self._raised[key] = tuple((one.window.size.min or 0, one.until_seconds) for one in opened)
-        kept = [(until, least) for least, until in self._raised[key] if left < least]
+        if key not in self._opened:
+            self._opened[key] = open_windows(group.group.windows, at_seconds)
+        opened = self._opened[key]
+        kept = [(one.until_seconds, least) for one in opened if left < (least := one.window.size.min or 0)]
         if not kept:
-            return None
+            # Of several open windows, the first that sets a value wins.
+            setting = next((one for one in opened if one.window.scale_down.mode is not None), None)
+            if setting is None or setting.window.scale_down.mode is Toggle.ENABLED:
+                return None
+            off = RemovalsOffByWindow(group=group.group.name, until=instant_text(setting.until_seconds))
+            return Timer(at_seconds=setting.until_seconds, blocker=off.blocker())
         until, least = max(kept)
         why = KeptByWindow(group=group.group.name, min=least, until=instant_text(until))
         return Timer(at_seconds=until, blocker=why.blocker())

@@ -63,8 +63,8 @@ class NodeLoads:
         pods = draft.world.pods
         aged = draft.policy.drain.system_pod_timeout_seconds is not None
         # Pods that have ended or are ending, and pods whose age counts, are judged one by one.
-        found = array("i", bytes(4 * len(pods)))
-        ending = found[: loops.ending_pods(pods.deletion_seconds, pods.phase, *FINISHED_PHASES, found)]
+        rows = array("i", bytes(4 * len(pods)))
+        ending = rows[: loops.ending_pods(pods.deletion_seconds, pods.phase, *FINISHED_PHASES, rows)]
         system = [index for index, name in enumerate(pods.namespace) if name == "kube-system"] if aged else []
         self._single = frozenset((*ending, *system))
         self._single_nodes = frozenset(pods.node[index] for index in self._single)
@@ -226,14 +226,14 @@ class NodeLoads:
         return Resources(cpu_milli=cpu, memory_bytes=memory)
 
     def _unmodelled(self, on_node: list[int], moving: dict[int, int]) -> list[Blocker]:
-        found = []
+        blockers = []
         pods = self._draft.world.pods
         for number in moving:
             feature = self._draft.state.modelled(number)
             if feature:
                 key = next(pods.key(index) for index in on_node if pods.shape[index] == number)
-                found.append(PodNotModelled(feature=feature).blocker(key))
-        return found
+                blockers.append(PodNotModelled(feature=feature).blocker(key))
+        return blockers
 
     def _asking(self, on_node: list[int], evicted: dict[int, int]) -> dict[int, int]:
         """Of these pods by shape those whose eviction asks their budgets; the same mapping where all do."""
@@ -251,18 +251,18 @@ class NodeLoads:
         if not covered:
             return []
         pods = self._draft.world.pods
-        found = []
+        blockers = []
         for number, over in covered.items():
             if len(over) > 1:
                 # Measured on kube-apiserver 1.36: the eviction of such a pod is answered with an error, whatever is left.
                 key = next(pods.key(index) for index in on_node if pods.shape[index] == number)
                 names = tuple(self._ledger.budgets[index].name for index in over)
-                found.append(SeveralPdbs(budgets=names).blocker(key))
+                blockers.append(SeveralPdbs(budgets=names).blocker(key))
         for index in self._ledger.short({number: asking[number] for number in covered}):
             budget = self._ledger.budgets[index]
             needed = sum(asking[number] for number, over in covered.items() if index in over)
             key = next(pods.key(i) for i in on_node if index in covered.get(pods.shape[i], ()))
             allowed = max(0, self._ledger.left[index])
             reason = NotEnoughPdb(budget=f"{budget.namespace}/{budget.name}", allowed=allowed, needed=needed)
-            found.append(reason.blocker(key))
-        return found
+            blockers.append(reason.blocker(key))
+        return blockers

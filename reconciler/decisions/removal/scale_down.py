@@ -1,6 +1,5 @@
 """Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
 
-from array import array
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
@@ -17,7 +16,6 @@ from reconciler.decisions.reasons.kept_nodes import (
     AwaitedByPods,
     AwaitsReplacement,
     BudgetUsedUp,
-    DisruptionBudgetUsedUp,
     GroupGrows,
     GroupWithinMax,
     HeadroomElsewhere,
@@ -33,7 +31,7 @@ from reconciler.decisions.reasons.kept_nodes import (
     SameDemand,
 )
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
-from reconciler.decisions.removal.budgets import BudgetLedger, floor_of
+from reconciler.decisions.removal.budgets import BudgetLedger, budgeted, floor_of
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.kinds import KINDS, Leaving, Takeover
@@ -41,7 +39,7 @@ from reconciler.decisions.removal.last_timer import LastTimers, Timer
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
-from reconciler.scheduling.relocation import Moved, Places, lift
+from reconciler.scheduling.relocation import Moved, Places, crowded_out, lift
 from reconciler.values.instant import instant_text
 
 # In which order nodes are examined for their removal, and where a plan goes on whose forerunner ran out of work.
@@ -50,9 +48,9 @@ NOT_EXAMINED = NodeNotExamined().blocker()
 
 
 def in_order(draft: Draft, candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Empty nodes first, because they cost no work. Then by longest wait, so that the choice is stable from plan to plan, by
-    highest price and by lowest utilization. Equal nodes of groups that balance leave the largest group first, and of one group
-    the fullest zone. Names break ties.
+    """Empty nodes come first, because they cost no work. The next keys are the longest wait, so that the choice is stable from
+    plan to plan, the highest price, and the lowest utilization. Among equal nodes of groups that balance, the largest group loses
+    a node first, and within it the fullest zone. Names break ties.
 
     If the last plan ran out of work, nodes with pods start at the first one that it did not examine (`Memory.examine_next`).
     Those before it come last. So several plans together examine every node.
@@ -107,17 +105,17 @@ def _evenly(draft: Draft, order: list[Candidate]) -> list[Candidate]:
 def _families(draft: Draft) -> dict[int, int]:
     """For each group the first one with which the policy balances it, by position; a group that balances with none has itself."""
     ignored = ignored_labels(draft.policy)
-    found: dict[int, int] = {}
+    families: dict[int, int] = {}
     balanced = list[int]()
     for position, group in enumerate(draft.groups):
-        found[position] = position
+        families[position] = position
         if group.group.balance_with == OFF:
             continue
         alike = (other for other in balanced if balance_difference(draft.groups[other].group, group.group, ignored) == "")
-        found[position] = next(alike, position)
-        if found[position] == position:
+        families[position] = next(alike, position)
+        if families[position] == position:
             balanced.append(position)
-    return found
+    return families
 
 
 # Shapes of pods of which a plan says what rejects them on every other node.
@@ -152,14 +150,7 @@ class Removals:
         self._ledger = ledger
         self.halted = halted
         self._bought = bought
-        empty = frozenset(draft.memory.left_empty)
-        leaving: Counter[RemovalReason | None] = Counter(
-            RemovalReason.EMPTY if node.name in empty else None
-            for node, state in zip(draft.world.nodes, draft.states, strict=True)
-            if state is NodeState.LEAVING
-        )
-        managed_ready = sum(group.situation.ready for group in draft.groups)
-        self._budgets = BudgetLedger(draft.policy.budgets, managed_ready, leaving, draft.now_seconds)
+        self._budgets = BudgetLedger(draft.policy.budgets, budgeted(draft), draft.now_seconds)
         self._timers = LastTimers(draft, self._budgets)
         managed = sum(len(group.situation.nodes) for group in draft.groups)
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
@@ -215,8 +206,10 @@ class Removals:
 
     def may_replace(self, nodes: Iterable[int]) -> bool:
         """Whether a replacement of these nodes may begin now: their drains would have to follow."""
-        free = self._timers.cool_down is None and self._pace > 0 and self._budgets.refuses(RemovalReason.CONSOLIDATED) is None
-        return free and self._ceilings.allows(nodes)
+        leaving = tuple(nodes)
+        refused = any(self._budgets.refuses(RemovalReason.CONSOLIDATED, node) for node in leaving)
+        free = self._timers.cool_down is None and self._pace > 0 and not refused
+        return free and self._ceilings.allows(leaving)
 
     def _take_over(self, one: Takeover, judged: dict[int, Judged], waited_for: frozenset[int]) -> None:
         """The nodes of a replacement under way: drained onto the new node once it is there."""
@@ -295,26 +288,26 @@ class Removals:
         mark, looked = state.mark(), places.looked
         lift(state, candidate.index, moving)
         lifted = state.mark()
-        found = places.fit(order, [moving[shape] for shape in order])
+        moved = places.fit(order, [moving[shape] for shape in order])
         blocker: Blocker | None = None
-        if found.short is not None:
-            blocker = self._short_of(candidate, found, places, reason, mark)
+        if moved.short is not None:
+            blocker = self._short_of(candidate, moved, places, reason, mark)
         elif len(moving) > 1:
-            blocker = self._crowded_out(candidate, found, places, lifted)
+            blocker = self._crowded_out(candidate, moved, places, lifted)
             if blocker is None:
-                state.bind_list(found.nodes, found.shapes, found.counts)
+                state.bind_list(moved.nodes, moved.shapes, moved.counts)
             else:
                 state.undo(mark)
         draft.work.spend(places.looked - looked)
         if blocker is None:
-            places.keep(found)
+            places.keep(moved)
             self._ledger.take(candidate.evicted)
-            self._receivers.update(found.nodes)
+            self._receivers.update(moved.nodes)
         return blocker
 
-    def _short_of(self, candidate: Candidate, found: Moved, places: Places, reason: RemovalReason, mark: int) -> Blocker:
+    def _short_of(self, candidate: Candidate, moved: Moved, places: Places, reason: RemovalReason, mark: int) -> Blocker:
         """A shape of the node lacks a place; the state goes back to `mark`."""
-        state, shape = self._draft.state, found.short or 0
+        state, shape = self._draft.state, moved.short or 0
         rejections = self._rejections(shape, [node for node in places.order if node != candidate.index])
         state.undo(mark)
         # Nodes that follow ask again, and most of these places will still be full.
@@ -331,19 +324,15 @@ class Removals:
         )
         return why.blocker(_pod_of(self._draft.world, candidate, shape))
 
-    def _crowded_out(self, candidate: Candidate, found: Moved, places: Places, lifted: int) -> Blocker | None:
-        """A shape without a place if smaller pods are bound first to where it was to move. kube-scheduler binds evicted pods in
-        the order of their re-creation, wherever they fit. Afterwards, only the node itself is `lifted` from the state."""
-        state, moving = self._draft.state, candidate.moving
-        state.undo(lifted)
-        order = list(dict.fromkeys(found.shapes))[::-1]
-        again = places.fit(order, [moving[shape] for shape in order], array("i", dict.fromkeys(found.nodes)))
-        state.undo(lifted)
-        if again.short is None:
+    def _crowded_out(self, candidate: Candidate, moved: Moved, places: Places, lifted: int) -> Blocker | None:
+        """The reason for a shape whose place smaller pods of the node may take first; None where there is none."""
+        moving = candidate.moving
+        shape = crowded_out(self._draft.state, places, moved, moving, lifted)
+        if shape is None:
             return None
-        requests = self._draft.world.pod_shapes[again.short].requests
-        why = PlaceNotSafe(pods=moving[again.short], cpu_milli=requests.cpu_milli, memory_mib=requests.memory_bytes >> 20)
-        return why.blocker(_pod_of(self._draft.world, candidate, again.short))
+        requests = self._draft.world.pod_shapes[shape].requests
+        why = PlaceNotSafe(pods=moving[shape], cpu_milli=requests.cpu_milli, memory_mib=requests.memory_bytes >> 20)
+        return why.blocker(_pod_of(self._draft.world, candidate, shape))
 
     def _rejections(self, shape: int, nodes: list[int]) -> str:
         """Which rules say no, on how many nodes. Asking costs a look at every node, so a shape is asked about once, and only
@@ -365,12 +354,12 @@ class Removals:
         leaving = Leaving(draft=draft, group=group, candidate=candidate, since=since, takeover=takeover)
         due = KINDS[reason].due(leaving)
         timer = self.last_timer(candidate.index, reason, due, cools_down=KINDS[reason].cools_down)
-        blocker = self._not_now(reason, timer) or self._ceilings.refuses(group)
+        blocker = self._not_now(candidate.index, reason, timer) or self._ceilings.refuses(group)
         if blocker is not None:
             remembered = None if self.halted else since
             at = timer.at_seconds if blocker is timer.blocker else None
             return Judged(candidate=candidate, safe=True, blockers=(blocker,), unneeded_since=remembered, removable_at=at)
-        self._budgets.take(reason)
+        self._budgets.take(reason, candidate.index)
         self._pace -= 1
         self._ceilings.take(group)
         why = KINDS[reason].why(leaving)
@@ -383,16 +372,16 @@ class Removals:
         group = self._draft.groups[self._draft.members.group_of[index]]
         waits = KINDS[reason].waits(why=reason.value, removable_at=instant_text(due)).blocker()
         left = group.situation.size - self._gone[group.position]
-        return self._timers.last(group, reason, due, waits, left, cools_down=cools_down)
+        return self._timers.last(group, index, reason, due, waits, left, cools_down=cools_down)
 
-    def _not_now(self, reason: RemovalReason, timer: Timer) -> Blocker | None:
+    def _not_now(self, index: int, reason: RemovalReason, timer: Timer) -> Blocker | None:
         if self.halted:
             return RemovalsHalted(why=self.halted[0]).blocker()
         if timer.blocker is not None:
             return timer.blocker
-        budget = self._budgets.refuses(reason)
-        if budget is not None:
-            return DisruptionBudgetUsedUp(nodes=budget.nodes, percent=budget.percent).blocker()
+        used_up = self._budgets.refuses(reason, index)
+        if used_up is not None:
+            return used_up.blocker()
         if self._pace <= 0:
             percent = self._draft.policy.pace.max_removed_percent
             return RemovalPaceReached(percent=percent).blocker()

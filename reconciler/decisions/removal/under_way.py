@@ -36,17 +36,17 @@ def recovered(memory: Memory, world: World, now_seconds: int) -> Memory:
         return memory
     leaving = _leaving(world)
     there = {node.name for node in world.nodes}
-    found = msgspec.structs.replace(memory, intended={})
+    updated_memory = msgspec.structs.replace(memory, intended={})
     for target, nodes in memory.intended.items():
         begun = [name for name in nodes if name not in memory.leaving and (name in leaving or name not in there)]
         if begun:
-            found = msgspec.structs.replace(
-                found,
+            updated_memory = msgspec.structs.replace(
+                updated_memory,
                 last_removed_seconds=now_seconds,
-                leaving={**found.leaving, **dict.fromkeys(begun, now_seconds)},
-                departures=departed(found.departures, target, len(begun), now_seconds),
+                leaving={**updated_memory.leaving, **dict.fromkeys(begun, now_seconds)},
+                departures=departed(updated_memory.departures, target, len(begun), now_seconds),
             )
-    return found
+    return updated_memory
 
 
 def _leaving(world: World) -> frozenset[str]:
@@ -60,10 +60,10 @@ def _leaving(world: World) -> frozenset[str]:
     return frozenset((*marked, *own))
 
 
-# Removals that have begun and must not go on: what is true now would have kept the node from leaving.
+# Removals that have begun and must not continue, because something now would have kept the node.
 #
-# A drain takes minutes, in which a hold is set, a minimum raised, a pod or node annotated. Whoever drains asks this before each
-# step; a node that is called off is opened again and judged like any other from then on.
+# During the minutes of a drain, somebody may set a hold, raise a minimum, or annotate a pod or node. The drain checks this before
+# each step. A node whose removal is called off is uncordoned, and from then on judged like any other.
 
 OUR_TAINT = LEAVING_TAINTS[0]
 
@@ -79,8 +79,8 @@ class CalledOff(msgspec.Struct, frozen=True, kw_only=True):
 def called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> tuple[CalledOff, ...]:
     """Removals to call off, by node in World order. Empty, and cheap, where no node carries the taint of a removal.
 
-    A node whose machine is going already is past that. Disruption budgets do not count: the drain waits for them, and its own
-    evictions use them up. Of several drains that would together pass a minimum those go on that have fewest pods left.
+    If the machine is already being deleted, it is too late. Disruption budgets do not count: the drain waits for them, and its
+    own evictions use them up. If several drains together would pass a minimum, those with the fewest pods left continue.
     """
     marked = [any(taint.key == OUR_TAINT for taint in shape.taints) for shape in world.node_shapes]
     under_way = [index for index, node in enumerate(world.nodes) if marked[node.shape] and not node.deleting]
@@ -90,17 +90,19 @@ def called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int
     going = [index for index in under_way if _may_be_called_off(view, index)]
     pods = _pods_on(world, going)
     judge = DrainJudge(world, policy.policy.drain, DisruptionLedger(world), now_seconds)
-    found: dict[int, Blocker] = {}
+    blockers: dict[int, Blocker] = {}
     for index in going:
         blocker = _group_says(view, index) or _pods_say(view, judge, pods[index])
         if blocker is not None:
-            found[index] = blocker
-    rest = sorted((index for index in going if index not in found), key=lambda index: (len(pods[index]), world.nodes[index].name))
-    found |= dict(_minimums_say(view, rest, found))
+            blockers[index] = blocker
+    rest = sorted(
+        (index for index in going if index not in blockers), key=lambda index: (len(pods[index]), world.nodes[index].name)
+    )
+    blockers |= dict(_minimums_say(view, rest, blockers))
     return tuple(
-        CalledOff(target=view.groups[view.members.group_of[index]].target, node=world.nodes[index].name, why=found[index])
+        CalledOff(target=view.groups[view.members.group_of[index]].target, node=world.nodes[index].name, why=blockers[index])
         for index in going
-        if index in found
+        if index in blockers
     )
 
 
@@ -121,12 +123,12 @@ def _group_says(view: View, index: int) -> Blocker | None:
 
 def _pods_on(world: World, nodes: list[int]) -> dict[int, list[int]]:
     """Pods that have neither ended nor are ending, by node."""
-    found: dict[int, list[int]] = {index: [] for index in nodes}
+    by_node: dict[int, list[int]] = {index: [] for index in nodes}
     pods = world.pods
     for index, node in enumerate(pods.node):
-        if node in found and not pods.deletion_seconds[index] and not pods.finished(index):
-            found[node].append(index)
-    return found
+        if node in by_node and not pods.deletion_seconds[index] and not pods.finished(index):
+            by_node[node].append(index)
+    return by_node
 
 
 def _pods_say(view: View, judge: DrainJudge, on_node: list[int]) -> Blocker | None:

@@ -80,14 +80,14 @@ def ignored_pods(world: World, group: EffectiveGroup | None, pods: Iterable[int]
     ignores_mirror_pods = group.scale_down.mirror_pod_utilization is Counting.IGNORE
     if not (ignores_daemonsets or ignores_mirror_pods):
         return ()
-    found = []
+    ignored = []
     table = world.pods
     for index in pods:
         traits = world.pod_traits[table.traits[index]]
         marked = (traits.daemonset and ignores_daemonsets) or (traits.mirror and ignores_mirror_pods)
         if marked and not table.finished(index) and world.pod_shapes[table.shape[index]].priority >= cutoff:
-            found.append(index)
-    return tuple(found)
+            ignored.append(index)
+    return tuple(ignored)
 
 
 def requests_of(world: World, pods: Iterable[int]) -> Resources:

@@ -80,9 +80,11 @@ def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[
     return msgspec.structs.replace(memory, backoffs=kept, conflicts=conflicts)
 
 
-# Writes that the platform denies for want of a right: tried again now and then, and told until one of their kind is done.
+# Writes that the platform denies because a permission is missing. They are tried again now and then, and reported until one of
+# their kind succeeds.
 #
-# A denial is no failure of the group's nodes and no writer's answer. Growth and removal are told apart, since their rights are.
+# A denial is not a failure of the group's nodes, nor another writer's answer. Growth and removal are kept apart, because they
+# need different permissions.
 
 DENIED = "Denied"
 GROWTH, REMOVAL = "growth", "removal"
@@ -125,24 +127,24 @@ def lasting(memory: Memory, targets: Iterable[str], now_seconds: int) -> dict[st
 def denied_now(memory: Memory, side: str, target: str, now_seconds: int) -> WriteDenied | None:
     """What is not asked for again yet; None where it may be."""
     state = memory.denials.get(_key(side, target))
-    return _told(side, state) if state is not None and state.until_seconds > now_seconds else None
+    return _write_denied(side, state) if state is not None and state.until_seconds > now_seconds else None
 
 
 def retry_seconds(memory: Memory, kind: ActionKind, group: str, target: str, now_seconds: int) -> int:
     """The instant until which an action of this kind is not tried again; 0 where nothing keeps it from being tried."""
     side = _SIDES.get(kind)
     denial = memory.denials.get(_key(side, target)) if side is not None else None
-    found = (denial, memory.backoffs.get(group) if side == GROWTH else None)
-    return max((state.until_seconds for state in found if state is not None and state.until_seconds > now_seconds), default=0)
+    states = (denial, memory.backoffs.get(group) if side == GROWTH else None)
+    return max((state.until_seconds for state in states if state is not None and state.until_seconds > now_seconds), default=0)
 
 
 def denials_of(memory: Memory, target: str) -> tuple[WriteDenied, ...]:
     """All that stand of one target, those among them that may be asked for again."""
-    found = ((side, memory.denials.get(_key(side, target))) for side in (GROWTH, REMOVAL))
-    return tuple(_told(side, state) for side, state in found if state is not None)
+    states = ((side, memory.denials.get(_key(side, target))) for side in (GROWTH, REMOVAL))
+    return tuple(_write_denied(side, state) for side, state in states if state is not None)
 
 
-def _told(side: str, state: BackoffState) -> WriteDenied:
+def _write_denied(side: str, state: BackoffState) -> WriteDenied:
     return WriteDenied(what=side, times=state.failures, until=instant_text(state.until_seconds), why=state.reason)
 
 

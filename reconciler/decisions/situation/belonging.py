@@ -40,7 +40,7 @@ class Belonging(msgspec.Struct, frozen=True, kw_only=True):
         return isinstance(self.held, OtherCluster) or (self.held is not None and overdue)
 
     @property
-    def told(self) -> Because | None:
+    def reason(self) -> Because | None:
         """The reason that the plan gives; None when there is nothing to say."""
         if self.held is not None or not self.kept:
             return self.held
@@ -50,11 +50,11 @@ class Belonging(msgspec.Struct, frozen=True, kw_only=True):
 def note_targets(memory: Memory, groups: Sequence[EffectiveGroup], members: Membership) -> Memory:
     """The memory with the existing machines of each target whose machines are not objects of this cluster, and which of them our
     own growth started."""
-    found = {}
+    targets = {}
     for position, group in enumerate(groups):
         if group.facts is not None and not _are_objects(group.facts):
-            found[str(group.target)] = _known(memory, group.facts, members, position)
-    return msgspec.structs.replace(memory, known_targets=dict(sorted(found.items())))
+            targets[str(group.target)] = _known(memory, group.facts, members, position)
+    return msgspec.structs.replace(memory, known_targets=dict(sorted(targets.items())))
 
 
 def _known(memory: Memory, facts: TargetFacts, members: Membership, position: int) -> KnownTarget:

@@ -164,8 +164,8 @@ def _situation(
     return GroupSituation(
         nodes=nodes,
         current=current,
-        # Between the write and the controller that follows it a node has left spec.replicas, and its machine is not being
-        # deleted yet: there are more nodes than are asked for, and those that leave are not to be taken off twice.
+        # A node leaves spec.replicas first; its controller deletes the machine a little later. In between, more nodes exist than
+        # are requested, and those that leave must not be subtracted twice.
         size=min(current, max(current, registered) - (len(leaving) - gone)) - (len(cancellable) + unmade),
         upcoming=0 if belonging.expects_nothing(overdue=bool(failed)) else max(0, asked - len(failed)),
         starting=tuple(index for index in nodes if states[index] is NodeState.NOT_STARTED),
@@ -192,10 +192,10 @@ def unhealthy(states: Iterable[NodeState], max_unready_percent: int, ok_unready_
     """
     managed = [state for state in states if state is not NodeState.UNMANAGED]
     unready = sum(1 for state in managed if state is NodeState.UNREADY)
-    return too_many(unready, len(managed), max_unready_percent, ok_unready_count), unready, len(managed)
+    return exceeds_unready_bounds(unready, len(managed), max_unready_percent, ok_unready_count), unready, len(managed)
 
 
-def too_many(unready: int, nodes: int, max_unready_percent: int, ok_unready_count: int) -> bool:
+def exceeds_unready_bounds(unready: int, nodes: int, max_unready_percent: int, ok_unready_count: int) -> bool:
     """Whether both bounds are passed, strictly: the same test for all managed nodes and for those of one group."""
     return unready > ok_unready_count and unready * 100 > max_unready_percent * nodes
 
@@ -209,7 +209,7 @@ def note_waiting(
     """The memory with the first sight of everything that is expected and has no time of its own. These are machines without a
     creation time (AWS has none) and replicas without a machine. A new size starts again."""
     before: Mapping[str, int] = memory.waiting_since
-    found: dict[str, int] = {}
+    waiting_since: dict[str, int] = {}
     sizes: dict[str, SizeState] = {}
     for group, mine in zip(groups, machines, strict=True):
         keys = [waiting_key(group, machine) for machine in mine if not machine.node and not machine.created_seconds]
@@ -222,5 +222,5 @@ def note_waiting(
             sizes[str(group.target)] = (
                 known if known is not None and same else SizeState(replicas=replicas, since_seconds=now_seconds)
             )
-        found.update((key, before.get(key, now_seconds)) for key in keys)
-    return msgspec.structs.replace(memory, waiting_since=dict(sorted(found.items())), sizes=dict(sorted(sizes.items())))
+        waiting_since.update((key, before.get(key, now_seconds)) for key in keys)
+    return msgspec.structs.replace(memory, waiting_since=dict(sorted(waiting_since.items())), sizes=dict(sorted(sizes.items())))

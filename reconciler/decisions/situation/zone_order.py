@@ -22,8 +22,8 @@ NEVER = 1 << 40
 
 class Landing(msgspec.Struct, frozen=True):
     """One future node, and the `zones` where it may be created, if the nodes before it are in their assumed zones. `shape` is the
-    node in the first of them, `others` in the rest. `last` is the number of the node with which each of these zones has got
-    one."""
+    node in the first of these zones, `others` are the nodes in the rest. `last` is the number of the node after which each of
+    these zones has one."""
 
     zones: tuple[str, ...]
     shape: NodeShape

@@ -129,10 +129,10 @@ class GitCache:
 
     def _id(self, place: str, ref: str) -> str:
         shown = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{place}^{{commit}}")
-        found = object_id(shown.out.decode("ascii", "replace").strip())
-        if found is None:
+        commit = object_id(shown.out.decode("ascii", "replace").strip())
+        if commit is None:
             raise failed(FaultCode.REF_NOT_FOUND, f"{ref} is not a commit")
-        return found
+        return commit
 
     def _is_ancestor(self, ancestor: str, tip: str) -> bool:
         return self._git("merge-base", "--is-ancestor", ancestor, tip).code == 0

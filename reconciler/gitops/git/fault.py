@@ -64,11 +64,11 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """One line with everything: `clusters/prod/a.yaml:4:3: unknown key … (and 2 more)`."""
-        told = self.message
+        sentence = self.message
         if self.problems:
             first, more = self.problems[0], len(self.problems) - 1
-            told = f"{told}: {first.place}: {first.message}" + (f" (and {more} more)" if more else "")
-        return f"{told}; {self.hint}" if self.hint else told
+            sentence = f"{sentence}: {first.place}: {first.message}" + (f" (and {more} more)" if more else "")
+        return f"{sentence}; {self.hint}" if self.hint else sentence
 
 
 class SourceError(Exception):
@@ -86,7 +86,7 @@ def failed(code: FaultCode, message: str, hint: str = "", revision: str = "") ->
 
 # Why a command that talked to a remote failed, from git's own words.
 
-_SAID_CHARACTERS = 300
+_OUTPUT_CHARACTERS = 300
 _DENIED = (
     "Authentication failed", "could not read Username", "could not read Password", "Permission denied",
     "terminal prompts disabled", "returned error: 401", "returned error: 403", "Host key verification failed",
@@ -94,16 +94,16 @@ _DENIED = (
 _NO_REF = ("couldn't find remote ref", "not our ref", "no such remote ref", "unadvertised object")
 
 
-def git_words(said: str) -> str:
+def git_words(output: str) -> str:
     """What git printed, on one line that is safe to show, without its hints."""
-    lines = [plain(line) for line in said.splitlines() if line.strip()]
+    lines = [plain(line) for line in output.splitlines() if line.strip()]
     words = " ".join(line for line in lines if not line.startswith(("hint:", "warning:")))
-    return shortened(words or "no reason given", _SAID_CHARACTERS)
+    return shortened(words or "no reason given", _OUTPUT_CHARACTERS)
 
 
-def remote_fault(said: str, url: str, ref: str, what: str = "fetched") -> SourceError:
+def remote_fault(output: str, url: str, ref: str, what: str = "fetched") -> SourceError:
     """The fault behind standard error of a fetch or push of `ref`."""
-    words = git_words(said)
+    words = git_words(output)
     if any(mark in words for mark in _NO_REF):
         return failed(FaultCode.REF_NOT_FOUND, f"{url} has no {ref}", "check --ref")
     if any(mark in words for mark in _DENIED):

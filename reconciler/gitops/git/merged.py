@@ -13,7 +13,16 @@ from pathlib import Path
 
 import msgspec
 
-from reconciler.gitops.git.repository import DEEPEN, GitError, PolicyFiles, Printed, Repository, RepositoryError, run_git, said
+from reconciler.gitops.git.repository import (
+    DEEPEN,
+    GitError,
+    PolicyFiles,
+    Printed,
+    Repository,
+    RepositoryError,
+    last_line,
+    run_git,
+)
 from reconciler.gitops.git.tree_listing import TreeProblem, object_id, refusals
 from reconciler.policy.problems.findings import Problem
 
@@ -42,9 +51,9 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     def policy_files(self, path: str) -> PolicyFiles:
         """As `Repository.policy_files`, of the result, with the change's id as its revision. It has no `content` if git left a
         conflict there."""
-        found = self.repository.policy_files(self.tree, path)
-        content = "" if self.conflicts_at(found.root) else found.content
-        return msgspec.structs.replace(found, revision=self.head, content=content)
+        policy_files = self.repository.policy_files(self.tree, path)
+        content = "" if self.conflicts_at(policy_files.root) else policy_files.content
+        return msgspec.structs.replace(policy_files, revision=self.head, content=content)
 
     def conflicts_at(self, path: str) -> bool:
         """Whether a conflict is, or may be, at or below `path`."""
@@ -57,12 +66,12 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
             return ()
         hint = "merge the base into the change and resolve the conflict"
         message = "both sides changed it since they diverged, and git cannot merge it"
-        found = [TreeProblem(path=name, code=CONFLICT, message=message, hint=hint) for name in self.conflicts[:_MOST_NAMED]]
-        left = len(self.conflicts) - len(found)
-        if left or not found:
+        problems = [TreeProblem(path=name, code=CONFLICT, message=message, hint=hint) for name in self.conflicts[:_MOST_NAMED]]
+        left = len(self.conflicts) - len(problems)
+        if left or not problems:
             whole = f"{left} more files conflict" if left else "git cannot merge the change"
-            found.append(TreeProblem(path="", code=CONFLICT, message=whole, hint=hint))
-        return refusals(found, "")
+            problems.append(TreeProblem(path="", code=CONFLICT, message=whole, hint=hint))
+        return refusals(problems, "")
 
 
 @contextmanager
@@ -99,7 +108,7 @@ def _merge(repository: Repository, scratch: Path, base: str, head: str) -> Merge
         )
     tree, *names = printed.out.decode("utf-8", "surrogateescape").split("\0")
     if printed.code not in (0, _CONFLICTS) or object_id(tree) is None:
-        raise RepositoryError(f"{base[:12]} and {head[:12]} cannot be merged here (git says {said(printed.err)}); {DEEPEN}")
+        raise RepositoryError(f"{base[:12]} and {head[:12]} cannot be merged here (git says {last_line(printed.err)}); {DEEPEN}")
     return Merged(
         repository=repository.elsewhere(scratch),
         tree=tree,
@@ -115,7 +124,7 @@ def _prepare(repository: Repository, scratch: Path, commit: str) -> None:
     form = "sha256" if len(commit) == _SHA256_DIGITS else "sha1"
     made = _run(repository, scratch, "init", "--quiet", "--bare", "--template=", f"--object-format={form}")
     if made.code:
-        raise RepositoryError(f"cannot create a repository for the merge (git says {said(made.err)})")
+        raise RepositoryError(f"cannot create a repository for the merge (git says {last_line(made.err)})")
     objects = str(repository.place("objects"))
     if "\n" in objects:
         raise RepositoryError(f"{objects!r}: cannot merge in a repository whose path has a line break")

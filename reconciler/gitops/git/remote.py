@@ -84,11 +84,11 @@ def remote_ref(name: str) -> str:
 
 
 def _scp_like(text: str, protocols: tuple[str, ...]) -> Remote:
-    found = _SCP_LIKE.fullmatch(text)
-    if found is None or found["host"].startswith("-") or found["path"].startswith("-"):
+    match = _SCP_LIKE.fullmatch(text)
+    if match is None or match["host"].startswith("-") or match["path"].startswith("-"):
         raise RefusedNameError("is not a repository address: write https://host/path, ssh://host/path or user@host:path")
     _check_protocol("ssh", protocols)
-    return Remote(url=text, protocol="ssh", origin=f"ssh://{found['host']}")
+    return Remote(url=text, protocol="ssh", origin=f"ssh://{match['host']}")
 
 
 def _check_protocol(protocol: str, protocols: tuple[str, ...]) -> None:
@@ -100,8 +100,8 @@ def _check_protocol(protocol: str, protocols: tuple[str, ...]) -> None:
 
 # How one remote is reached: settings and environment of the fetch. Secrets stay in files, where git and ssh read them.
 #
-# SOURCE: gitcredentials (`credential.<url>.helper`, an empty value forgets helpers of before; a value with `!` in front is
-# shell), git's `GIT_SSH_COMMAND`, ssh_config(5). So addresses, arguments and log lines never have a secret.
+# SOURCE: gitcredentials (`credential.<url>.helper`: an empty value removes earlier helpers; a value that begins with `!` is a
+# shell command), git's `GIT_SSH_COMMAND`, ssh_config(5). So addresses, arguments and log lines never have a secret.
 
 _ACCESS_HELPER = (
     '!f() { test "$1" = get || exit 0; printf "username=%s\\npassword=" "$RECONCILER_GIT_USERNAME"; '

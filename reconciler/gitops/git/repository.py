@@ -28,7 +28,7 @@ from reconciler.gitops.git.tree_listing import (
     large_files,
     object_id,
     parsed_listing,
-    told_apart,
+    refused_and_unread,
 )
 from reconciler.policy.neighbours import UnreadFile, too_large
 from reconciler.policy.tree import SUFFIXES
@@ -110,12 +110,12 @@ def run_git(
     """Run `git ARGUMENTS` on the repository at `git_dir` with `given` on its standard input.
 
     `settings` (`name=value`) and `environment` win over the overrides here: a fetch needs one transport, a signature check its
-    keys. `most_file_bytes` is the largest file, such as a pack: the kernel stops whoever writes more (RLIMIT_FSIZE, in steps of
-    512 bytes).
+    keys. `most_file_bytes` is the size of the largest file, such as a pack. The kernel stops a process that writes more
+    (RLIMIT_FSIZE, in steps of 512 bytes).
 
-    The child has no terminal and its own environment. It inherits only `PATH` and the place for temporary files. It has its own
-    process group. The whole group is killed if it takes longer than `timeout_seconds` or prints more than `most_bytes`. Raises
-    `GitError` for these, and if git is not installed.
+    The child has no terminal. Of the environment it inherits only `PATH` and the place for temporary files. It has its own
+    process group, which is killed if it takes longer than `timeout_seconds` or prints more than `most_bytes`. Raises `GitError`
+    in both cases, and if git is not installed.
     """
     command = [executable, "--no-pager", f"--git-dir={git_dir}"]
     for setting in (*_OVERRULED, *settings):
@@ -235,9 +235,9 @@ class RepositoryError(Exception):
 class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The policy files below one place of one commit, by path relative to that place; unusable if there are problems.
 
-    `unread` are files of the tree that were not read; alone, they do not make it unusable. `found` is False if the commit has
-    nothing at that place. `root` is the place as a path, empty for the whole tree. `alone` is True if it is a file; the one path
-    is then its name. `content` is the id of what is there, empty if nothing is.
+    `unread` are files of the tree that were not read; by themselves, they do not make it unusable. `exists` is False if the
+    commit has nothing at that place. `root` is the place as a path, empty for the whole tree. `alone` is True if the place is a
+    file; then the only path is its name. `content` is the id of the object at the place, empty if there is none.
     """
 
     revision: str
@@ -245,7 +245,7 @@ class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, bytes] = {}
     problems: tuple[TreeProblem, ...] = ()
     unread: tuple[UnreadFile, ...] = ()
-    found: bool
+    exists: bool
     alone: bool = False
     content: str = ""
 
@@ -279,15 +279,15 @@ class Repository:
         may be part of a pull request.
         """
         try:
-            found = git.Repo(directory.absolute(), search_parent_directories=True, expand_vars=False)
+            git_repository = git.Repo(directory.absolute(), search_parent_directories=True, expand_vars=False)
         except git.NoSuchPathError:
             raise RepositoryError(f"{directory}: no such directory") from None
         except (git.InvalidGitRepositoryError, OSError, ValueError) as error:
             hint = "name one with --repo DIR, or compare directories with --base-dir and --head-dir"
             why = f" ({error.strerror or error})" if isinstance(error, OSError) else ""
             raise RepositoryError(f"{directory} is not in a git repository{why}; {hint}") from None
-        with found:
-            git_dir, work_tree = Path(found.git_dir).absolute(), found.working_tree_dir
+        with git_repository:
+            git_dir, work_tree = Path(git_repository.git_dir).absolute(), git_repository.working_tree_dir
         bare = work_tree is None or not _belongs(git_dir, Path(work_tree) / ".git")
         if bare and git_dir.resolve() != directory.resolve():
             raise RepositoryError(f"{directory} is inside the bare repository {git_dir}; name that one with --repo")
@@ -304,12 +304,12 @@ class Repository:
         except RefusedNameError as error:
             raise RepositoryError(f"the revision {_quoted(name)} {error}") from None
         printed = self._revision(asked)
-        found = object_id(printed.strip()) if printed is not None else None
-        if found is None:
+        object_name = object_id(printed.strip()) if printed is not None else None
+        if object_name is None:
             raise RepositoryError(
                 f"unknown commit {_quoted(name)}; if a branch was not checked out, call it origin/NAME. Otherwise, {DEEPEN}"
             )
-        return found
+        return object_name
 
     def _revision(self, asked: str) -> str | None:
         whole = _WHOLE_REF.fullmatch(asked)
@@ -325,12 +325,12 @@ class Repository:
     def merge_base(self, base: str, head: str) -> str:
         """The id of the commit from which two commits diverged: a pull request is compared with it."""
         printed = self._run("merge-base", base, head)
-        found = object_id(printed.split("\n")[0].strip()) if printed else None
-        if found is None:
+        common = object_id(printed.split("\n")[0].strip()) if printed else None
+        if common is None:
             raise RepositoryError(
                 f"{base[:12]} and {head[:12]} have no common commit here; {DEEPEN}, or compare the tips with --base-tip"
             )
-        return found
+        return common
 
     def merge_bases(self, base: str, head: str) -> tuple[str, ...]:
         """All best common ancestors: criss-cross histories have several. Raises as `merge_base`."""
@@ -357,7 +357,7 @@ class Repository:
         """The commits in the history of any of `tips` that are in that of none of `ancestors`."""
         printed = run_git(self._git_dir, ["rev-list", *tips, "--not", *ancestors], executable=self._executable)
         if printed.code:
-            raise RepositoryError(f"cannot read the history (git says {said(printed.err)}); {DEEPEN}")
+            raise RepositoryError(f"cannot read the history (git says {last_line(printed.err)}); {DEEPEN}")
         return frozenset(printed.out.decode("ascii", "replace").split())
 
     def place(self, name: str) -> Path:
@@ -366,14 +366,14 @@ class Repository:
             self._git_dir, ["rev-parse", "--path-format=absolute", "--git-path", name], executable=self._executable
         )  # fmt: skip
         if printed.code:
-            raise RepositoryError(f"{self._git_dir}: git does not tell where its {name} are (git says {said(printed.err)})")
+            raise RepositoryError(f"{self._git_dir}: git does not tell where its {name} are (git says {last_line(printed.err)})")
         return Path(os.fsdecode(printed.out.removesuffix(b"\n")))
 
     def message(self, commit: str) -> str:
         """The message of a commit as it was written: data that nothing here follows. Raises `RepositoryError`."""
         printed = run_git(self._git_dir, ["cat-file", "commit", commit], executable=self._executable)
         if printed.code:
-            raise RepositoryError(f"cannot read the commit {commit[:12]} (git says {said(printed.err)}); {DEEPEN}")
+            raise RepositoryError(f"cannot read the commit {commit[:12]} (git says {last_line(printed.err)}); {DEEPEN}")
         return printed.out.partition(b"\n\n")[2].decode("utf-8", "replace")
 
     def policy_files(self, commit: str, path: str) -> PolicyFiles:
@@ -382,7 +382,7 @@ class Repository:
             root = checked_root(path)
         except RefusedNameError as error:
             raise RepositoryError(f"--path {_quoted(path)} {error}") from None
-        nothing = PolicyFiles(revision=commit, root=root, found=False)
+        nothing = PolicyFiles(revision=commit, root=root, exists=False)
         tree = commit
         if root:
             place = next((entry for entry in self._listing(commit, root, deep=False) if entry.path == root), None)
@@ -400,16 +400,16 @@ class Repository:
         except GitOutputError:
             message = "the tree has more names than can be read"
             problem = TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?")
-            return msgspec.structs.replace(nothing, problems=(problem,), found=True)
+            return msgspec.structs.replace(nothing, problems=(problem,), exists=True)
 
     def tree_files(self, commit: str, endings: tuple[str, ...]) -> dict[str, bytes]:
         """The files of a commit whose names end so; none where there are more than can be read."""
         return self._all_or_none(self._outside(commit, endings))
 
     def differing_files(self, before: str, after: str, but: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """The files with a policy suffix that differ between two commits, as each has them, without those below `but`. They are
-        manifests next to the policies. One that is refused or too large is left out. If there are more than can be read, all
-        are."""
+        """Files outside `but` that have a policy suffix and differ between two commits, as each commit has them. They are
+        manifests next to the policies. A file that is refused or too large is left out. If there are more files than can be read,
+        none is returned."""
         root = checked_root(but)
         outside = [
             {
@@ -432,14 +432,14 @@ class Repository:
 
     def _all_or_none(self, files: list[Entry]) -> dict[str, bytes]:
         endings = tuple({one.path.lower() for one in files})
-        return dict(self._read(PolicyFiles(revision="", root="", found=False), files, endings).files)
+        return dict(self._read(PolicyFiles(revision="", root="", exists=False), files, endings).files)
 
     def _listing(self, tree: str, path: str, *, deep: bool) -> list[Entry]:
         arguments = ["ls-tree", "-z", "--full-tree", *(["-r"] if deep else []), tree, *(["--", path] if path else [])]
         printed = run_git(self._git_dir, arguments, executable=self._executable)
         if printed.code:
             raise RepositoryError(
-                f"cannot read the tree {tree[:12]} (git says {said(printed.err)}): it is damaged, or missing here; {DEEPEN}"
+                f"cannot read the tree {tree[:12]} (git says {last_line(printed.err)}): it is damaged, or missing here; {DEEPEN}"
             )
         try:
             return list(parsed_listing(printed.out))
@@ -447,13 +447,13 @@ class Repository:
             raise RepositoryError(f"the tree {tree[:12]} is damaged: run `git fsck`") from None
 
     def _read(self, nothing: PolicyFiles, entries: list[Entry], endings: tuple[str, ...] = SUFFIXES) -> PolicyFiles:
-        files, found = chosen_files(entries, endings)
-        problems, unread = told_apart(found)
+        files, faults = chosen_files(entries, endings)
+        problems, unread = refused_and_unread(faults)
         sizes = self._sizes(files) if not problems else {}
         total, large, looked = large_files(sizes)
         problems += total
         if problems:
-            return msgspec.structs.replace(nothing, problems=tuple(sorted(problems)), found=True)
+            return msgspec.structs.replace(nothing, problems=tuple(sorted(problems)), exists=True)
         for file in files:
             if file.path in large:
                 chunks = (data for _, data in self._contents([file], sizes)) if file.path in looked else None
@@ -469,9 +469,9 @@ class Repository:
             for name, data in content.items()
             if data.startswith(_LFS_POINTER)
         ]
-        unread += told_apart(pointers)[1]
+        unread += refused_and_unread(pointers)[1]
         read = {name: data for name, data in content.items() if not data.startswith(_LFS_POINTER)}
-        return msgspec.structs.replace(nothing, files=read, unread=tuple(sorted(unread)), found=True)
+        return msgspec.structs.replace(nothing, files=read, unread=tuple(sorted(unread)), exists=True)
 
     def _sizes(self, files: list[Entry]) -> dict[str, int]:
         """Bytes by path, asked for before anything is read."""
@@ -539,7 +539,7 @@ def _quoted(name: str) -> str:
     return repr(name)
 
 
-def said(text: str) -> str:
+def last_line(text: str) -> str:
     """The last line of what git printed, quoted."""
     lines = [line for line in text.splitlines() if line.strip()]
     return _quoted(lines[-1][:200]) if lines else "git does not say why"

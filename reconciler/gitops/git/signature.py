@@ -22,13 +22,14 @@ from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git.repository import GitError, run_git
 from reconciler.rendering.plain import plain, shortened
 
-# Whom an option names: a principal, or the key itself by its fingerprint. Each kind is compared only with its own kind.
+# The signer that an option names: a principal, or the key itself by its fingerprint. A name is compared only with names of its
+# kind.
 #
-# Principals are in the operator's file, and fingerprints follow from keys. The person who makes a GPG key writes its user ID, so
-# it proves nothing: it may look like somebody else's fingerprint or address.
+# Principals are in the operator's file, and fingerprints follow from keys. But the person who creates a GPG key chooses its user
+# ID. So a user ID proves nothing: it may look like another fingerprint or address.
 #
-# SOURCE: ssh-keygen(1) (`SHA256:` and 43 characters of base64; ALLOWED SIGNERS: principals), RFC 4880 and RFC 9580
-# (fingerprints of 20 and of 32 bytes).
+# SOURCE: ssh-keygen(1) (`SHA256:` and 43 characters of base64; ALLOWED SIGNERS: principals), RFC 4880 and RFC 9580 (fingerprints
+# of 20 and of 32 bytes).
 
 SSH_KEY_PREFIX = "SHA256:"
 _SSH_KEY = re.compile(rf"{SSH_KEY_PREFIX}[A-Za-z0-9+/]{{43}}")
@@ -59,12 +60,12 @@ class SignerNameError(ValueError):
 def signer_names(texts: Iterable[str], *, ssh: bool, gpg: bool) -> frozenset[SignerName]:
     """The names in options. `ssh` and `gpg` tell which key files exist: a name that none of them can match is a mistake. Raises
     `SignerNameError`."""
-    found = frozenset(signer_name(text) for text in texts)
-    for name in sorted(found):
+    names = frozenset(signer_name(text) for text in texts)
+    for name in sorted(names):
         if not (gpg if name.kind is SignerKind.GPG_KEY else ssh):
             files = "GPG keys, which are named by their fingerprints" if gpg else "SSH keys"
             raise SignerNameError(f"{name.value!r} is a {name.kind}, and the only keys given are {files}")
-    return found
+    return names
 
 
 def signer_name(text: str) -> SignerName:
@@ -95,11 +96,11 @@ def names_of_signature(key: str, primary: str, signer: str) -> frozenset[SignerN
 
 # The operator's keys for git's programs: only these, and as they were at one instant.
 #
-# git gives ssh-keygen the commit's own time, which its author chose: an expired key could sign again with an earlier date. So
-# both programs get the instant at which the commit was first seen here.
+# git gives ssh-keygen the commit's own time, which the author chooses. So the owner of an expired key could still sign, with an
+# earlier date. Both programs therefore get the instant at which the commit was first seen here.
 #
 # SOURCE: git-config(1) (`gpg.ssh.program` is started as `ssh-keygen` would be), ssh-keygen(1) (`-O verify-time`: a local time,
-# and ALLOWED SIGNERS: valid-after, valid-before), gpg(1) (`--faked-system-time`, with `!` a clock that stands).
+# and ALLOWED SIGNERS: valid-after, valid-before), gpg(1) (`--faked-system-time`; `!` stops the clock).
 
 _GPG_SECONDS = 30
 _GPG_SETTINGS = "no-autostart\ntrust-model always\nno-auto-key-retrieve\nno-auto-key-locate\nfaked-system-time {}!\n"

@@ -135,7 +135,7 @@ def parsed_listing(listing: bytes) -> Iterator[Entry]:
             yield Entry(mode, kind, object_id, path.decode("utf-8", "surrogateescape"))
 
 
-def told_apart(problems: Iterable[TreeProblem]) -> tuple[list[TreeProblem], list[UnreadFile]]:
+def refused_and_unread(problems: Iterable[TreeProblem]) -> tuple[list[TreeProblem], list[UnreadFile]]:
     """The problems that make a tree unusable, and the single files that are only not read. `read_tree` decides whether these
     matter."""
     refused: list[TreeProblem] = []
@@ -224,8 +224,8 @@ def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
             seen[key] = entry.path
         else:
             same = other == entry.path
-            told = "is twice in the tree" if same else f"differs from {other} only in case or in how accents are composed"
-            message = f"the name {told}"
+            difference = "is twice in the tree" if same else f"differs from {other} only in case or in how accents are composed"
+            message = f"the name {difference}"
             yield TreeProblem(path=entry.path, code="NameCollision", message=message, hint="rename one of them")
 
 
@@ -236,10 +236,10 @@ _PATH_CHARACTERS = 200
 
 def refusals(problems: Iterable[TreeProblem], root: str, *, alone: bool = False) -> tuple[Problem, ...]:
     """`root` is the place in the source that was read; `alone`: it is a file, so that it is the path itself."""
-    found = []
+    converted = []
     for problem in problems:
         name = problem.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         path = root if alone else "/".join(part for part in (root, name) if part)
         place = Place(shortened(plain(path or "."), _PATH_CHARACTERS), 1, 1)
-        found.append(Problem(place=place, code=problem.code, message=plain(problem.message), hint=problem.hint))
-    return tuple(sorted(found))
+        converted.append(Problem(place=place, code=problem.code, message=plain(problem.message), hint=problem.hint))
+    return tuple(sorted(converted))

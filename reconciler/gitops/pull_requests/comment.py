@@ -105,8 +105,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a comment. `key` names the cluster (and policy). `digest` is over the text. `head` is the commit, and `base`
-    is what it was compared with (see `base_stamp`). `order` grows with time: a slow run does not overwrite the text of a later
-    one."""
+    is what it was compared with (see `base_stamp`). `order` grows with time, so that a slow run does not overwrite the text of a
+    later one."""
 
     key: str
     digest: str
@@ -154,10 +154,10 @@ def standing(host: CommentHost, key: str) -> Standing | None:
     ours = _ours(host.comments(), host.author(), marker(key))
     if not ours:
         return None
-    found = _STAMP.search(ours[0].body.partition("\n")[2].partition("\n")[0])
-    if found is None:
+    stamp = _STAMP.search(ours[0].body.partition("\n")[2].partition("\n")[0])
+    if stamp is None:
         return Standing()
-    return Standing(digest=unquote(found[1]), head=unquote(found[2]), base=found[3] or "", order=int(found[4]))
+    return Standing(digest=unquote(stamp[1]), head=unquote(stamp[2]), base=stamp[3] or "", order=int(stamp[4]))
 
 
 def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outcome:
@@ -175,7 +175,7 @@ def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outc
         host.delete(comment)
     # The digest alone may have been copied onto another text. With another base, the footer names the commit.
     same = _stamp(first.body)[:2] == (quote(message.digest, safe=":"), message.base)
-    if same and _told(first.body) == _told(body(message, limit)):
+    if same and _compared_lines(first.body) == _compared_lines(body(message, limit)):
         return Outcome(posted=Posted.UNCHANGED, url=first.url)
     return Outcome(posted=Posted.UPDATED, url=host.update(first, body(message, limit)).url)
 
@@ -184,7 +184,7 @@ def _ours(comments: Iterable[Comment], us: str, mark: str) -> list[Comment]:
     return [comment for comment in comments if comment.author == us and comment.body.partition("\n")[0].strip() == mark]
 
 
-def _told(text: str) -> list[str]:
+def _compared_lines(text: str) -> list[str]:
     """The lines below marker and stamp, in the form that hosts keep; of a footer, which names commits, only whether it exists."""
     lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()][2:]
     if lines and lines[-1].startswith("<sub>") and len(lines[-1]) <= _MOST_FOOT:
@@ -194,8 +194,8 @@ def _told(text: str) -> list[str]:
 
 def _stamp(text: str) -> tuple[str, str, int]:
     """Digest, base and order of a comment of ours; empty if somebody has edited them away."""
-    found = _STAMP.search(text.partition("\n")[2].partition("\n")[0])
-    return (found[1], found[3] or "", int(found[4])) if found else ("", "", 0)
+    stamp = _STAMP.search(text.partition("\n")[2].partition("\n")[0])
+    return (stamp[1], stamp[3] or "", int(stamp[4])) if stamp else ("", "", 0)
 
 
 def _cut(markdown: str, room: int) -> str:

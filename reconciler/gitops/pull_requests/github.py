@@ -35,7 +35,7 @@ class GitHubPullRequest:
         self._repository = repository
         self._number = number
         self._author = author
-        self._found: Issue | None = None
+        self._known_issue: Issue | None = None
         self._known: dict[int, IssueComment] = {}
 
     def author(self) -> str:
@@ -45,7 +45,7 @@ class GitHubPullRequest:
                 self._author = self._github.get_user().login
             except github.GithubException as error:
                 if error.status not in _FORBIDDEN:
-                    raise _told(error) from None
+                    raise _host_error(error) from None
                 self._author = _WORKFLOW_LOGIN
             except requests.RequestException as error:
                 raise _unreachable(error) from None
@@ -58,7 +58,7 @@ class GitHubPullRequest:
                 self._known[comment.id] = comment
                 yield _comment(comment)
         except github.GithubException as error:
-            raise _told(error) from None
+            raise _host_error(error) from None
         except requests.RequestException as error:
             raise _unreachable(error) from None
 
@@ -67,7 +67,7 @@ class GitHubPullRequest:
         try:
             return _comment(self._issue().create_comment(body))
         except github.GithubException as error:
-            raise _told(error) from None
+            raise _host_error(error) from None
         except requests.RequestException as error:
             raise _unreachable(error) from None
 
@@ -76,7 +76,7 @@ class GitHubPullRequest:
         try:
             self._known[comment.id].edit(body)
         except github.GithubException as error:
-            raise _told(error) from None
+            raise _host_error(error) from None
         except requests.RequestException as error:
             raise _unreachable(error) from None
         return Comment(id=comment.id, author=comment.author, body=body, url=comment.url)
@@ -86,14 +86,14 @@ class GitHubPullRequest:
         try:
             self._known[comment.id].delete()
         except github.GithubException as error:
-            raise _told(error) from None
+            raise _host_error(error) from None
         except requests.RequestException as error:
             raise _unreachable(error) from None
 
     def _issue(self) -> Issue:
-        if self._found is None:
-            self._found = self._github.get_repo(self._repository).get_issue(self._number)
-        return self._found
+        if self._known_issue is None:
+            self._known_issue = self._github.get_repo(self._repository).get_issue(self._number)
+        return self._known_issue
 
 
 class GitHubRepository:
@@ -111,19 +111,19 @@ class GitHubRepository:
     def open_requests(self, branch: str) -> Iterator[OpenRequest]:
         """All pages."""
         try:
-            found = self._client.get_repo(self._repository).get_pulls(state="open", sort="updated", direction="desc", base=branch)
-            for pull in found:
+            pulls = self._client.get_repo(self._repository).get_pulls(state="open", sort="updated", direction="desc", base=branch)
+            for pull in pulls:
                 yield self._request(pull)
         except github.GithubException as error:
-            raise _told(error) from None
+            raise _host_error(error) from None
         except requests.RequestException as error:
             raise _unreachable(error) from None
 
     def comments(self, number: int) -> GitHubPullRequest:
         """Use the same client, which asks only once for its identity."""
-        found = GitHubPullRequest("", self._repository, number, author=self._author, client=self._client)
-        self._author = found.author()
-        return found
+        pull_request = GitHubPullRequest("", self._repository, number, author=self._author, client=self._client)
+        self._author = pull_request.author()
+        return pull_request
 
     def quota(self) -> Quota | None:
         """From the headers of the last answer."""
@@ -166,19 +166,19 @@ def _comment(comment: IssueComment) -> Comment:
     return Comment(id=comment.id, author=author, body=comment.body or "", url=comment.html_url)
 
 
-def _told(error: github.GithubException) -> HostError:
+def _host_error(error: github.GithubException) -> HostError:
     """GitHub's answer as a code, without the request, which has the token."""
-    said = error.data.get("message", "") if isinstance(error.data, dict) else ""
+    message = error.data.get("message", "") if isinstance(error.data, dict) else ""
     if isinstance(error, github.RateLimitExceededException) or error.status == _TOO_MANY:
-        return HostError(HostCode.RATE_LIMITED, f"GitHub's rate limit is used up ({said})")
+        return HostError(HostCode.RATE_LIMITED, f"GitHub's rate limit is used up ({message})")
     if error.status in _FORBIDDEN:
-        return HostError(HostCode.FORBIDDEN, f"the token may not do this ({said})")
+        return HostError(HostCode.FORBIDDEN, f"the token may not do this ({message})")
     if error.status in _NOT_FOUND:
-        return HostError(HostCode.NOT_FOUND, f"no such pull request, or the token does not see it ({said})")
+        return HostError(HostCode.NOT_FOUND, f"no such pull request, or the token does not see it ({message})")
     if error.status == _UNPROCESSABLE:
-        long = "too long" in f"{said} {error.data}"
-        return HostError(HostCode.TOO_LONG if long else HostCode.REFUSED, f"GitHub refuses the comment ({said})")
-    return HostError(HostCode.UNREACHABLE, f"GitHub answers {error.status} ({said})")
+        long = "too long" in f"{message} {error.data}"
+        return HostError(HostCode.TOO_LONG if long else HostCode.REFUSED, f"GitHub refuses the comment ({message})")
+    return HostError(HostCode.UNREACHABLE, f"GitHub answers {error.status} ({message})")
 
 
 def _unreachable(error: requests.RequestException) -> HostError:

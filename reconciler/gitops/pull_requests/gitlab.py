@@ -52,7 +52,7 @@ class GitLabMergeRequest:
                 if not note.get("system"):
                     yield self._comment(note)
         except GitlabError as error:
-            raise _told(error) from None
+            raise _host_error(error) from None
         except requests.RequestException as error:
             raise _unreachable(error) from None
 
@@ -76,12 +76,12 @@ class GitLabMergeRequest:
             response = self._gitlab.http_request(
                 verb, path, post_data=None if body is None else {"body": body}, max_retries=_RETRIES
             )
-            found = response.json() if response.content else {}
+            content = response.json() if response.content else {}
         except GitlabError as error:
-            raise _told(error) from None
+            raise _host_error(error) from None
         except requests.RequestException as error:
             raise _unreachable(error) from None
-        return found if isinstance(found, dict) else {}
+        return content if isinstance(content, dict) else {}
 
     def _comment(self, note: dict[str, Any]) -> Comment:
         number = int(note["id"])
@@ -107,21 +107,21 @@ class GitLabProject:
         query = {"state": "opened", "target_branch": branch, "order_by": "updated_at", "sort": "desc"}
         path = f"/projects/{gitlab.utils.EncodedId(self._project)}/merge_requests"
         try:
-            found = self._client.http_list(path, query, iterator=True, max_retries=_RETRIES)
-            for item in found:
+            items = self._client.http_list(path, query, iterator=True, max_retries=_RETRIES)
+            for item in items:
                 yield self._request(item)
         except GitlabError as error:
-            raise _told(error) from None
+            raise _host_error(error) from None
         except requests.RequestException as error:
             raise _unreachable(error) from None
 
     def comments(self, number: int) -> GitLabMergeRequest:
         """Use the same client, which asks only once for its identity."""
-        found = GitLabMergeRequest(
+        merge_request = GitLabMergeRequest(
             "", self._project, number, web_url=self._pages.get(number, ""), author=self._author, client=self._client
         )
-        self._author = found.author()
-        return found
+        self._author = merge_request.author()
+        return merge_request
 
     def quota(self) -> Quota | None:
         """From the headers of the last answer."""
@@ -154,19 +154,19 @@ def _client(token: str, url: str, session: requests.Session | None = None) -> gi
     )  # fmt: skip
 
 
-def _told(error: GitlabError) -> HostError:
+def _host_error(error: GitlabError) -> HostError:
     """GitLab's answer as a code."""
-    said = str(error.error_message)[:200]
+    message = str(error.error_message)[:200]
     if error.response_code == _TOO_MANY:
-        return HostError(HostCode.RATE_LIMITED, f"GitLab's rate limit is used up ({said})")
+        return HostError(HostCode.RATE_LIMITED, f"GitLab's rate limit is used up ({message})")
     if error.response_code in _FORBIDDEN:
-        return HostError(HostCode.FORBIDDEN, f"the token may not do this ({said})")
+        return HostError(HostCode.FORBIDDEN, f"the token may not do this ({message})")
     if error.response_code == _NOT_FOUND:
-        return HostError(HostCode.NOT_FOUND, f"no such merge request, or the token does not see it ({said})")
+        return HostError(HostCode.NOT_FOUND, f"no such merge request, or the token does not see it ({message})")
     if error.response_code in _REFUSED:
-        long = "too long" in said
-        return HostError(HostCode.TOO_LONG if long else HostCode.REFUSED, f"GitLab refuses the note ({said})")
-    return HostError(HostCode.UNREACHABLE, f"GitLab answers {error.response_code} ({said})")
+        long = "too long" in message
+        return HostError(HostCode.TOO_LONG if long else HostCode.REFUSED, f"GitLab refuses the note ({message})")
+    return HostError(HostCode.UNREACHABLE, f"GitLab answers {error.response_code} ({message})")
 
 
 def _unreachable(error: requests.RequestException) -> HostError:

@@ -20,12 +20,12 @@ def annotations(problems: tuple[Problem, ...]) -> str:
     shown: list[Problem] = []
     more = 0
     for severity in Severity:
-        found = [problem for problem in problems if problem.severity is severity]
-        most = _MOST_ANNOTATIONS if len(found) <= _MOST_ANNOTATIONS else _MOST_ANNOTATIONS - 1
-        shown += found[:most]
-        more += len(found) - most if len(found) > most else 0
-    told = f"::notice title=reconciler::{more} more problems of the policy are in the log and in the summary\n" if more else ""
-    return render_github(tuple(shown)) + told
+        of_severity = [problem for problem in problems if problem.severity is severity]
+        most = _MOST_ANNOTATIONS if len(of_severity) <= _MOST_ANNOTATIONS else _MOST_ANNOTATIONS - 1
+        shown += of_severity[:most]
+        more += len(of_severity) - most if len(of_severity) > most else 0
+    notice = f"::notice title=reconciler::{more} more problems of the policy are in the log and in the summary\n" if more else ""
+    return render_github(tuple(shown)) + notice
 
 
 def summary_text(markdown: str) -> str:

@@ -115,14 +115,14 @@ def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
     repository = environment.get("GITHUB_REPOSITORY", "")
     if not _REPOSITORY.fullmatch(repository):
         raise NoPullRequestError("GITHUB_REPOSITORY is not owner/name")
-    found = None
+    request = None
     if event:
         try:
-            found = decode(event, _Event).pull_request
+            request = decode(event, _Event).pull_request
         except msgspec.MsgspecError:
             raise NoPullRequestError("the file of GITHUB_EVENT_PATH has an unexpected form") from None
     named = _PULL_REF.fullmatch(environment.get("GITHUB_REF", ""))
-    number = found.number if found else int(named[1]) if named else 0
+    number = request.number if request else int(named[1]) if named else 0
     if not number:
         raise NoPullRequestError("this run is not for a pull request: let the workflow run `on: pull_request`")
     return PullRequest(
@@ -132,7 +132,7 @@ def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
         number=number,
         order=_order(environment.get("GITHUB_RUN_ID", ""), environment.get("GITHUB_RUN_ATTEMPT", "")),
         token=environment.get("GITHUB_TOKEN", ""),
-        fork=bool(found and found.head.repo and found.head.repo.fork),
+        fork=bool(request and request.head.repo and request.head.repo.fork),
     )
 
 

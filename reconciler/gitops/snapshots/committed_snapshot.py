@@ -28,10 +28,10 @@ def documents(repository: Repository, entries: Sequence[Entry], where: str) -> d
 
     Raises `RepositoryError` for what is missing, and for what is too large.
     """
-    found = [entry for entry in entries if entry.mode in FILES and entry.path.removesuffix(_GZIPPED).endswith(SUFFIXES)]
-    if len(found) > MOST_FILES:
-        raise RepositoryError(f"{where} has {len(found)} files; a snapshot has at most {MOST_FILES}")
-    return dict(_contents(repository, found))
+    files = [entry for entry in entries if entry.mode in FILES and entry.path.removesuffix(_GZIPPED).endswith(SUFFIXES)]
+    if len(files) > MOST_FILES:
+        raise RepositoryError(f"{where} has {len(files)} files; a snapshot has at most {MOST_FILES}")
+    return dict(_contents(repository, files))
 
 
 def tree_listing(repository: Repository, tree: str, path: str = "", *, deep: bool) -> list[Entry]:
@@ -107,17 +107,17 @@ def snapshot_files(repository: Repository, commit: str, place: str | None) -> di
 
 
 def _chosen(repository: Repository, commit: str, place: str | None) -> Entry:
-    found = [entry for entry in tree_listing(repository, commit, deep=False) if entry.is_tree]
-    names = [entry.path for entry in found]
-    if place is None and len(found) == 1:
-        return found[0]
+    folders = [entry for entry in tree_listing(repository, commit, deep=False) if entry.is_tree]
+    names = [entry.path for entry in folders]
+    if place is None and len(folders) == 1:
+        return folders[0]
     shown = ", ".join(name if name.isprintable() else ascii(name) for name in names[:10])
     if place is None:
-        why = f"has several snapshots: choose one with --cluster-name ({shown})" if found else "has no published snapshot"
+        why = f"has several snapshots: choose one with --cluster-name ({shown})" if folders else "has no published snapshot"
         raise RepositoryError(f"commit {commit[:12]} {why}")
-    chosen = next((entry for entry in found if entry.path == place), None)
+    chosen = next((entry for entry in folders if entry.path == place), None)
     if chosen is None:
-        raise RepositoryError(f"commit {commit[:12]} has no snapshot of {place}" + (f", but of {shown}" if found else ""))
+        raise RepositoryError(f"commit {commit[:12]} has no snapshot of {place}" + (f", but of {shown}" if folders else ""))
     return chosen
 
 
@@ -141,10 +141,10 @@ def committed_files(repository: Repository, commit: str, path: str) -> dict[str,
         if entry.mode not in FILES:
             what = "a symbolic link" if entry.mode == _LINK else f"of mode {entry.mode}"
             raise RepositoryError(f"{where}: {entry.path!r} is {what} and is not followed: a snapshot is plain files")
-    found = documents(repository, entries, where)
-    if not found:
+    files = documents(repository, entries, where)
+    if not files:
         raise RepositoryError(f"{where} has no .json, .yaml or .yml file")
-    return found
+    return files
 
 
 def changes_between(repository: Repository, earlier: str, later: str, path: str) -> bool:

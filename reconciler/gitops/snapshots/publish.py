@@ -72,11 +72,11 @@ def read_archive(path: Path) -> dict[str, bytes]:
     with path.open("rb") as stream:
         try:
             with tarfile.open(fileobj=stream, mode="r|*") as archive:
-                found = dict(_documents(archive, most_unpacked(path.stat().st_size, MOST_BYTES)))
+                files = dict(_documents(archive, most_unpacked(path.stat().st_size, MOST_BYTES)))
         except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise SnapshotArchiveError(f"damaged or cut-off archive ({error})") from None
-    above = top_folder(found)
-    return {name.removeprefix(above): data for name, data in found.items()}
+    above = top_folder(files)
+    return {name.removeprefix(above): data for name, data in files.items()}
 
 
 def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str, bytes]]:
@@ -221,10 +221,10 @@ class _Work:
             raise fault
         # A fetch without contents makes git treat the remote as one that supplies them later, and ask it while it packs.
         run_git(self._git_dir, ["config", "--remove-section", f"remote.{self._remote.url}"], executable=self._executable)
-        found = object_id(self.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{_OLD}^{{commit}}"))
-        if found is None:
+        commit = object_id(self.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{_OLD}^{{commit}}"))
+        if commit is None:
             raise failed(FaultCode.DAMAGED, f"{ref} at {self._remote.url} is not a commit")
-        return found
+        return commit
 
     def message(self, commit: str) -> str:
         """Its message."""
@@ -251,7 +251,7 @@ class _Work:
     def made_tree(self, entries: Sequence[tuple[str, str, str]]) -> str:
         """Store a tree; returns its id. Objects of other clusters need not be here."""
         kind = {_BLOB_MODE: "blob", _TREE_MODE: "tree"}
-        lines = (f"{mode} {kind.get(mode, 'blob')} {found}\t{name}\0" for mode, found, name in entries)
+        lines = (f"{mode} {kind.get(mode, 'blob')} {object_name}\t{name}\0" for mode, object_name, name in entries)
         return self.git("mktree", "-z", "--missing", given="".join(lines).encode("utf-8", "surrogateescape"))
 
     def commit(self, tree: str, place: str, captured_seconds: int) -> str:

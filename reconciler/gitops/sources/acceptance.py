@@ -39,8 +39,8 @@ def accepted(
     in_force: InForce | None = None,
     allow_no_groups: bool = False,
 ) -> Accepted:
-    """Judge a tree, as `read` reads it, against the policy in force (`before`; None: none is). `name` chooses one of several
-    policies. `in_force` is what this source had: its documents must not get lost in a file that cannot be read.
+    """Judge a tree against the policy in force, `before` (None: there is none). `read` parses the tree. `name` chooses one of
+    several policies. `in_force` has the documents that this source had: an unreadable file must not make one of them disappear.
 
     Raises `SourceError`: InvalidPolicy with every problem and its place, NoPolicy, or NoGroups. A policy without groups would
     release all previous groups. It is more often a mistake in a path or a merge than intended.
@@ -123,7 +123,7 @@ def _were(policy: PolicySet) -> str:
 
 # Approvals in the newest commits of a branch. They count only in a commit that an approver has signed.
 #
-# SOURCE: `git log -z --format=%H%n%B`: a commit id and the message as it was written, commits apart by a zero byte.
+# SOURCE: `git log -z --format=%H%n%B` prints a commit id and the message as it was written. A zero byte separates commits.
 
 NEWEST = 200
 """The most commits that are read; the fetched history may be shorter."""
@@ -171,7 +171,7 @@ class CommitApprovals:
             raise failed(FaultCode.DAMAGED, f"cannot read the approvals: {error}", revision=tip) from None
         if printed.code:
             raise failed(FaultCode.DAMAGED, "cannot read the approvals: git gives no answer", revision=tip)
-        found: dict[str, _Judged] = {}
+        by_commit: dict[str, _Judged] = {}
         for entry in printed.out.decode("utf-8", "replace").split("\0"):
             commit, _, message = entry.partition("\n")
             if GROUP_TRAILER.lower() in message.lower():
@@ -179,10 +179,10 @@ class CommitApprovals:
                 seen_seconds = known.seen_seconds if known is not None else now_seconds
                 if known is None or known.keys != keys:
                     known = _Judged(keys, seen_seconds, self._of(commit, message, seen_seconds))
-                found[commit] = known
-        self._known = found
-        counted = {one for each in found.values() for one in each.approvals.counted}
-        refused = tuple(sentence for each in found.values() for sentence in each.approvals.refused)
+                by_commit[commit] = known
+        self._known = by_commit
+        counted = {one for each in by_commit.values() for one in each.approvals.counted}
+        refused = tuple(sentence for each in by_commit.values() for sentence in each.approvals.refused)
         return Approvals(counted=tuple(sorted(counted)), refused=refused)
 
     def _of(self, commit: str, message: str, seen_seconds: int) -> Approvals:

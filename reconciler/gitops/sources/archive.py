@@ -17,8 +17,8 @@ from reconciler.gitops.git.tree_listing import (
     TreeProblem,
     chosen_files,
     path_fault,
+    refused_and_unread,
     size_problems,
-    told_apart,
 )
 from reconciler.policy.neighbours import UnreadFile, too_large
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
@@ -42,12 +42,12 @@ class ArchiveTooDearError(ArchiveError):
 
 class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
     """Policy files by path relative to the requested place; unusable if there are problems. `unread` are files that were not
-    read. `found`: there is anything at that place."""
+    read. `exists`: there is anything at that place."""
 
     files: dict[str, bytes]
     problems: tuple[TreeProblem, ...]
     unread: tuple[UnreadFile, ...] = ()
-    found: bool
+    exists: bool
 
 
 def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) -> Unpacked:
@@ -60,14 +60,14 @@ def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) ->
     large: dict[str, UnreadFile] = {}
     room = room_to_look = MAX_TREE_BYTES
     prefix = f"{root}/" if root else ""
-    found = not root
+    exists = not root
     try:
         with tarfile.open(fileobj=inflated, mode="r|") as tar:
             for path, member in _members(tar):
                 if not path.startswith(prefix):
-                    found = found or path == root
+                    exists = exists or path == root
                     continue
-                found = True
+                exists = True
                 name = path.removeprefix(prefix)
                 if member.isdir():
                     code, message = path_fault(name) if name else ("", "")
@@ -93,12 +93,12 @@ def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) ->
         # A broken gzip is reported as such first.
         inflated.drain()
         raise ArchiveError(f"the archive is damaged: {error}") from None
-    files, told = chosen_files(entries)
-    refused, unread = told_apart(told)
+    files, faults = chosen_files(entries)
+    refused, unread = refused_and_unread(faults)
     problems += [*refused, *size_problems({file.path: sizes[file.path] for file in files if file.path not in large})]
     unread += [large[file.path] for file in files if file.path in large]
     chosen = {} if problems else {file.path: content[file.path] for file in files if file.path not in large}
-    return Unpacked(files=chosen, problems=tuple(sorted(problems)), unread=tuple(sorted(unread)), found=found)
+    return Unpacked(files=chosen, problems=tuple(sorted(problems)), unread=tuple(sorted(unread)), exists=exists)
 
 
 class _Inflated(io.RawIOBase):

@@ -24,7 +24,7 @@ class ArchiveAnswer(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[bytes, bytes] = {}
     problems: tuple[tuple[bytes, bytes, bytes, bytes], ...] = ()
     unread: tuple[UnreadFile, ...] = ()
-    found: bool = False
+    exists: bool = False
     error: bytes | None = None
 
     def unpacked(self) -> Unpacked:
@@ -34,25 +34,27 @@ class ArchiveAnswer(msgspec.Struct, frozen=True, kw_only=True):
         problems = (tuple(map(_text, parts)) for parts in self.problems)
         return Unpacked(
             files={_text(path): data for path, data in self.files.items()},
-            problems=tuple(TreeProblem(path=path, code=code, message=told, hint=hint) for path, code, told, hint in problems),
+            problems=tuple(
+                TreeProblem(path=path, code=code, message=message, hint=hint) for path, code, message, hint in problems
+            ),
             unread=self.unread,
-            found=self.found,
+            exists=self.exists,
         )
 
 
 def made(task: ArchiveTask) -> bytes:
     """The answer, as msgpack."""
     try:
-        found = unpacked(task.archive, task.root)
+        tree = unpacked(task.archive, task.root)
     except ArchiveError as error:
         return msgspec.msgpack.encode(ArchiveAnswer(error=_bytes(str(error))))
-    told = ArchiveAnswer(
-        files={_bytes(path): data for path, data in found.files.items()},
-        problems=tuple((_bytes(one.path), _bytes(one.code), _bytes(one.message), _bytes(one.hint)) for one in found.problems),
-        unread=found.unread,
-        found=found.found,
+    reply = ArchiveAnswer(
+        files={_bytes(path): data for path, data in tree.files.items()},
+        problems=tuple((_bytes(one.path), _bytes(one.code), _bytes(one.message), _bytes(one.hint)) for one in tree.problems),
+        unread=tree.unread,
+        exists=tree.exists,
     )
-    return msgspec.msgpack.encode(told)
+    return msgspec.msgpack.encode(reply)
 
 
 def _bytes(text: str) -> bytes:

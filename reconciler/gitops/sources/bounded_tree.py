@@ -68,13 +68,13 @@ class BoundedTreeReader:
             raise failed(FaultCode.TOO_COSTLY, message, "is this a policy directory?", revision or "")
         task = TreeTask(files=dict(files), now_seconds=now_seconds, revision=revision, unread=unread, before=before)
         key = _key(task)
-        found = next((one for one in self._answers if one.key == key), None)
-        if found is None or not 0 <= now_seconds - found.at_seconds < AGAIN_SECONDS:
-            found = self._asked(key, task)
-            self._answers = (found, *(one for one in self._answers if one.key != key))[:_KEPT]
-        if found.tree is None:
-            raise found.error or _broken("no answer", revision)
-        return found.tree
+        answer = next((one for one in self._answers if one.key == key), None)
+        if answer is None or not 0 <= now_seconds - answer.at_seconds < AGAIN_SECONDS:
+            answer = self._asked(key, task)
+            self._answers = (answer, *(one for one in self._answers if one.key != key))[:_KEPT]
+        if answer.tree is None:
+            raise answer.error or _broken("no answer", revision)
+        return answer.tree
 
     def _asked(self, key: bytes, task: TreeTask) -> _Answer:
         now_seconds, revision = task.now_seconds, task.revision

@@ -98,8 +98,8 @@ def _read(root: Path, top: Path) -> tuple[dict[str, bytes], list[TreeProblem], t
 
 
 def _walk(directory: Path, root: Path, top: Path, problems: list[TreeProblem], unread: list[UnreadFile]) -> Iterator[Path]:
-    with os.scandir(directory) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+    with os.scandir(directory) as scan:
+        entries = sorted(scan, key=lambda entry: entry.name)
     for entry in entries:
         if entry.name.startswith("."):
             continue

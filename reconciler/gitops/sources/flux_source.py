@@ -86,20 +86,20 @@ class FluxSource:
             raise failed(FaultCode.DAMAGED, self._too_dear[1], revision=artifact.revision)
         archive = self._archive(artifact)
         try:
-            found = bounded_unpacked(archive, self._path)
+            tree = bounded_unpacked(archive, self._path)
         except ArchiveError as error:
             if isinstance(error, ArchiveTooDearError):
                 self._too_dear = (artifact.digest, f"{self.name}: {error}")
             raise failed(FaultCode.DAMAGED, f"{self.name}: {error}", revision=artifact.revision) from None
-        if not found.found:
+        if not tree.exists:
             raise failed(FaultCode.PATH_NOT_FOUND, f"{self._path} is not in the artifact", "check --path", artifact.revision)
         commit = _COMMIT.fullmatch(artifact.revision)
         fetched = Fetched(
             revision=commit[1] if commit else artifact.revision or artifact.digest,
             root=self._path,
-            files=found.files,
-            problems=refusals(found.problems, self._path),
-            unread=found.unread,
+            files=tree.files,
+            problems=refusals(tree.problems, self._path),
+            unread=tree.unread,
         )
         self._last = (artifact.digest, fetched)
         return fetched

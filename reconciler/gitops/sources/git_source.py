@@ -88,9 +88,9 @@ class GitSource:
     def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         """The tree at the tip of the ref. Raises `SourceError`.
 
-        The checks are in the order of trust: history, signature, content. A tip that does not descend from the revision in force
-        was rewritten. It is refused unless that is allowed. It stays refused until the branch is restored or the policy in force
-        is given up on purpose.
+        The order of the checks is the order of trust: history, signature, content. If a tip does not descend from the revision in
+        force, the history was rewritten. Such a tip is refused, unless that is allowed. It stays refused until the branch is
+        restored or somebody deliberately gives up the policy in force.
         """
         tip = self._cache.fetch(self._ref)
         known = object_id(last_revision or "")
@@ -106,16 +106,16 @@ class GitSource:
             seen_seconds = self._seen(tip, known, last_seconds)
             signer = verified(self._cache.directory, tip, self._address.signers, seen_seconds, self._executable).who
         try:
-            found = Repository(self._cache.directory, self._executable).policy_files(tip, self._root)
+            policy_files = Repository(self._cache.directory, self._executable).policy_files(tip, self._root)
         except (RepositoryError, GitError) as error:
             raise failed(FaultCode.DAMAGED, str(error), revision=tip) from None
-        if not found.found:
+        if not policy_files.exists:
             raise failed(FaultCode.PATH_NOT_FOUND, f"{self._root} is not in commit {tip[:12]}", "check --path", tip)
-        above = self._root.rpartition("/")[0] if found.alone else self._root
-        problems = refusals(found.problems, self._root, alone=found.alone)
+        above = self._root.rpartition("/")[0] if policy_files.alone else self._root
+        problems = refusals(policy_files.problems, self._root, alone=policy_files.alone)
         approvals = self._approvals.at(tip, int(self._clock())) if self._approvals is not None else Approvals()
         return Fetched(
-            revision=tip, root=above, files=found.files, problems=problems, unread=found.unread, signer=signer,
+            revision=tip, root=above, files=policy_files.files, problems=problems, unread=policy_files.unread, signer=signer,
             approvals=approvals.counted, not_approved=approvals.refused,
         )  # fmt: skip
 

@@ -25,8 +25,8 @@ class LastGoodError(Exception):
 
 class LastGood(msgspec.Struct, frozen=True, kw_only=True):
     """`files` are the policy files by path relative to `root`, as they were read at `read_seconds` (Unix time). Holds and windows
-    were checked at that time. `unread` are files next to them that nobody could read. `source` is the name of their source,
-    `signer` who signed it."""
+    were checked at that time. `unread` are files next to them that could not be read. `source` is the name of their source, and
+    `signer` is the name of the person who signed them."""
 
     source: str
     revision: str

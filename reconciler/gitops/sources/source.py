@@ -13,10 +13,10 @@ from reconciler.policy.problems.findings import Problem
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """A tree as it is at the source now.
 
-    `revision` names it (a commit id; for sources without commits, `sha256:` over the files). `files` are its policy files by path
-    relative to `root`, the place inside the source (empty: its top). `problems` make it unusable: submodules, or too large files
-    together. `unread` are single files that were not read. `signer` signed it, empty if no signature was required. `approvals`
-    are those that count there, `not_approved` has sentences about the others.
+    `revision` names it: a commit id, or for sources without commits `sha256:` over the files. `files` are its policy files by
+    path relative to `root`, the place inside the source (empty: its top). `problems` make it unusable: submodules, or files that
+    are too large together. `unread` are single files that were not read. `signer` signed it, empty if no signature was required.
+    `approvals` are those that count at this revision; `not_approved` has a sentence about each of the others.
     """
 
     revision: str

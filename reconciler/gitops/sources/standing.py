@@ -38,9 +38,9 @@ class SourceEvent(msgspec.Struct, frozen=True, kw_only=True):
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """`revision` is in force (empty: none is), `signer` signed it. `fault` is why nothing newer is (None: it is the newest).
 
-    `since_seconds` is when that fault began. `success_seconds` is when the source last had what is in force (0: never; both Unix
-    time). `failures` counts consecutive failed fetches. Three counters only grow while the process lives: `fetches`, `updates`,
-    and `faults` by code.
+    `since_seconds` is when that fault began. `success_seconds` is when a fetch last found the revision in force (0: never; both
+    Unix time). `failures` counts consecutive failed fetches. Three counters only grow while the process runs: `fetches`,
+    `updates`, and `faults` by code.
     """
 
     source: str
@@ -62,13 +62,13 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     def conditions(self) -> tuple[Condition, Condition]:
         """Ready and Stalled. Stalled: the content is refused, and only somebody who changes it can help."""
         if self.fault is None:
-            told = f"{short_revision(self.revision)} of {self.source} is in force" if self.revision else "not read yet"
-            ready = Condition(type="Ready", status=_written(self.revision != ""), reason="Current", message=told)
-            return ready, Condition(type="Stalled", status="False", reason="Current", message=told)
-        told = fault_words(self.fault, self.revision)
+            message = f"{short_revision(self.revision)} of {self.source} is in force" if self.revision else "not read yet"
+            ready = Condition(type="Ready", status=_written(self.revision != ""), reason="Current", message=message)
+            return ready, Condition(type="Stalled", status="False", reason="Current", message=message)
+        message = fault_words(self.fault, self.revision)
         reason = self.fault.code.value
-        ready = Condition(type="Ready", status="False", reason=reason, message=told)
-        return ready, Condition(type="Stalled", status=_written(not self.getting_fails), reason=reason, message=told)
+        ready = Condition(type="Ready", status="False", reason=reason, message=message)
+        return ready, Condition(type="Stalled", status=_written(not self.getting_fails), reason=reason, message=message)
 
 
 def succeeded(before: Standing, revision: str, signer: str, now_seconds: int) -> tuple[Standing, tuple[SourceEvent, ...]]:
@@ -77,11 +77,11 @@ def succeeded(before: Standing, revision: str, signer: str, now_seconds: int) ->
     if revision != before.revision:
         by = f", signed by {signer}" if signer else ""
         was = f" instead of {short_revision(before.revision)}" if before.revision else ""
-        told = f"{short_revision(revision)} of {before.source} is in force{was}{by}"
-        events.append(SourceEvent(type="Normal", reason="PolicyUpdated", message=told))
+        message = f"{short_revision(revision)} of {before.source} is in force{was}{by}"
+        events.append(SourceEvent(type="Normal", reason="PolicyUpdated", message=message))
     elif before.fault is not None:
-        told = f"{before.source} is at {short_revision(revision)} again, which is in force"
-        events.append(SourceEvent(type="Normal", reason="SourceRecovered", message=told))
+        message = f"{before.source} is at {short_revision(revision)} again, which is in force"
+        events.append(SourceEvent(type="Normal", reason="SourceRecovered", message=message))
     after = msgspec.structs.replace(
         before, revision=revision, signer=signer, fault=None, since_seconds=0, success_seconds=now_seconds, failures=0,
         fetches=before.fetches + 1, updates=before.updates + (revision != before.revision),
@@ -97,8 +97,10 @@ def refused(before: Standing, fault: Fault, now_seconds: int) -> tuple[Standing,
         before, fault=fault, since_seconds=before.since_seconds if same else now_seconds, faults=counted,
         failures=before.failures + 1 if fault.code in GETTING else 0, fetches=before.fetches + 1,
     )  # fmt: skip
-    told = fault_words(fault, before.revision)
-    return after, () if same else (SourceEvent(type="Warning", reason=fault.code.value, message=told, problems=fault.problems),)
+    message = fault_words(fault, before.revision)
+    return after, () if same else (
+        SourceEvent(type="Warning", reason=fault.code.value, message=message, problems=fault.problems),
+    )
 
 
 def fault_words(fault: Fault, revision: str) -> str:

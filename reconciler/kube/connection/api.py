@@ -127,18 +127,18 @@ _decoder = decoder(_Status)
 def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> ApiError:
     """The error behind an answer of `status` (HTTP code, or the code of an ERROR event).
 
-    A body that is not a Status (a proxy's page, cut JSON) becomes the message, in one line and cut. The header Retry-After wins
-    over the Status' own field; a date in it is not read. Both count for ten minutes at most.
+    If the body is not a Status (a proxy's page, cut JSON), its text becomes the message, on one line and shortened. The header
+    Retry-After wins over the Status' own field; a date in the header is ignored. Both are limited to ten minutes.
     """
     try:
-        found = _decoder.decode(body)
+        status_object = _decoder.decode(body)
     except _DECODING_ERRORS:
         text = " ".join(body.decode(errors="replace").split())
         return ApiError(status, "", text[:_LONGEST_TEXT] or "no message", (), _header_seconds(headers))
-    details = found.details or _Details()
+    details = status_object.details or _Details()
     seconds = _header_seconds(headers) or bounded_seconds(details.retry_after_seconds or 0)
-    message = found.message or found.reason or "no message"
-    return ApiError(found.code or status, found.reason or "", message, tuple(details.causes or ()), seconds)
+    message = status_object.message or status_object.reason or "no message"
+    return ApiError(status_object.code or status, status_object.reason or "", message, tuple(details.causes or ()), seconds)
 
 
 def _header_seconds(headers: Mapping[str, str] | None) -> int:

@@ -15,14 +15,14 @@ from reconciler.values.yaml_events import LOADER
 # The version that an API server reports.
 
 
-class _Told(msgspec.Struct, rename="camel"):
+class _VersionInfo(msgspec.Struct, rename="camel"):
     git_version: str = ""
 
 
 def server_version(api: Api) -> str:
     """`v1.36.3`; empty if the server does not report it, refuses to, or cannot be reached."""
     try:
-        return decode(api.get("/version"), _Told).git_version
+        return decode(api.get("/version"), _VersionInfo).git_version
     except (ApiError, UnreachableError, msgspec.DecodeError):
         return ""
 
@@ -71,21 +71,21 @@ def choose(kubeconfig: str | None, context: str | None, environment: Mapping[str
 
 
 def _in_files(paths: list[str], context: str | None) -> Choice:
-    found = [path for path in (Path(part).expanduser() for part in paths) if path.is_file()]
-    if not found:
+    existing = [path for path in (Path(part).expanduser() for part in paths) if path.is_file()]
+    if not existing:
         raise ConnectionConfigError(f"kubeconfig {', '.join(paths)}: no such file")
     contexts: dict[str, Any] = {}
     clusters: dict[str, Any] = {}
     users: dict[str, Any] = {}
     current = ""
-    for path in found:
+    for path in existing:
         content = kubeconfig_content(path)
         current = current or str(content.get("current-context") or "")
         for kept, key in ((contexts, "contexts"), (clusters, "clusters"), (users, "users")):
             for entry in content.get(key) or ():
                 if isinstance(entry, dict):
                     kept.setdefault(str(entry.get("name", "")), entry.get(key[:-1]) or {})
-    files = os.pathsep.join(str(path) for path in found)
+    files = os.pathsep.join(str(path) for path in existing)
     names = ", ".join(sorted(contexts)) or "none"
     name = context or current
     if not name:

@@ -38,8 +38,8 @@ class Attempt:
 
 
 def announce_requests(pools: "PoolManager") -> None:
-    """Let every connection of these pools call `Attempt.leaving` of its thread at the last moment. That is after the connection
-    was made, and before the first byte of the request. A handshake may take as long as the time limit."""
+    """Let every connection of these pools call `Attempt.leaving` of its thread at the last moment. That moment is after the
+    handshake, which may take as long as the time limit, and before the first byte of the request."""
     known: Mapping[str, type[HTTPConnectionPool]] = pools.pool_classes_by_scheme
     pools.pool_classes_by_scheme = {
         scheme: type(pool.__name__, (pool,), {"ConnectionCls": _announcing(pool.ConnectionCls)}) for scheme, pool in known.items()

@@ -56,8 +56,9 @@ _STARTS_OVER_SECONDS = 120.0
 _SHORTEST_SECONDS = 1.6
 _LONGEST_SECONDS = 60.0
 _LIST_SECONDS = 5.0
-"""For what follows a retry: a version that is too old, one more short wait, the list. SOURCE: seen once after a restart.
-Controllers retried 5.0 s after the server was ready, and had both watches 1.0 s later. The rest is an allowance."""
+"""Time for the steps after a retry: the server rejects the old resource version, another short wait, the list. SOURCE: seen once
+after a restart. Controllers retried 5.0 s after the server was ready, and had both watches 1.0 s later. The rest is an
+allowance."""
 
 
 class Outages:

@@ -115,9 +115,9 @@ class _Judged(msgspec.Struct, frozen=True):
 
 
 class TokenJudge:
-    """Judges as `refusal` does. An answer counts for 10 s. Questions to the API server are counted for each peer and for all of
-    them together. A token that was good in the last ten minutes is not counted. So strangers cannot shut out those who may look.
-    Tokens are kept as digests."""
+    """Judges as `refusal` does. An answer is valid for 10 s. Calls to the API server are limited, for each peer and for all peers
+    together. A token that was good in the last ten minutes does not count towards the limits. So strangers cannot shut out people
+    who have access. Tokens are kept as digests."""
 
     def __init__(self, api: Api, monotonic: Callable[[], float]) -> None:
         self._api = api
@@ -135,9 +135,9 @@ class TokenJudge:
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         now = self._monotonic()
         with self._lock:
-            found = self._judged.get((digest, path))
-            if found is not None and now - found.at_seconds < REMEMBERED_SECONDS:
-                return found.refusal
+            verdict = self._judged.get((digest, path))
+            if verdict is not None and now - verdict.at_seconds < REMEMBERED_SECONDS:
+                return verdict.refusal
             known = now - self._known.get(digest, -KNOWN_SECONDS) < KNOWN_SECONDS
             if not known and not self._taken(peer, now):
                 return _TOO_MANY

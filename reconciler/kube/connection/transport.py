@@ -262,11 +262,11 @@ class KubernetesApi:
         from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
 
         with self._answer("GET", "/version", None, None, {}, None, Timeout(total=self._timeout_seconds)) as answer:
-            said = answer.headers.get("Date")
+            date = answer.headers.get("Date")
             answer.drain_conn()
             answer.release_conn()
         try:
-            return int(parsedate_to_datetime(said).timestamp()) if said else None
+            return int(parsedate_to_datetime(date).timestamp()) if date else None
         except ValueError:
             return None
 
@@ -394,7 +394,7 @@ def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
     load_files: Callable[..., None] = load_kube_config
     load_account: Callable[..., None] = load_incluster_config
     configuration = Configuration()
-    with _silenced() as said:
+    with _silenced() as lines:
         try:
             if choice.files:
                 load_files(choice.files, choice.context, configuration, persist_config=False)
@@ -406,7 +406,7 @@ def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
             # The file is being written. The error quotes the line, which may have a token.
             raise ConnectionConfigError(f"{_place(choice)}: invalid YAML") from None
     if choice.runs_program and not configuration.api_key and not configuration.cert_file:
-        why = f": {said[-1]}" if said else ""
+        why = f": {lines[-1]}" if lines else ""
         raise ConnectionConfigError(f"{_place(choice)}: the credential program returned no credentials{why}")
     configuration.connection_pool_maxsize = _IDLE_CONNECTIONS
     if not configuration.verify_ssl:
@@ -431,7 +431,7 @@ def _without_content(error: Exception) -> str:
     return str(error).partition("{")[0].strip() or "cannot read it"
 
 
-class _Said(logging.Handler):
+class _LineCollector(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
@@ -443,7 +443,7 @@ class _Said(logging.Handler):
 @contextmanager
 def _silenced() -> "Iterator[list[str]]":
     """The library reports a failed credential program on the root logger only, and goes on without credentials."""
-    root, handler = logging.getLogger(), _Said()
+    root, handler = logging.getLogger(), _LineCollector()
     root.addHandler(handler)
     try:
         yield handler.lines

@@ -96,17 +96,17 @@ class CustomStore:
         """Whether it has news. A written status does not count as news."""
         read = _item.decode(item)
         meta = read.metadata
-        spec, unreadable = _said(read.spec)
-        found = CustomObject(
+        spec, unreadable = _decoded(read.spec)
+        custom_object = CustomObject(
             kind=self._kind, name=meta.name, namespace=meta.namespace, uid=meta.uid, resource_version=meta.resource_version,
             generation=meta.generation, created=meta.creation_timestamp or "", labels=meta.labels or {}, spec=spec,
-            status=_said(read.status)[0],
+            status=_decoded(read.status)[0],
             unreadable=f"{unreadable} (sha256:{hashlib.sha256(item).hexdigest()})" if unreadable else "",
         )  # fmt: skip
-        key = (found.namespace, found.name)
+        key = (custom_object.namespace, custom_object.name)
         before = self.objects.get(key)
-        self.objects[key] = found
-        return before is None or before.says() != found.says()
+        self.objects[key] = custom_object
+        return before is None or before.says() != custom_object.says()
 
     def discard(self, item: Raw) -> bool:
         """Whether it was known."""
@@ -114,7 +114,7 @@ class CustomStore:
         return self.objects.pop((meta.namespace, meta.name), None) is not None
 
 
-def _said(raw: Raw) -> tuple[Any, str]:
+def _decoded(raw: Raw) -> tuple[Any, str]:
     """A part of an object. None, and the reason, if it cannot be walked over: it must not keep others from being read."""
     try:
         value = msgspec.json.decode(raw)
@@ -203,8 +203,8 @@ class CustomObjects:
         """All known objects, the oldest first: if two exclude each other, the older one wins."""
         with self._lock:
             stores = [reflector.store for reflector in self._reflectors]
-            found = [item for store in stores if isinstance(store, CustomStore) for item in store.objects.values()]
-        return tuple(sorted(found, key=lambda item: (item.created, item.kind, item.namespace, item.name)))
+            objects = [item for store in stores if isinstance(store, CustomStore) for item in store.objects.values()]
+        return tuple(sorted(objects, key=lambda item: (item.created, item.kind, item.namespace, item.name)))
 
     def _notice(self) -> None:
         with self._progress:
@@ -375,8 +375,8 @@ class CustomReader:
     def keep(self, texts: Iterable[CustomText]) -> None:
         """Forget all others."""
         keys = {(text.name, text.text) for text in texts}
-        self._groups = {key: found for key, found in self._groups.items() if key in keys}
-        self._policies = {key: found for key, found in self._policies.items() if key in keys}
+        self._groups = {key: draft for key, draft in self._groups.items() if key in keys}
+        self._policies = {key: draft for key, draft in self._policies.items() if key in keys}
 
 
 def unreadable(text: CustomText, error: Exception) -> Problem:

@@ -77,7 +77,7 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
         if policy is None:
             return None
         held = [(text, self.held.get(text.name)) for text in self.groups]
-        groups = _told_apart([(_group(reader.group(text), why), why is not None) for text, why in held])
+        groups = _distinct([(_group(reader.group(text), why), why is not None) for text, why in held])
         return PolicySet(policy=policy, groups=groups, digest=policy_digest(policy, groups), revision=self.revision)
 
 
@@ -103,7 +103,7 @@ def _group(read: ReadDocument[NodeGroup], held: Held | None) -> NodeGroup | None
     return msgspec.structs.replace(document, hold=hold, places=places)
 
 
-def _told_apart(groups: list[tuple[NodeGroup | None, bool]]) -> tuple[NodeGroup, ...]:
+def _distinct(groups: list[tuple[NodeGroup | None, bool]]) -> tuple[NodeGroup, ...]:
     """Names and targets are unique in a policy. If the name of a held document is taken, its namespace is put in front. If
     another document has its target, it is left out."""
     good = [group for group, held in groups if group is not None and not held]
@@ -123,9 +123,9 @@ MOST_ROUNDS = 10
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """`in_force` is what decisions may use (None: nothing yet). `problems` has the errors of each document that is not used in
-    its newest version, by its name. `refused` are those of them that the policy does not take. `missing` states that the policy
-    does not exist, and `missing_name` names it."""
+    """`in_force` is what decisions may use (None: nothing yet). `problems` has, by name, the errors of each document whose newest
+    version is not used. `refused` are the groups among these documents that the policy does not accept. `missing` states that the
+    policy does not exist, and `missing_name` names it."""
 
     in_force: InForce | None
     problems: dict[str, tuple[Problem, ...]] = {}
@@ -136,7 +136,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def policy_problems(self) -> tuple[Problem, ...]:
         """Those of the policy itself."""
-        return next((found for name, found in self.problems.items() if name.startswith("NodeGroupPolicy ")), ())
+        return next((problems for name, problems in self.problems.items() if name.startswith("NodeGroupPolicy ")), ())
 
 
 def judge(
@@ -148,13 +148,13 @@ def judge(
 
     Groups of other policies are left alone. A group that names an unknown policy has an error.
     """
-    found = _Judging(texts, name, now_seconds, before, reader, own_namespace).judged()
-    in_force = found.in_force
+    judgement = _Judging(texts, name, now_seconds, before, reader, own_namespace).judged()
+    in_force = judgement.in_force
     reader.keep((*texts, in_force.policy, *in_force.groups) if in_force is not None else texts)
-    return found
+    return judgement
 
 
-_Found = tuple[dict[str, tuple[Problem, ...]], dict[str, Problem]]
+_Errors = tuple[dict[str, tuple[Problem, ...]], dict[str, Problem]]
 """The errors of each document, by its name; for each group, also the errors of the policy that the group causes."""
 
 
@@ -189,10 +189,10 @@ class _Judging:
 
     def judged(self) -> Judged:
         """The whole judgement."""
-        found = self._judged()
+        judgement = self._judged()
         if self.title in self.known:
-            return found
-        return msgspec.structs.replace(found, missing=f"there is no {self.title}", missing_name=self.name)
+            return judgement
+        return msgspec.structs.replace(judgement, missing=f"there is no {self.title}", missing_name=self.name)
 
     def _judged(self) -> Judged:
         policy, draft = self._policy()
@@ -201,9 +201,9 @@ class _Judging:
             return Judged(in_force=None, problems=self.problems)
         self._read_groups(draft.document)
         while True:
-            found, caused = self._checked(policy, draft)
-            wrong = {name: problems for name, problems in found.items() if name in self.good}
-            of_policy = found.get(policy.name, ())
+            by_document, caused = self._checked(policy, draft)
+            wrong = {name: problems for name, problems in by_document.items() if name in self.good}
+            of_policy = by_document.get(policy.name, ())
             if wrong:
                 for title, problems in wrong.items():
                     self._hold(title, problems)
@@ -292,7 +292,7 @@ class _Judging:
             return None, None
         return self.before.policy, self.reader.policy(self.before.policy).draft
 
-    def _checked(self, text: CustomText, policy: Draft[NodeGroupPolicy]) -> _Found:
+    def _checked(self, text: CustomText, policy: Draft[NodeGroupPolicy]) -> _Errors:
         """The faults across documents, by the name of the document that must change."""
         while True:
             titles = sorted((*self.good, *self.kept), key=self._rank)
@@ -320,14 +320,14 @@ class _Judging:
             return True
         return False
 
-    def _check(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> _Found:
+    def _check(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> _Errors:
         findings = Findings(errors_only=True)
         drafts = tuple(self.good.get(title) or self.kept[title] for title in titles)
         check_drafts(Drafts(policies=(policy,), groups=drafts), findings, self.now, self._overlaps_of)
-        found: dict[str, tuple[Problem, ...]] = {}
+        by_document: dict[str, tuple[Problem, ...]] = {}
         for problem in errors(findings):
-            found[problem.place.path] = (*found.get(problem.place.path, ()), *self._placed((problem,)))
-        return found, {title: self._blamed(title, problem) for title, problem in findings.caused.items()}
+            by_document[problem.place.path] = (*by_document.get(problem.place.path, ()), *self._placed((problem,)))
+        return by_document, {title: self._blamed(title, problem) for title, problem in findings.caused.items()}
 
     def _overlaps_of(self, draft: Draft[NodeGroup] | Draft[NodeGroupPolicy]) -> Overlaps:
         """One budget per namespace for the whole judgement: one namespace's windows do not use up the budget of others."""
@@ -338,9 +338,9 @@ class _Judging:
         return self.overlaps[namespace]
 
     def _blamed(self, title: str, problem: Problem) -> Problem:
-        (told,) = self._placed((problem,))
-        related = ((told.place, "what it does not fit"), *told.related)
-        return msgspec.structs.replace(told, place=Place(title, 0, 0), related=related)
+        (own,) = self._placed((problem,))
+        related = ((own.place, "what it does not fit"), *own.related)
+        return msgspec.structs.replace(own, place=Place(title, 0, 0), related=related)
 
     def _rank(self, title: str) -> int:
         """The precedence of a document if not all can be used; lower wins. First come documents in force, then the last good

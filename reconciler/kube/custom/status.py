@@ -29,12 +29,12 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """The desired status. `told` counts when it is compared with the current one. `beside` is written too, but it is not a reason
+    """The desired status. `facts` count when it is compared with the current one. `beside` is written too, but it is not a reason
     to write, since it changes with every plan."""
 
     observed_generation: int
     conditions: tuple[Condition, ...]
-    told: Mapping[str, object] = {}
+    facts: Mapping[str, object] = {}
     beside: Mapping[str, object] = {}
 
 
@@ -79,11 +79,11 @@ class StatusWriter:
             }
             for condition in status.conditions
         ]
-        told = {"observedGeneration": status.observed_generation, "conditions": conditions, **status.told}
-        outdated = before.keys() - told.keys() - status.beside.keys()
-        if not outdated and all(before.get(key) == value for key, value in told.items()):
+        content = {"observedGeneration": status.observed_generation, "conditions": conditions, **status.facts}
+        outdated = before.keys() - content.keys() - status.beside.keys()
+        if not outdated and all(before.get(key) == value for key, value in content.items()):
             return None
-        return {**told, **status.beside}
+        return {**content, **status.beside}
 
     def _write(self, item: CustomObject, status: dict[str, object]) -> None:
         metadata = {"name": item.name, "uid": item.uid} | ({"namespace": item.namespace} if item.namespace else {})
@@ -101,5 +101,5 @@ class StatusWriter:
 def _times(conditions: object) -> dict[tuple[str, str], str]:
     if not isinstance(conditions, list):
         return {}
-    found = (entry for entry in conditions if isinstance(entry, dict))
-    return {(str(e.get("type")), str(e.get("status"))): str(e.get("lastTransitionTime")) for e in found}
+    entries = (entry for entry in conditions if isinstance(entry, dict))
+    return {(str(e.get("type")), str(e.get("status"))): str(e.get("lastTransitionTime")) for e in entries}

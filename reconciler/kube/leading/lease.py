@@ -175,23 +175,23 @@ class LeaderLease:
             return
         self._claim = None
         try:
-            found = self._read()
-            if found is not None and found.spec.holder_identity == self.identity:
-                self._write("PUT", found.metadata.resource_version, "", 1, found.spec.acquire_time)
+            lease = self._read()
+            if lease is not None and lease.spec.holder_identity == self.identity:
+                self._write("PUT", lease.metadata.resource_version, "", 1, lease.spec.acquire_time)
         except Exception as error:
             self.message = f"{type(error).__name__}: {error}"
 
     def _claimed(self, leading: _Claim | None) -> tuple[bool, bool]:
         """Whether we lead, and whether that continues `leading` without anybody else in between."""
-        found = self._read()
-        if found is None:
+        lease = self._read()
+        if lease is None:
             return self._write("POST", "", self.identity, self._timing.duration_seconds, None), False
-        spec = found.spec
+        spec = lease.spec
         self.holder, self.transitions = spec.holder_identity or "", spec.lease_transitions or 0
         seen = (self.holder, spec.renew_time or "")
         if seen != self._seen:
             self._seen, self._seen_at = seen, self._pace.monotonic()
-        version = found.metadata.resource_version
+        version = lease.metadata.resource_version
         if self.holder == self.identity:
             # Another leader in between would have counted one transition more.
             renewal = leading is not None and leading.transitions == self.transitions

@@ -102,7 +102,7 @@ class RivalWatch:
         self._monotonic = monotonic
         self._wall_seconds = wall_seconds
         self._looked: float | None = None
-        self._found: tuple[str, ...] = ()
+        self._sentences: tuple[str, ...] = ()
         self._seen: dict[tuple[int, str], _Seen] = {}
         self._running: dict[tuple[int, str], tuple[str, ...]] = {}
         self._listed: dict[tuple[int, str], float] = {}
@@ -121,21 +121,21 @@ class RivalWatch:
         now = self._monotonic()
         if self._looked is None or now - self._looked >= oldest_seconds:
             self._looked = now
-            found: dict[str, None] = {}
+            sentences: dict[str, None] = {}
             for number, api in enumerate(self._apis):
                 for namespace in self._homes:
-                    found |= dict.fromkeys(self._deployments(number, api, namespace, now))
+                    sentences |= dict.fromkeys(self._deployments(number, api, namespace, now))
                 for namespace in self._namespaces:
-                    found |= dict.fromkeys(self._in(number, api, namespace, now))
-            self._found = tuple(found)
-        return self._found
+                    sentences |= dict.fromkeys(self._in(number, api, namespace, now))
+            self._sentences = tuple(sentences)
+        return self._sentences
 
     def _deployments(self, number: int, api: Api, namespace: str, now: float) -> tuple[str, ...]:
         key = (number, namespace)
         if now - self._listed.get(key, -DEPLOYMENTS_SECONDS) < DEPLOYMENTS_SECONDS:
             return self._running.get(key, ())
         try:
-            found = decode(api.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"), _Deployments)
+            deployments = decode(api.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"), _Deployments)
         except ApiError as error:
             if error.status in _ABSENT:
                 self._listed[key] = now
@@ -144,22 +144,22 @@ class RivalWatch:
             pass
         else:
             self._listed[key] = now
-            said = (
+            sentences = (
                 has_replicas(namespace, item.metadata.name, item.spec.replicas)
-                for item in found.items
+                for item in deployments.items
                 if any(runs_autoscaler(one.image, one.command, one.args) for one in item.spec.template.spec.containers)
             )
-            self._running[key] = tuple(sentence for sentence in said if sentence)
+            self._running[key] = tuple(sentence for sentence in sentences if sentence)
         return self._running.get(key, ())
 
     def _in(self, number: int, api: Api, namespace: str, now: float) -> tuple[str, ...]:
         lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{NAME}"
         status = f"/api/v1/namespaces/{namespace}/configmaps/{STATUS}"
-        found = (
+        sentences = (
             self._look(number, api, lease, lambda item: _lease_words(item, namespace), now),
             self._look(number, api, status, lambda _: f"ConfigMap {namespace}/{STATUS} is being written", now),
         )
-        return tuple(sentence for sentence in found if sentence)
+        return tuple(sentence for sentence in sentences if sentence)
 
     def _look(self, number: int, api: Api, path: str, words: Callable[[_Object], str], now: float) -> str:
         """The sentence about one object; empty if it does not exist or is not alive."""

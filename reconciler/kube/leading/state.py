@@ -156,13 +156,13 @@ class StateObject:
     def _packed(self, index: _ConfigMap, part: str, entry: _Part) -> bytes:
         if not entry.chunks:
             return base64.b64decode((index.binary_data or {}).get(_packed_key(part), ""), validate=True)
-        found = []
+        parts = []
         for name in entry.chunks:
             chunk = self._get(name)
             if chunk is None:
                 raise ValueError(f"ConfigMap {name} is gone")
-            found.append(base64.b64decode((chunk.binary_data or {}).get("chunk", ""), validate=True))
-        return b"".join(found)
+            parts.append(base64.b64decode((chunk.binary_data or {}).get("chunk", ""), validate=True))
+        return b"".join(parts)
 
     def _damaged(self, part: str, why: str) -> StateUnavailableError:
         return StateUnavailableError(f"ConfigMap {self._namespace}/{self.name}, {part}: damaged: {why}", damaged=True)

@@ -81,9 +81,9 @@ def platform_collections(served: Iterable[Served], namespaces: Iterable[str] = (
     """What is read of the cluster with the targets: in some namespaces, or in all if none is named."""
     known = tuple(served)
     return tuple(
-        Collection(group=found.group, kind=kind.kind, version=found.version, plural=kind.plural, namespace=namespace)
+        Collection(group=served_kind.group, kind=kind.kind, version=served_kind.version, plural=kind.plural, namespace=namespace)
         for reading, kind in followed_kinds()
-        if (found := spoken(known, reading, kind)) is not None
+        if (served_kind := spoken(known, reading, kind)) is not None
         for namespace in tuple(namespaces) or ("",)
     )
 
@@ -147,17 +147,17 @@ def located(collection: Collection, api: Api) -> Collection:
 
     Raises `ApiError` 404 if the server has no such group or kind, and `UnreachableError`.
     """
-    found = collection
-    if not found.version:
-        group = decode(api.get(f"/apis/{found.group}"), _Group)
-        found = msgspec.structs.replace(found, version=group.preferred_version.version)
-    if not found.plural:
-        listed = decode(api.get(f"/apis/{found.group}/{found.version}"), _Resources)
-        plural = next((item.name for item in listed.resources if item.kind == found.kind and "/" not in item.name), None)
+    resolved = collection
+    if not resolved.version:
+        group = decode(api.get(f"/apis/{resolved.group}"), _Group)
+        resolved = msgspec.structs.replace(resolved, version=group.preferred_version.version)
+    if not resolved.plural:
+        listed = decode(api.get(f"/apis/{resolved.group}/{resolved.version}"), _Resources)
+        plural = next((item.name for item in listed.resources if item.kind == resolved.kind and "/" not in item.name), None)
         if plural is None:
-            raise ApiError(404, "NotFound", f"{found.api_version} has no kind {found.kind}")
-        found = msgspec.structs.replace(found, plural=plural)
-    return found
+            raise ApiError(404, "NotFound", f"{resolved.api_version} has no kind {resolved.kind}")
+        resolved = msgspec.structs.replace(resolved, plural=plural)
+    return resolved
 
 
 # The path of a target's object on the server, for every platform.
@@ -176,9 +176,9 @@ def object_of(target: TargetRef, served: Iterable[Served]) -> TargetObject | Non
     known = tuple(served)
     for reading, kind in followed_kinds():
         if kind.target and kind.known_as == target.kind:
-            found = spoken(known, reading, kind)
-            if found is None:
+            served_kind = spoken(known, reading, kind)
+            if served_kind is None:
                 return None
-            path = f"/apis/{found.api_version}/namespaces/{target.namespace}/{kind.plural}/{target.name}"
-            return TargetObject(api_version=found.api_version, kind=kind.kind, path=path)
+            path = f"/apis/{served_kind.api_version}/namespaces/{target.namespace}/{kind.plural}/{target.name}"
+            return TargetObject(api_version=served_kind.api_version, kind=kind.kind, path=path)
     return None

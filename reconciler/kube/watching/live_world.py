@@ -31,11 +31,11 @@ class IncompleteViewError(Exception):
 class LiveWorld:
     """Follows everything that a decision reads.
 
-    `workload` is the cluster whose pods need nodes. `management` is the one with the targets (the same if None). `served` are the
-    platforms on it (none: Cluster API, of `capi_group` and `capi_version`). `polled` are the platforms that are asked elsewhere.
-    `namespaces` limits the objects of platforms that are read. Infrastructure templates are followed as soon as a target refers
-    to one of their kind. A watch that brings nothing for `silence_seconds` is renewed. `on_change` is called, in some thread,
-    after every change that may matter to a decision. `now_seconds` is the clock for `captured_seconds`.
+    `workload` is the cluster whose pods need nodes. `management` is the cluster with the targets (None: the same cluster).
+    `served` are the platforms on it (none: Cluster API, of `capi_group` and `capi_version`). `polled` are the platforms that are
+    read from elsewhere. `namespaces` limits the objects of platforms that are read. Infrastructure templates are watched as soon
+    as a target refers to one of their kind. A watch that receives nothing for `silence_seconds` is renewed. After every change
+    that may matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`.
     """
 
     def __init__(
@@ -179,16 +179,16 @@ class LiveWorld:
             for source in self._polled:
                 for document in source.documents():
                     whole.read(document, stamps=False)
-            said = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=self._nowhere, version=version)
+            manifest = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=self._nowhere, version=version)
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
-                return assemble(whole, said)
+                return assemble(whole, manifest)
 
     def _reflector(self, api: Api, collection: Collection) -> Reflector:
         return Reflector(
             api,
             collection,
-            lambda found: ObjectStore(found, self._capi_group),
+            lambda resolved: ObjectStore(resolved, self._capi_group),
             pace=self._pace,
             lock=self._lock,
             changed=self._changed,
@@ -206,20 +206,20 @@ class LiveWorld:
         if self._stopping:
             return
         for group, kind in sorted(self._template_kinds() - self._templates.keys()):
-            found = [
+            reflectors = [
                 self._reflector(self._management, Collection(group=group, kind=kind, namespace=namespace))
                 for namespace in self._namespaces
             ]
-            self._templates[group, kind] = found
-            self._reflectors += found
-            for reflector in found:
+            self._templates[group, kind] = reflectors
+            self._reflectors += reflectors
+            for reflector in reflectors:
                 reflector.start()
 
     def _template_kinds(self) -> set[tuple[str, str]]:
-        found = set()
+        kinds = set()
         with self._lock:
             for reflector in self._targets:
                 store = reflector.store
                 if isinstance(store, ObjectStore):
-                    found |= store.referred()
-        return found
+                    kinds |= store.referred()
+        return kinds

@@ -211,10 +211,10 @@ class ObjectStore(Intake):
         """Group and kind of the objects that its targets refer to and that must be read as well."""
         by_name = {reading.name: reading for reading in readings()}
         return {
-            found
+            reference
             for (name, _, _), kept in self.of_platforms.items()
             for item in kept.values()
-            if self.is_target and (found := by_name[name].referred(item)) is not None
+            if self.is_target and (reference := by_name[name].referred(item)) is not None
         }
 
     def _key(self, item: Raw) -> Key:
@@ -227,9 +227,9 @@ class ObjectStore(Intake):
         return True
 
     def _kept(self) -> list[Kept[object]]:
-        found: list[Kept[object]] = [getattr(self, name) for name in _PLAIN if len(getattr(self, name))]
-        found.extend(kept for name in _KEYED for kept in getattr(self, name).values() if len(kept))
-        return found
+        stores: list[Kept[object]] = [getattr(self, name) for name in _PLAIN if len(getattr(self, name))]
+        stores.extend(kept for name in _KEYED for kept in getattr(self, name).values() if len(kept))
+        return stores
 
     def _known(self, key: Key) -> tuple[object, ...] | None:
         """What is stored of an object, None if nothing is."""

@@ -71,5 +71,5 @@ LIVE = LivePlatform(
     configured=_configured,
     asked=_asked,
     hold=_held,
-    found_by="AWS_REGION names a region with Auto Scaling groups",
+    detected_by="AWS_REGION names a region with Auto Scaling groups",
 )

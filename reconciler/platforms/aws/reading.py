@@ -9,7 +9,7 @@ import msgspec
 from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
 from reconciler.platforms.aws.facts import group, wire
 from reconciler.platforms.aws.facts.activities import NOTICE_TAINTS, notices
-from reconciler.platforms.aws.facts.instance_types import told_type
+from reconciler.platforms.aws.facts.instance_types import described_type
 from reconciler.platforms.aws.facts.shown import shown, words_of_group
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
@@ -29,15 +29,15 @@ def _view(objects: Objects) -> AwsView:
     return AwsView(
         templates=tuple(objects.of("LaunchTemplateVersion").values()),
         configurations={item.launch_configuration_name: item for item in objects.of("LaunchConfiguration").values()},
-        told={item.instance_type: told_type(item) for item in objects.of("InstanceType").values()},
+        described={item.instance_type: described_type(item) for item in objects.of("InstanceType").values()},
         policies=_of_group(objects.of("ScalingPolicy").values()),
         schedules=_of_group(objects.of("ScheduledAction").values()),
         activities=_of_group(objects.of("ScalingActivity").values()),
         refreshes=_of_group(objects.of("InstanceRefresh").values()),
         managed={
-            found.name: item
+            resource.name: item
             for item in objects.of("ManagedNodeGroup").values()
-            for found in (item.resources.auto_scaling_groups if item.resources else None) or ()
+            for resource in (item.resources.auto_scaling_groups if item.resources else None) or ()
         },
         noticed=notices({node.name: objects.shapes[node.shape].taints for node in objects.nodes}, objects.nodes),
         captured=objects.captured - {AUTO_SCALING_GROUP},
@@ -45,10 +45,10 @@ def _view(objects: Objects) -> AwsView:
 
 
 def _of_group(items: Iterable[Any]) -> dict[str, tuple[Any, ...]]:
-    found: dict[str, list[Any]] = {}
+    by_group: dict[str, list[Any]] = {}
     for item in items:
-        found.setdefault(item.auto_scaling_group_name, []).append(item)
-    return {name: tuple(own) for name, own in found.items()}
+        by_group.setdefault(item.auto_scaling_group_name, []).append(item)
+    return {name: tuple(own) for name, own in by_group.items()}
 
 
 def _group_key(item: wire.AutoScalingGroup) -> Key:

@@ -31,10 +31,10 @@ def strangers(world: World) -> frozenset[TargetRef]:
     """Groups without evidence that they belong to this cluster: they have no node in it and no cluster's tag, or another
     cluster's tag.
 
-    An account has groups of all kinds, and a listing has all of them. A group without nodes is judged by its tags alone. If nodes
-    were not captured, a group without one proves nothing.
-    SOURCE: the tags of EKS (`eks:cluster-name`), of cloud-provider-aws (`kubernetes.io/cluster/NAME`) and of the Cluster
-    Autoscaler's discovery and node templates (`k8s.io/cluster-autoscaler/…`).
+    An AWS account has groups for many purposes, and a listing has all of them. Only its tags show whether a group without nodes
+    is ours. If nodes were not captured, a missing node proves nothing. SOURCE: the tags of EKS (`eks:cluster-name`), of
+    cloud-provider-aws (`kubernetes.io/cluster/NAME`) and of the Cluster Autoscaler's discovery and node templates
+    (`k8s.io/cluster-autoscaler/…`).
     """
     if "Node" not in world.captured:
         return frozenset()
@@ -71,5 +71,5 @@ RULES = PlatformRules(
     read_lag_seconds=READ_LAG_SECONDS,
     unsigned_writer="a writer that Auto Scaling does not record",
     strangers=strangers,
-    writer_told_by="CloudTrail names who called SetDesiredCapacity or UpdateAutoScalingGroup",
+    writer_evidence="CloudTrail names who called SetDesiredCapacity or UpdateAutoScalingGroup",
 )

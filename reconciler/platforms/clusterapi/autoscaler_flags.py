@@ -12,9 +12,9 @@ from reconciler.values.loose_json import mappings_at
 
 # Cluster Autoscaler's `--node-group-auto-discovery=clusterapi:…` as discovery items of a policy.
 #
-# SOURCE: its Cluster API provider. `namespace` and `clusterName` are the two keys with a meaning; every other key is a label.
-# Items of one flag are AND-ed, several flags are OR-ed. Here, several flags may name several namespaces. Upstream then watches
-# only the first one, and silently finds nothing in the others.
+# SOURCE: its Cluster API provider. Only the keys `namespace` and `clusterName` have a meaning; every other key is a label. Items
+# of one flag are AND-ed, several flags are OR-ed. Here, several flags may name several namespaces. Upstream then watches only the
+# first one, and silently finds nothing in the others.
 
 _PROVIDER = "clusterapi"
 
@@ -65,14 +65,14 @@ def _discovered(text: str, _: Callable[[], str]) -> Mapping[str, Any] | None:
     """One flag as discovery. Also takes a flag without any provider, which is an error of this provider upstream."""
     if text.partition(":")[0] != _CLOUD and ":" in text:
         return None
-    found = discovery_of(text)
+    discovery = discovery_of(text)
     item: dict[str, Any] = {}
-    if found.namespaces:
-        item["namespaces"] = list(found.namespaces)
-    if found.cluster_name:
-        item["clusterName"] = found.cluster_name
-    if found.labels:
-        item["labels"] = dict(found.labels)
+    if discovery.namespaces:
+        item["namespaces"] = list(discovery.namespaces)
+    if discovery.cluster_name:
+        item["clusterName"] = discovery.cluster_name
+    if discovery.labels:
+        item["labels"] = dict(discovery.labels)
     return {"clusterAPI": item}
 
 

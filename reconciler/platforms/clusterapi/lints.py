@@ -12,10 +12,10 @@ from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 
 def findings(view: View) -> Iterator[Finding]:
     """All findings, in no order."""
-    yield from _capacity_said_twice(view.world)
+    yield from _capacity_set_twice(view.world)
 
 
-def _capacity_said_twice(world: World) -> Iterator[Finding]:
+def _capacity_set_twice(world: World) -> Iterator[Finding]:
     """Capacity annotations belong on the MachineDeployment or on the MachineSet (row S121). A MachineDeployment copies its own to
     its MachineSets, so only a difference shows a second writer."""
     annotations = {facts.ref: dict(facts.annotations) for facts in world.targets}

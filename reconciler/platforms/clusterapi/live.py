@@ -16,8 +16,8 @@ _NOT_FOUND = 404
 
 
 def _served(api: Api, environment: Mapping[str, str]) -> tuple[Served, ...]:
-    found = served_version(api, environment)
-    return () if found is None else (Served(platform=READING.name, group=found.group, version=found.version),)
+    version = served_version(api, environment)
+    return () if version is None else (Served(platform=READING.name, group=version.group, version=version.version),)
 
 
 def _provider(around: Surroundings) -> TargetProvider:
@@ -50,7 +50,7 @@ LIVE = LivePlatform(
     served=_served,
     provider=_provider,
     checks=_checks,
-    found_by="--management-kubeconfig names the cluster with the MachineDeployments",
+    detected_by="--management-kubeconfig names the cluster with the MachineDeployments",
     absent=Check(
         code=_CODE,
         state=State.FAIL,

@@ -41,5 +41,5 @@ LIVE = LivePlatform(
     checks=_checks,
     configured=configured,
     asked=_asked,
-    found_by="CRUSOE_ACCESS_KEY and its related variables name a cluster with node pools",
+    detected_by="CRUSOE_ACCESS_KEY and its related variables name a cluster with node pools",
 )

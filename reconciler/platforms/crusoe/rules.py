@@ -29,5 +29,5 @@ RULES = PlatformRules(
     size_origin="nothing",
     read_lag_seconds=READ_LAG_SECONDS,
     unsigned_writer="a writer that Crusoe does not record",
-    writer_told_by="the audit log of the Crusoe organization names who changed the count",
+    writer_evidence="the audit log of the Crusoe organization names who changed the count",
 )

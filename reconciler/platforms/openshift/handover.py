@@ -46,7 +46,7 @@ def back(case: HandoverCase) -> Handover:
             Step(
                 title="remove the NodeGroup from the policy: the loop releases the set, which keeps its replicas",
                 done=released,
-                found=f"NodeGroup {named} names the set"
+                evidence=f"NodeGroup {named} names the set"
                 if named
                 else "released"
                 if released
@@ -56,12 +56,12 @@ def back(case: HandoverCase) -> Handover:
                 title="create its MachineAutoscaler",
                 lines=_autoscaler_lines(facts, low, high),
                 done=scaled,
-                found=f"{_autoscaler(facts)} names the set" if scaled else "no MachineAutoscaler names the set",
+                evidence=f"{_autoscaler(facts)} names the set" if scaled else "no MachineAutoscaler names the set",
             ),
             Step(
                 title="the operator writes the size annotations",
                 done=scaled and marked,
-                found=facts.size_origin if scaled and marked else f"annotation {AUTOSCALER_MARK} is not there yet",
+                evidence=facts.size_origin if scaled and marked else f"annotation {AUTOSCALER_MARK} is not there yet",
             ),
         )
     )
@@ -71,9 +71,9 @@ def _named(case: HandoverCase) -> Step:
     group, (low, high) = case.group, _bounds(case)
     sized = group is not None and group.size.max is not None
     if group is None:
-        found = f"no NodeGroup of policy {case.policy.policy.name} names the set"
+        evidence = f"no NodeGroup of policy {case.policy.policy.name} names the set"
     else:
-        found = f"NodeGroup {group.name} names the set" + ("" if sized else ", without its size")
+        evidence = f"NodeGroup {group.name} names the set" + ("" if sized else ", without its size")
     ref = case.facts.ref
     lines = (
         "spec:",
@@ -84,7 +84,7 @@ def _named(case: HandoverCase) -> Step:
         title="name the set in the policy, with its size: discovery and bounds disappear with the MachineAutoscaler",
         lines=() if sized else lines,
         done=sized,
-        found=found,
+        evidence=evidence,
     )
 
 
@@ -111,7 +111,7 @@ def _adoptable(case: HandoverCase) -> Step:
         title="let the policy take replicas over from their writers",
         lines=(f"spec: {{adoptFrom: [{wanted}]}}",) if named else (),
         done=judged.ours and not named,
-        found=allowed if judged.ours else "; ".join(ownership.evidence),
+        evidence=allowed if judged.ours else "; ".join(ownership.evidence),
     )
 
 
@@ -122,17 +122,20 @@ def _unscaled(case: HandoverCase) -> Step:
     if autoscaler:
         namespace, _, name = autoscaler.removeprefix(_AUTOSCALER).partition("/")
         lines: tuple[str, ...] = (f"oc delete machineautoscaler {name} -n {namespace}",)
-        found = f"{autoscaler} names the set"
+        evidence = f"{autoscaler} names the set"
     elif sized:
         keys = " ".join(f"{GROUP}/{key}-" for key in (MIN_SIZE, MAX_SIZE))
-        lines, found = (f"oc annotate machineset {ref.name} -n {ref.namespace} {keys}",), f"{facts.size_origin} are still there"
+        lines, evidence = (
+            (f"oc annotate machineset {ref.name} -n {ref.namespace} {keys}",),
+            f"{facts.size_origin} are still there",
+        )
     else:
-        lines, found = (), "no MachineAutoscaler and no size annotations: the autoscaler skips the set"
+        lines, evidence = (), "no MachineAutoscaler and no size annotations: the autoscaler skips the set"
     return Step(
         title="delete its MachineAutoscaler; the operator removes the size annotations, and replicas stay",
         lines=lines,
         done=not autoscaler and not sized,
-        found=found,
+        evidence=evidence,
     )
 
 
@@ -156,7 +159,7 @@ def _left(case: HandoverCase) -> Step:
         title="look for what a drain of the autoscaler has left; if no drain is running, undo it",
         lines=tuple(lines),
         done=not words,
-        found="; ".join(words) or "no taint and no mark of the autoscaler",
+        evidence="; ".join(words) or "no taint and no mark of the autoscaler",
     )
 
 
@@ -167,10 +170,12 @@ def _marks() -> str:
 def _ours(case: HandoverCase) -> Step:
     owners = case.facts.owner.owners
     done = bool(owners) and all(owner.manager == OUR_MANAGER for owner in owners) and not case.facts.writers
-    told = ", ".join(f"{owner.manager} ({owner.operation})" for owner in owners) or "nobody"
+    managers = ", ".join(f"{owner.manager} ({owner.operation})" for owner in owners) or "nobody"
     mode = case.group.mode if case.group is not None and case.group.mode is not None else case.policy.policy.mode
     quiet = "; the mode is Observe, in which the loop does not write" if mode is not Mode.ENFORCE and not done else ""
-    return Step(title="the loop adopts the set at its replicas", done=done, found=f"spec.replicas belongs to {told}{quiet}")
+    return Step(
+        title="the loop adopts the set at its replicas", done=done, evidence=f"spec.replicas belongs to {managers}{quiet}"
+    )
 
 
 def _undeclared(case: HandoverCase) -> Step:
@@ -183,7 +188,9 @@ def _undeclared(case: HandoverCase) -> Step:
         title="only now remove replicas from the manifest, if git has one: without another owner they would fall to 1",
         lines=(),
         done=not declared and owner.last_applied_replicas is None,
-        found=f"managed by {kept}: replicas stay {now} when the line goes" if kept else "no applied manifest declares replicas",
+        evidence=f"managed by {kept}: replicas stay {now} when the line goes"
+        if kept
+        else "no applied manifest declares replicas",
     )
 
 

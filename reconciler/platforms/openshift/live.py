@@ -30,10 +30,10 @@ class _Group(msgspec.Struct):
 
 
 def _served(api: Api, _: Mapping[str, str]) -> tuple[Served, ...]:
-    found = tuple(
+    groups = tuple(
         Served(platform=READING.name, group=group, version=_VERSION) for group in (GROUP, AUTOSCALING_GROUP) if _has(api, group)
     )
-    return found if any(item.group == GROUP for item in found) else ()
+    return groups if any(item.group == GROUP for item in groups) else ()
 
 
 def _has(api: Api, group: str) -> bool:

@@ -43,7 +43,7 @@ def _keeps(
     failed = [known for _, known in read if known.target == own and known.failed and not known.deleting]
     template = item.spec.template.metadata
     role = ((template.labels if template else None) or {}).get(ROLE, "")
-    alike = {known.node for found, known in read if (found.metadata.labels or {}).get(ROLE, "") == role}
+    alike = {known.node for wire_machine, known in read if (wire_machine.metadata.labels or {}).get(ROLE, "") == role}
     updated = updated_beside(node for node in nodes if node.name in alike)
     but = tuple(sorted(known.node for known in failed if known.node)) if not updated else ()
     return failed_beside(known.name for known in failed) or updated, but

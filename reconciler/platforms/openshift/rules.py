@@ -45,8 +45,8 @@ def policy_value(ref: TargetRef) -> Mapping[str, Mapping[str, str]]:
 
 def declares(resource: str) -> str:
     """Of devices its Cluster Autoscaler knows NVIDIA's alone."""
-    found = {EPHEMERAL_STORAGE: DISK_KEY, "nvidia.com/gpu": f"{GROUP}/GPU"}.get(resource, "")
-    return f"the annotation {found}" if found else ""
+    annotation = {EPHEMERAL_STORAGE: DISK_KEY, "nvidia.com/gpu": f"{GROUP}/GPU"}.get(resource, "")
+    return f"the annotation {annotation}" if annotation else ""
 
 
 RULES = PlatformRules(

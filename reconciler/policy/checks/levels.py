@@ -38,7 +38,7 @@ class Level(msgspec.Struct, frozen=True):
         return self.draft.sound(self.path(field))
 
 
-class Found(msgspec.Struct, frozen=True):
+class EffectiveValue(msgspec.Struct, frozen=True):
     """An effective value and the level that gave it. `certain` is false when an annotation of the target may win."""
 
     value: int
@@ -67,12 +67,14 @@ def levels_of(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy]) -> tuple[
     return tuple(Level(draft, prefix, fields) for (draft, prefix), fields in zip(paths, ordered, strict=True))
 
 
-def effective(levels: tuple[Level, ...], policy: NodeGroupPolicy, read: Callable[[GroupFields], int | None]) -> Found | None:
+def effective(
+    levels: tuple[Level, ...], policy: NodeGroupPolicy, read: Callable[[GroupFields], int | None]
+) -> EffectiveValue | None:
     """The strongest value that documents give; None when none does."""
     for rank, level in enumerate(levels):
         value = read(level.fields)
         if value is not None:
-            return Found(value, level, rank == 0 or policy.target_annotations is TargetAnnotations.IGNORE)
+            return EffectiveValue(value, level, rank == 0 or policy.target_annotations is TargetAnnotations.IGNORE)
     return None
 
 

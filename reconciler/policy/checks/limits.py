@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.policy.checks.levels import Found, effective, levels_of, strongest
+from reconciler.policy.checks.levels import EffectiveValue, effective, levels_of, strongest
 from reconciler.policy.documents import Expander, Limit, NodeGroup, NodeGroupPolicy
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Draft
@@ -18,8 +18,8 @@ class Share(msgspec.Struct, frozen=True):
     """What one group can add to a sum: its bounds, the labels and the capacity of its nodes as far as they are written."""
 
     draft: Draft[NodeGroup]
-    low: Found | None
-    high: Found | None
+    low: EffectiveValue | None
+    high: EffectiveValue | None
     labels: dict[str, str]
     node_labels: dict[str, str]
     capacity: dict[str, int]

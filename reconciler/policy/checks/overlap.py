@@ -18,6 +18,9 @@ _HORIZON_SECONDS = 40 * 366 * _DAY
 _PROBE, _PROBE_SECONDS = 60, 800 * _DAY
 
 _Recurrence = tuple[str, str, int]
+"""Schedule, time zone, seconds that it stays open. A window without a schedule has an empty one: it is open between its dates."""
+_Pair = tuple[_Recurrence, _Recurrence, int, int]
+"""Both, and the first and the last second in which both may be open, by their dates."""
 
 
 class Overlaps:
@@ -25,7 +28,7 @@ class Overlaps:
 
     def __init__(self, now_seconds: int) -> None:
         self._now = now_seconds
-        self._found: dict[tuple[_Recurrence, _Recurrence], int | None] = {}
+        self._instants: dict[_Pair, int | None] = {}
         self._frequencies: dict[_Recurrence, tuple[int, int]] = {}
         self._steps = 0
 
@@ -41,30 +44,42 @@ class Overlaps:
 
     def first(self, one: Window, other: Window) -> int | None:
         """An instant (Unix time) at which both windows are open; None when none was found, or looked for to the end."""
-        pair = _pair(one, other)
-        if pair not in self._found and not self.exhausted:
-            instant = self._search(*pair) if all(ever_fires(schedule) for schedule, _, _ in pair) else None
+        pair = self._pair(one, other)
+        if pair not in self._instants and not self.exhausted:
+            fires = all(not schedule or ever_fires(schedule) for schedule, _, _ in pair[:2])
+            instant = self._search(*pair) if fires else None
             if not self.exhausted:
-                self._found[pair] = instant
-        return self._found.get(pair)
+                self._instants[pair] = instant
+        return self._instants.get(pair)
 
     def examined(self, one: Window, other: Window) -> bool:
         """Whether the answer of `first` stands, instead of the end of the budget."""
-        return _pair(one, other) in self._found
+        return self._pair(one, other) in self._instants
 
-    def _search(self, one: _Recurrence, other: _Recurrence) -> int | None:
-        now = self._now
-        if self._is_open(one, now) and self._is_open(other, now):
-            return now
+    def _pair(self, one: Window, other: Window) -> _Pair:
+        low, high = sorted((_recurrence(one), _recurrence(other)))
+        first = max(self._now, *(window.from_seconds or 0 for window in (one, other)))
+        ends = [window.until_seconds - 1 for window in (one, other) if window.until_seconds is not None]
+        return low, high, first, min((first + _HORIZON_SECONDS, *ends))
+
+    def _search(self, one: _Recurrence, other: _Recurrence, first: int, last_second: int) -> int | None:
+        if first > last_second:
+            return None
+        if self._is_open(one, first) and self._is_open(other, first):
+            return first
+        if not one[0] or not other[0]:
+            # Between its dates, the window without a schedule is always open. Equal recurrences cannot both be so and get here.
+            instant = next(self._openings(one if one[0] else other, first), None)
+            return instant if instant is not None and instant <= last_second else None
         rare, frequent = sorted((one, other), key=self._frequency)
-        for opening in islice(self._openings(rare, now - rare[2]), MAX_OPENINGS):
-            if opening > now + _HORIZON_SECONDS:
+        for opening in islice(self._openings(rare, first - rare[2]), MAX_OPENINGS):
+            if opening > last_second:
                 break
             last = self._last(frequent, opening + rare[2] - 1)
             if last is None or last + frequent[2] <= opening:
                 continue
             instant = opening if self._is_open(frequent, opening) else next(self._openings(frequent, opening), None)
-            if instant is not None and instant >= now:
+            if instant is not None and first <= instant <= last_second:
                 return instant
         return None
 
@@ -95,6 +110,8 @@ class Overlaps:
         return opening
 
     def _is_open(self, recurrence: _Recurrence, at: int) -> bool:
+        if not recurrence[0]:
+            return True
         last = self._last(recurrence, at)
         return last is not None and at < last + recurrence[2]
 
@@ -105,10 +122,5 @@ class Overlaps:
         self._steps += seconds // _DAY
 
 
-def _pair(one: Window, other: Window) -> tuple[_Recurrence, _Recurrence]:
-    low, high = sorted((_recurrence(one), _recurrence(other)))
-    return low, high
-
-
 def _recurrence(window: Window) -> _Recurrence:
-    return window.schedule, window.time_zone, window.duration_seconds
+    return window.schedule, window.time_zone, window.duration_seconds or 0

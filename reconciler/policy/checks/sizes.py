@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from reconciler.policy.checks.levels import Found, Level, effective, levels_of, own_levels, strongest
+from reconciler.policy.checks.levels import EffectiveValue, Level, effective, levels_of, own_levels, strongest
 from reconciler.policy.checks.overlap import Overlaps
-from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, Size, Window
+from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, ScaleDown, Size, Window
 from reconciler.policy.levels import HEADROOM
 from reconciler.policy.problems.findings import Findings, Severity
 from reconciler.policy.reading.draft import AnyDraft, Draft
@@ -16,13 +16,17 @@ def check_level_sizes(draft: AnyDraft, findings: Findings, overlaps: Overlaps) -
     for level in own_levels(draft):
         size = level.fields.size
         if size.min is not None and size.max is not None and size.min > size.max:
-            _min_above_max(findings, Found(size.min, level, certain=True), Found(size.max, level, certain=True))
+            _min_above_max(findings, EffectiveValue(size.min, level, certain=True), EffectiveValue(size.max, level, certain=True))
         for index, window in enumerate(level.fields.windows):
             path = f"windows[{index}].size"
             given = level.draft.written(level.path(path)) and level.sound(path)
             if given and window.size.min is None and window.size.max is None:
                 hint = "write min, max or both"
                 draft.report(findings, "EmptyWindow", level.path(path), f"{level.name(path)} sets no bound", hint)
+            elif not given and window.size == Size() and window.scale_down == ScaleDown() and level.sound(f"windows[{index}]"):
+                window_path, name = level.path(f"windows[{index}]"), level.name(f"windows[{index}]")
+                message = f"{name} changes nothing: it sets neither size nor scaleDown"
+                draft.report(findings, "EmptyWindow", window_path, message, "add what differs while it is open")
         _windows_against_each_other(level, findings, overlaps)
 
 
@@ -68,7 +72,7 @@ def check_idle_windows(policy: Draft[NodeGroupPolicy], groups: Iterable[Draft[No
         level.draft.warn(findings, "IdleWindow", level.path(f"windows[{index}].size"), message, hint)
 
 
-def _min_above_max(findings: Findings, low: Found, high: Found) -> None:
+def _min_above_max(findings: Findings, low: EffectiveValue, high: EffectiveValue) -> None:
     """Report at the stronger of both; a warning where an annotation of the target may still set the other one."""
     same = low.level is high.level
     at, other, at_name, other_name = (high, low, "size.max", "size.min")
@@ -88,35 +92,36 @@ def _min_above_max(findings: Findings, low: Found, high: Found) -> None:
 
 
 def _window_against_size(
-    level: Level, index: int, window: Window, low: Found | None, high: Found | None, findings: Findings
+    level: Level, index: int, window: Window, low: EffectiveValue | None, high: EffectiveValue | None, findings: Findings
 ) -> None:
     path = f"windows[{index}]"
     if not level.sound(path):
         return
     size = window.size
-    for bound, other, found in (("min", "max", high), ("max", "min", low)):
+    for bound, other, group_bound in (("min", "max", high), ("max", "min", low)):
         value = size.min if bound == "min" else size.max
-        if value is None or found is None:
+        if value is None or group_bound is None:
             continue
-        crossed = value > found.value if bound == "min" else value < found.value
+        crossed = value > group_bound.value if bound == "min" else value < group_bound.value
         if not crossed:
             continue
         word = "above" if bound == "min" else "below"
         name = level.name(f"{path}.size.{bound}")
-        message = f"{name} {value} is {word} size.{other} {found.value} whenever the window is open"
+        message = f"{name} {value} is {word} size.{other} {group_bound.value} whenever the window is open"
         hint = "windows only narrow: the largest min and the smallest max win, the group's own included"
-        related = ((found.level.place(f"size.{other}"), f"{found.level.name(f'size.{other}')} is {found.value}"),)
-        severity = Severity.ERROR if found.certain or found.level is level else Severity.WARNING
+        written = f"{group_bound.level.name(f'size.{other}')} is {group_bound.value}"
+        related = ((group_bound.level.place(f"size.{other}"), written),)
+        severity = Severity.ERROR if group_bound.certain or group_bound.level is level else Severity.WARNING
         level.draft.report(
             findings, "MinAboveMax", level.path(f"{path}.size.{bound}"), message, hint, severity=severity, related=related
         )
 
 
-def _changes_nothing(window: Window, low: Found | None, high: Found | None) -> bool:
+def _changes_nothing(window: Window, low: EffectiveValue | None, high: EffectiveValue | None) -> bool:
     """Whether the bounds of one group are as narrow anyway. A target's own annotation may widen what is not certain."""
     idle_min = window.size.min is None or (low is not None and low.certain and window.size.min <= low.value)
     idle_max = window.size.max is None or (high is not None and high.certain and window.size.max >= high.value)
-    return idle_min and idle_max and window.size != Size()
+    return idle_min and idle_max and window.size != Size() and window.scale_down == ScaleDown()
 
 
 def _windows_against_each_other(level: Level, findings: Findings, overlaps: Overlaps) -> None:
@@ -149,7 +154,7 @@ def _windows_against_each_other(level: Level, findings: Findings, overlaps: Over
             level.draft.report(findings, "MinAboveMax", level.path(min_path), message, hint, related=related)
 
 
-def _headroom(levels: tuple[Level, ...], high: Found, findings: Findings) -> None:
+def _headroom(levels: tuple[Level, ...], high: EffectiveValue, findings: Findings) -> None:
     written = HEADROOM.nearest([level.fields for level in levels])
     if written is None:
         return

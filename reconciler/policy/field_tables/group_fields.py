@@ -43,67 +43,6 @@ def size(description: str) -> Field:
     return Field(yaml_key="size", kind=Kind.OBJECT, description=description, children=(_MIN, _MAX), attribute="size")
 
 
-def _window_size() -> Field:
-    """The same while a window is open: whether another value of it loosens depends on the other windows and the hour."""
-    bounds = tuple(msgspec.structs.replace(bound, loosens="") for bound in (_MIN, _MAX))
-    found = size("The bounds while the window is open: a larger min, a smaller max, or both.")
-    return msgspec.structs.replace(found, required=True, children=bounds)
-
-
-WINDOWS = Field(
-    yaml_key="windows",
-    kind=Kind.LIST,
-    description=(
-        "Recurring time spans with narrower bounds. The largest min and the smallest max win, among the group's own bounds "
-        "and those of all open windows."
-    ),
-    attribute="windows",
-    item=Field(
-        yaml_key="",
-        kind=Kind.OBJECT,
-        description="One recurring time span.",
-        children=(
-            Field(
-                yaml_key="name",
-                loosens=Loosens.SAFE,
-                kind=Kind.NAME,
-                description="The name of this window in plans.",
-                examples=("working-hours",),
-                attribute="name",
-            ),
-            Field(
-                yaml_key="schedule",
-                kind=Kind.CRON,
-                description=(
-                    "When the window opens: minute, hour, day of month, month, day of week, as in a CronJob. "
-                    "A time that the clock skips does not happen. A time that it repeats happens twice."
-                ),
-                examples=("0 7 * * mon-fri",),
-                required=True,
-                attribute="schedule",
-            ),
-            Field(
-                yaml_key="timeZone",
-                kind=Kind.TIME_ZONE,
-                description="The time zone of the schedule.",
-                examples=("Europe/Berlin",),
-                attribute="time_zone",
-            ),
-            Field(
-                yaml_key="duration",
-                kind=Kind.DURATION,
-                description="How long the window stays open.",
-                unit="seconds",
-                examples=("12h",),
-                required=True,
-                minimum=1,
-                attribute="duration_seconds",
-            ),
-            _window_size(),
-        ),
-    ),
-)
-
 HOLD = Field(
     yaml_key="hold",
     kind=Kind.OBJECT,
@@ -401,6 +340,88 @@ _SCALE_DOWN = Field(
     ),
 )
 
+
+def _window_size() -> Field:
+    """The same while a window is open: whether another value of it loosens depends on the other windows and the hour."""
+    return _in_window(size("The bounds while the window is open: a larger min, a smaller max, or both."))
+
+
+def _in_window(field: Field) -> Field:
+    """A field and all below it in a window. It has no default there: what the group has without the window applies."""
+    children = tuple(_in_window(child) for child in field.children)
+    return msgspec.structs.replace(field, loosens="", default=None, cluster_autoscaler="", children=children)
+
+
+_WINDOWS = Field(
+    yaml_key="windows",
+    kind=Kind.LIST,
+    description=(
+        "Time spans with other values: recurring, between two dates, or both. Of bounds, the largest min and the smallest max "
+        "win, among the group's own and those of all open windows. Of other values, the first open window that sets one wins."
+    ),
+    attribute="windows",
+    item=Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description="One time span. It has a schedule and a duration, or from and until, or all four.",
+        children=(
+            Field(
+                yaml_key="name",
+                loosens=Loosens.SAFE,
+                kind=Kind.NAME,
+                description="The name of this window in plans.",
+                examples=("working-hours",),
+                attribute="name",
+            ),
+            Field(
+                yaml_key="schedule",
+                kind=Kind.CRON,
+                description=(
+                    "When the window opens: minute, hour, day of month, month, day of week, as in a CronJob. "
+                    "A time that the clock skips does not happen. A time that it repeats happens twice."
+                ),
+                examples=("0 7 * * mon-fri",),
+                attribute="schedule",
+            ),
+            Field(
+                yaml_key="timeZone",
+                kind=Kind.TIME_ZONE,
+                description="The time zone of the schedule.",
+                examples=("Europe/Berlin",),
+                attribute="time_zone",
+            ),
+            Field(
+                yaml_key="duration",
+                kind=Kind.DURATION,
+                description="How long the window stays open after each start of the schedule.",
+                unit="seconds",
+                examples=("12h",),
+                minimum=1,
+                attribute="duration_seconds",
+            ),
+            Field(
+                yaml_key="from",
+                kind=Kind.INSTANT,
+                description="The window is closed before this instant. Without a schedule, it opens then.",
+                examples=("2026-11-27T00:00:00Z",),
+                attribute="from_seconds",
+            ),
+            Field(
+                yaml_key="until",
+                kind=Kind.INSTANT,
+                description="The window is closed from this instant on.",
+                examples=("2026-12-01T00:00:00Z",),
+                attribute="until_seconds",
+            ),
+            _window_size(),
+            msgspec.structs.replace(
+                _in_window(_SCALE_DOWN),
+                description="Removal settings while the window is open, in place of those of the group and of its defaults.",
+            ),
+        ),
+    ),
+)
+
 _SCALE_UP = Field(
     yaml_key="scaleUp",
     kind=Kind.OBJECT,
@@ -471,7 +492,7 @@ GROUP_FIELDS: tuple[Field, ...] = (
     HEADROOM,
     _SCALE_DOWN,
     _SCALE_UP,
-    WINDOWS,
+    _WINDOWS,
     HOLD,
     _HUMAN_HOLD_TIME,
 )

@@ -2,6 +2,7 @@
 
 from reconciler.policy.documents import BlockRule, RemovalReason
 from reconciler.policy.field import Field, Kind, Loosens
+from reconciler.policy.field_tables.membership import selector
 
 PODS = Field(
     yaml_key="pods",
@@ -211,7 +212,7 @@ BUDGETS = Field(
                 yaml_key="nodes",
                 loosens=Loosens.UP,
                 kind=Kind.INTEGER_OR_PERCENT,
-                description='A number, or a share of the Ready managed nodes ("10%", rounded up).',
+                description='A number, or a share of the Ready managed nodes that the budget covers ("10%", rounded up).',
                 unit="nodes",
                 examples=(1, "10%"),
                 required=True,
@@ -219,6 +220,22 @@ BUDGETS = Field(
                 maximum=2**31 - 1,
                 attribute="nodes",
             ),
+            Field(
+                yaml_key="zones",
+                loosens=Loosens.UP,
+                kind=Kind.INTEGER,
+                description=(
+                    "In how many zones nodes may be leaving at the same time. If omitted, in any number. Nodes without "
+                    "the label topology.kubernetes.io/zone count as one more zone."
+                ),
+                unit="zones",
+                examples=(1,),
+                minimum=1,
+                maximum=1000,
+                attribute="zones",
+            ),
+            selector("groups", "Only the nodes of groups with these labels.", attribute="groups"),
+            selector("nodeSelector", "Only nodes with these labels.", attribute="node_selector"),
             Field(
                 yaml_key="reasons",
                 kind=Kind.LIST,

@@ -68,10 +68,11 @@ def parent_sizes(node: Node) -> Iterator[ParentSize]:
                         yield ParentSize(platform=platform, declared=declared, spot=spot)
 
 
-# What Cluster API's defaulting webhook makes of replicas that a write leaves out.
+# The value that Cluster API's defaulting webhook sets if a write leaves out replicas.
 #
-# SOURCE: the defaulting of MachineDeployments and MachineSets, measured on Cluster API 1.14 with its webhooks: with both size
-# annotations the minimum on a new object, else the old value brought into the range; with fewer 1, whatever ran before.
+# SOURCE: the defaulting of MachineDeployments and MachineSets, measured on Cluster API 1.14 with its webhooks. With both size
+# annotations, a new object gets the minimum, and an existing one its old value, brought into the range. With one annotation or
+# none it gets 1, whatever ran before.
 
 DEFAULT_REPLICAS = 1
 
@@ -134,8 +135,8 @@ def manifest_problems(
             continue
         findings.open(decoded[0])
         for document in documents:
-            for found in manifest_objects(document, decoded[0], platforms):
-                _judge(found, sets, findings)
+            for manifest in manifest_objects(document, decoded[0], platforms):
+                _judge(manifest, sets, findings)
             for size in parent_sizes(document):
                 _judge_parent(size, decoded[0], sets, findings)
     return tuple(sorted((*findings.sorted(), *unread)))
@@ -146,31 +147,37 @@ def _unreadable(fault: Problem) -> Problem:
     return msgspec.structs.replace(fault, code="ManifestUnreadable", message=message, hint="", severity=Severity.WARNING)
 
 
-def _judge(found: ManifestObject, sets: tuple[PolicySet, ...], findings: Findings) -> None:
-    spec = entry_of(found.node, "spec")
-    if found.topology:
-        for kind, entry in topology_entries(found):
-            _judge_topology(found, kind, entry, sets, findings)
+def _judge(manifest: ManifestObject, sets: tuple[PolicySet, ...], findings: Findings) -> None:
+    spec = entry_of(manifest.node, "spec")
+    if manifest.topology:
+        for kind, entry in topology_entries(manifest):
+            _judge_topology(manifest, kind, entry, sets, findings)
         return
-    claim = _claim(found, sets)
+    claim = _claim(manifest, sets)
     if claim is None:
         return
     declared = pair_of(spec, "replicas")
     if declared is None:
-        if found.kept:
+        if manifest.kept:
             _judge_unset(
-                f"{found.kind} {found.title}", entry_of(found.node, "metadata"), found, found.annotations, claim, findings
+                f"{manifest.kind} {manifest.title}",
+                entry_of(manifest.node, "metadata"),
+                manifest,
+                manifest.annotations,
+                claim,
+                findings,
             )
         return
     key, value = declared
-    where = f", namespace: {found.namespace}" if found.namespace else ""
-    ignored = f"{{group: {found.group}, kind: {found.kind}{where}, name: {found.name}, jsonPointers: [/spec/replicas]}}"
+    where = f", namespace: {manifest.namespace}" if manifest.namespace else ""
+    ignored = f"{{group: {manifest.group}, kind: {manifest.kind}{where}, name: {manifest.name}, jsonPointers: [/spec/replicas]}}"
     findings.add(
         "ReplicasInManifest",
-        found.source,
+        manifest.source,
         spot_of_entry(key, value),
-        f"{found.kind} {found.title} declares replicas {shown(value)}, and {claim.who} decides them: every sync would write it",
-        f"{_deletion(value, found, claim)}; or let Argo CD leave it alone with ignoreDifferences: [{ignored}] and "
+        f"{manifest.kind} {manifest.title} declares replicas {shown(value)}, and {claim.who} decides them: "
+        "every sync would write it",
+        f"{_deletion(value, manifest, claim)}; or let Argo CD leave it alone with ignoreDifferences: [{ignored}] and "
         "syncOptions: [RespectIgnoreDifferences=true]",
         related=((claim.place, f"{claim.who} is written here"),),
     )
@@ -204,76 +211,78 @@ def _made_by(size: ParentSize, group: NodeGroup) -> bool:
     )  # fmt: skip
 
 
-def _deletion(value: Node, found: ManifestObject, claim: _Claim) -> str:
+def _deletion(value: Node, manifest: ManifestObject, claim: _Claim) -> str:
     """How to delete the line, and what the server then makes of its value."""
-    if found.platform.unset:
-        return f"{found.platform.unset}; then delete this line"
-    missing = [name for name in found.sizes if name not in found.annotations]
+    if manifest.platform.unset:
+        return f"{manifest.platform.unset}; then delete this line"
+    missing = [name for name in manifest.sizes if name not in manifest.annotations]
     before = integer(value)
     if missing:
         falls = f" ({unset_words(before, None, None)})" if before is not None else ""
         return (
-            f"first add {_added(missing, claim.bounds, found)} (without both, the webhook sets 1{falls}), then delete this line"
+            f"first add {_added(missing, claim.bounds, manifest)} (without both, the webhook sets 1{falls}), "
+            "then delete this line"
         )
-    bounds = bounds_of(found.annotations, found.sizes)
+    bounds = bounds_of(manifest.annotations, manifest.sizes)
     if before is None or None in bounds:
         return "delete this line"
     return f"delete this line (then the webhook decides: {unset_words(before, *bounds)})"
 
 
 def _judge_unset(
-    what: str, named: Node | None, found: ManifestObject, annotations: Mapping[str, str], claim: _Claim, findings: Findings
+    what: str, named: Node | None, manifest: ManifestObject, annotations: Mapping[str, str], claim: _Claim, findings: Findings
 ) -> None:
     """Replicas left out where a group decides them: without both annotations the commit that drops them sets 1."""
-    missing = [name for name in found.sizes if name not in annotations]
+    missing = [name for name in manifest.sizes if name not in annotations]
     pair = pair_of(named, "name")
     if not missing or pair is None:
         return
     findings.add(
         "ReplicasUnset",
-        found.source,
+        manifest.source,
         spot_of_entry(*pair),
         f"{what} leaves replicas out without both size annotations, and {claim.who} decides them: the commit that drops them "
         "makes them 1, whatever runs",
-        f"in the same commit add {_added(missing, claim.bounds, found)}: with both the webhook keeps what is there, within them",
+        f"in the same commit add {_added(missing, claim.bounds, manifest)}: with both the webhook keeps what is there, "
+        "within them",
         severity=Severity.WARNING,
         related=((claim.place, f"{claim.who} is written here"),),
     )
 
 
-def _judge_topology(found: ManifestObject, kind: str, entry: Node, sets: tuple[PolicySet, ...], findings: Findings) -> None:
+def _judge_topology(manifest: ManifestObject, kind: str, entry: Node, sets: tuple[PolicySet, ...], findings: Findings) -> None:
     name = text_of(entry, "name")
     annotations = texts_of(entry_of(entry_of(entry, "metadata"), "annotations"))
-    kept = kind in found.platform.kept
-    sized = [key for key in found.sizes if key in annotations and kept]
-    claim = _claim_on_topology(found, kind, name, annotations, sets)
+    kept = kind in manifest.platform.kept
+    sized = [key for key in manifest.sizes if key in annotations and kept]
+    claim = _claim_on_topology(manifest, kind, name, annotations, sets)
     declared = pair_of(entry, "replicas")
     if declared is None:
         if claim is not None and kept:
-            _judge_unset(f"the topology of Cluster {found.title}, {name},", entry, found, annotations, claim, findings)
+            _judge_unset(f"the topology of Cluster {manifest.title}, {name},", entry, manifest, annotations, claim, findings)
         return
     if not sized and claim is None:
         return
     key, value = declared
-    topology = f"the topology of Cluster {found.title} declares replicas {shown(value)} for {name}"
+    topology = f"the topology of Cluster {manifest.title} declares replicas {shown(value)} for {name}"
     if sized:
         message = f"{topology} beside {' and '.join(sized)}, which the Cluster webhook refuses"
     else:
         who = claim.who if claim else ""
         message = f"{topology}, and {who} decides them: the topology controller would write it again"
     related = ((claim.place, f"{claim.who} is written here"),) if claim is not None else ()
-    hint = _topology_hint(value, annotations if kept else dict.fromkeys(found.sizes, ""), claim, found)
-    findings.add("ReplicasInTopology", found.source, spot_of_entry(key, value), message, hint, related=related)
+    hint = _topology_hint(value, annotations if kept else dict.fromkeys(manifest.sizes, ""), claim, manifest)
+    findings.add("ReplicasInTopology", manifest.source, spot_of_entry(key, value), message, hint, related=related)
 
 
-def _topology_hint(value: Node, annotations: Mapping[str, str], claim: _Claim | None, found: ManifestObject) -> str:
+def _topology_hint(value: Node, annotations: Mapping[str, str], claim: _Claim | None, manifest: ManifestObject) -> str:
     """To the group with both annotations in one commit, or back to the topology after the group has left the policy."""
-    missing = [key for key in found.sizes if key not in annotations]
+    missing = [key for key in manifest.sizes if key not in annotations]
     bounds = claim.bounds if claim is not None else (None, None)
     before = integer(value)
     hint = "delete this line"
     if missing:
-        added = _added(missing, bounds, found)
+        added = _added(missing, bounds, manifest)
         hint += f" and in the same commit add {added} under metadata.annotations: without both the webhook sets 1"
         if before is not None and None not in bounds:
             hint += f", with them {unset_words(before, *bounds)}"
@@ -285,29 +294,29 @@ def _topology_hint(value: Node, annotations: Mapping[str, str], claim: _Claim | 
     return hint
 
 
-def _claim(found: ManifestObject, sets: tuple[PolicySet, ...]) -> _Claim | None:
+def _claim(manifest: ManifestObject, sets: tuple[PolicySet, ...]) -> _Claim | None:
     for entry in sets:
         for group in entry.groups:
-            if _targets(group, found) and group.target.name == found.name:
+            if _targets(group, manifest) and group.target.name == manifest.name:
                 return _claim_of(group)
         for item in entry.policy.discovery:
-            if _discovers(item, found, found.annotations, found.labels, found.cluster):
+            if _discovers(item, manifest, manifest.annotations, manifest.labels, manifest.cluster):
                 return _Claim(f"discovery {item.name} of NodeGroupPolicy {entry.policy.name}", entry.policy.place)
     return None
 
 
 def _claim_on_topology(
-    found: ManifestObject, kind: str, name: str, annotations: Mapping[str, str], sets: tuple[PolicySet, ...]
+    manifest: ManifestObject, kind: str, name: str, annotations: Mapping[str, str], sets: tuple[PolicySet, ...]
 ) -> _Claim | None:
     """The object of a topology is called after Cluster and entry, with random characters behind."""
-    stem = f"{found.name}-{name}"
+    stem = f"{manifest.name}-{name}"
     for entry in sets:
         for group in entry.groups:
             called = group.target.name == stem or group.target.name.startswith(f"{stem}-")
-            if called and (group.target.kind or found.platform.sized[0]) == kind and _same_namespace(group, found):
+            if called and (group.target.kind or manifest.platform.sized[0]) == kind and _same_namespace(group, manifest):
                 return _claim_of(group)
         for item in entry.policy.discovery:
-            if not item.labels and _discovers(item, found, annotations, {}, found.name):
+            if not item.labels and _discovers(item, manifest, annotations, {}, manifest.name):
                 return _Claim(f"discovery {item.name} of NodeGroupPolicy {entry.policy.name}", entry.policy.place)
     return None
 
@@ -316,31 +325,31 @@ def _claim_of(group: NodeGroup) -> _Claim:
     return _Claim(f"NodeGroup {group.name}", group.place, (group.size.min, group.size.max), group.name)
 
 
-def _targets(group: NodeGroup, found: ManifestObject) -> bool:
-    kind = group.target.kind or found.platform.sized[0]
-    return kind == found.platform.target_kind(found.kind) and _same_namespace(group, found)
+def _targets(group: NodeGroup, manifest: ManifestObject) -> bool:
+    kind = group.target.kind or manifest.platform.sized[0]
+    return kind == manifest.platform.target_kind(manifest.kind) and _same_namespace(group, manifest)
 
 
-def _same_namespace(group: NodeGroup, found: ManifestObject) -> bool:
-    return group.target.provider == found.platform.provider and found.namespace in ("", group.target.namespace)
+def _same_namespace(group: NodeGroup, manifest: ManifestObject) -> bool:
+    return group.target.provider == manifest.platform.provider and manifest.namespace in ("", group.target.namespace)
 
 
 def _discovers(
-    item: Discovery, found: ManifestObject, annotations: Mapping[str, str], labels: Mapping[str, str], cluster: str
+    item: Discovery, manifest: ManifestObject, annotations: Mapping[str, str], labels: Mapping[str, str], cluster: str
 ) -> bool:
     """Only targets with both size annotations are discovered."""
     return (
-        item.provider == found.platform.provider
-        and all(key in annotations for key in found.sizes)
-        and (not item.namespaces or not found.namespace or found.namespace in item.namespaces)
+        item.provider == manifest.platform.provider
+        and all(key in annotations for key in manifest.sizes)
+        and (not item.namespaces or not manifest.namespace or manifest.namespace in item.namespaces)
         and item.cluster_name in ("", cluster)
         and all(labels.get(key) == value for key, value in item.labels)
     )
 
 
-def _added(missing: list[str], bounds: Bounds, found: ManifestObject) -> str:
+def _added(missing: list[str], bounds: Bounds, manifest: ManifestObject) -> str:
     """The annotations to write, with their values where a group gives both."""
     if None in bounds:
         return " and ".join(missing)
-    values = dict(zip(found.sizes, bounds, strict=True))
+    values = dict(zip(manifest.sizes, bounds, strict=True))
     return " and ".join(f'{key}: "{values[key]}"' for key in missing)

@@ -94,10 +94,10 @@ def _of_platform(node: MappingNode, source: Source, platforms: Mapping[str, Plat
         )
 
 
-def topology_entries(found: ManifestObject) -> Iterator[tuple[str, Node]]:
+def topology_entries(manifest: ManifestObject) -> Iterator[tuple[str, Node]]:
     """The entries of a topology's workers, each with the kind of the object that is made of it."""
-    workers = entry_of(entry_of(entry_of(found.node, "spec"), "topology"), "workers")
-    for kind in found.platform.workers:
+    workers = entry_of(entry_of(entry_of(manifest.node, "spec"), "topology"), "workers")
+    for kind in manifest.platform.workers:
         entries = entry_of(workers, workers_field(kind))
         yield from ((kind, entry) for entry in (entries.items if isinstance(entries, Sequence) else ()))
 

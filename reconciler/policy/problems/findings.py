@@ -62,14 +62,15 @@ _TEXT_CODES: Mapping[str, str] = {
     "DuplicateItem": "A list that is a set has each item once.",
     "DuplicateKey": "A mapping has each key once.",
     "DuplicateName": "Names are unique if they identify something.",
-    "DurationWithoutSchedule": "A budget with a duration has a schedule.",
+    "DurationWithoutSchedule": "A budget or window with a duration has a schedule.",
     "EmptyLimit": "A limit sets an amount.",
     "EmptySelector": "A selector has at least one requirement: an empty selector would select everything.",
     "EmptyValue": "A value in a document is not empty.",
-    "EmptyWindow": "A window sets a bound.",
+    "EmptyWindow": "A window changes a bound or a removal setting.",
     "Encrypted": "A policy is plain text and has no secrets.",
     "ExperimentalTarget": "Support for the platform of this target is experimental: use it at your own risk.",
     "ExpiredHold": "An expired hold is removed from the document.",
+    "ExpiredWindow": "A window whose last date is past is removed from the document.",
     "FileTooLarge": "A policy file is below the size limit.",
     "FloatValue": "Amounts are integers, quantities or decimal strings, never floats.",
     "FractionalAmount": "A resource amount is a whole number of its smallest unit.",
@@ -87,7 +88,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "MissingPrice": "Groups that are compared by cost have a price.",
     "NamespaceNotAllowed": "A NodeGroup is in a namespace that its policy allows.",
     "NegativeNumber": "Amounts and durations are not negative.",
-    "NeverOpens": "A schedule fires at some time.",
+    "NeverOpens": "A schedule fires at some time, and a window opens at some time.",
     "NoKind": "A document has an apiVersion and a kind.",
     "NotADocument": "A document is a mapping.",
     "NotExamined": "The check examines the whole document.",
@@ -96,7 +97,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "OutOfRange": "A number is within its range.",
     "Overflow": "An amount fits into a 64-bit integer.",
     "ReservedAboveCapacity": "A node does not reserve more than it has.",
-    "ScheduleWithoutDuration": "A budget with a schedule has a duration.",
+    "ScheduleWithoutDuration": "A budget or window with a schedule has a duration.",
     "SelectorValues": "In and NotIn have values, Exists and DoesNotExist have none.",
     "SelectsNothing": "A selector selects something.",
     "SeveralOfOne": "Only one of several mutually exclusive keys is present.",
@@ -238,10 +239,10 @@ class Findings:
         if self._errors_only and severity is not Severity.ERROR:
             return
         if severity is Severity.ERROR:
-            told = Problem(place=place, code=code, message=message, hint=hint, related=related)
+            cause = Problem(place=place, code=code, message=message, hint=hint, related=related)
             for path in self._because:
                 if path != place.path:
-                    self.caused.setdefault(path, told)
+                    self.caused.setdefault(path, cause)
         source = self._sources.get(place.path)
         line = source.line(place.line) if source else ""
         count = self._count.get(place.path, 0)

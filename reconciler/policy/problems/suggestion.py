@@ -37,8 +37,8 @@ def key_hint(key: str, parent: Field, kind: str) -> str:
     """A hint for a key that `parent`, in a document of `kind`, does not have."""
     if parent.path.endswith("budgets[]") and key.lower().startswith("percent"):
         return 'write a share as nodes: "10%"'
-    if told := _ELSEWHERE.get((kind, key.lower())):
-        return told
+    if hint := _ELSEWHERE.get((kind, key.lower())):
+        return hint
     known = [child.yaml_key for child in parent.children if child.kind != "Opaque"]
     best = near(key, known, 0.75)
     if best:
@@ -100,15 +100,15 @@ def _places_of_keys(kind: str) -> dict[str, tuple[str, ...]]:
 @cache
 def _foreign_names(kind: str) -> dict[str, str]:
     """The names of other autoscalers, letters only -> our path. The full name and its last part both count."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for field in _fields(kind):
         for names in (field.cluster_autoscaler, *field.elsewhere.values()):
             for name in names.split(", "):
                 whole = name.split("=")[0].split(" ")[-1]
                 for part in (whole, re.split(r"[./]|autoscaling-options-", whole)[-1]):
                     if _letters(part):
-                        found.setdefault(_letters(part), field.path)
-    return found
+                        paths.setdefault(_letters(part), field.path)
+    return paths
 
 
 def _fields(kind: str) -> Iterator[Field]:

@@ -157,12 +157,12 @@ def _plain(node: Node, path: str, spots: dict[str, Spot]) -> object:
         return int(node.text) if node.plain and _INTEGER.fullmatch(node.text) else node.text
     if isinstance(node, Sequence):
         return [_plain(item, f"{path}[{index}]", spots) for index, item in enumerate(node.items)]
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for key, value in node.pairs:
         name = key.text if isinstance(key, Scalar) else ""
         spots[f"{path}.{name}#"] = spot_of(key)
-        found[name] = _plain(value, f"{path}.{name}", spots)
-    return found
+        values[name] = _plain(value, f"{path}.{name}", spots)
+    return values
 
 
 def _written(kind: type, value: object) -> object:
@@ -188,8 +188,8 @@ def _range(value: object) -> NumberRange:
         return NumberRange(value, value)
     match = _RANGE.fullmatch(value) if isinstance(value, str) else None
     if match is None or match[0] == "..":
-        told = shown(value) if isinstance(value, str) else str(value)
-        raise ValueError(f"invalid number or range {told}; write 9, 7..10, 7.. or ..10")
+        text = shown(value) if isinstance(value, str) else str(value)
+        raise ValueError(f"invalid number or range {text}; write 9, 7..10, 7.. or ..10")
     least, most = (None if part is None else int(part) for part in match.groups())
     if least is not None and most is not None and least > most:
         raise ValueError(f"the range {value} is empty; write the smaller number first")

@@ -79,7 +79,7 @@ _FORBIDDEN = re.compile(
     "|[\u202a-\u202e\u2066-\u2069]"  # direction overrides make a reviewer see another text than the parser reads
     "|\r(?!\n)"  # with the three that are left out above: line breaks of YAML that a reviewer does not see
 )
-_MOST_TOLD = 20
+_MOST_REPORTED = 20
 _LINE_BREAKS = "\r\x85\u2028\u2029"
 
 
@@ -103,7 +103,7 @@ def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str
     source = Source.of(path, text)
     findings.open(source)
     # As many as are told, and no more: a list of all of a megabyte would be made without letting another thread run.
-    forbidden = list(islice(_FORBIDDEN.finditer(text), _MOST_TOLD))
+    forbidden = list(islice(_FORBIDDEN.finditer(text), _MOST_REPORTED))
     for match in forbidden:
         before_match = Source.of("", text[: match.start()]).lines
         spot = Spot(len(before_match), len(before_match[-1]) + 1)

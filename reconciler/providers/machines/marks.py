@@ -57,43 +57,43 @@ class MachineMarks:
         self._targets = targets
         self._owner = owner
 
-    def of(self, reading: Reading, found: MachineReading | None) -> DeleteMark | None:
+    def of(self, reading: Reading, machine: MachineReading | None) -> DeleteMark | None:
         """Our mark that covers the machine: its own, else that of its target."""
-        if found is None:
+        if machine is None:
             return None
-        own = self.own(found)
+        own = self.own(machine)
         if own is not None:
             return own
         whole = TargetMark.read(reading.facts, self._owner)
-        return whole.mark if whole is not None and found.name in whole.machines else None
+        return whole.mark if whole is not None and machine.name in whole.machines else None
 
-    def own(self, found: MachineReading) -> DeleteMark | None:
+    def own(self, machine: MachineReading) -> DeleteMark | None:
         """Our mark on the machine itself."""
-        return DeleteMark.read(found.mark, self._owner)
+        return DeleteMark.read(machine.mark, self._owner)
 
-    def of_others(self, found: MachineReading | None) -> WriteResult | None:
+    def of_others(self, machine: MachineReading | None) -> WriteResult | None:
         """Why a Machine with somebody else's mark is left alone."""
-        if found is None or found.mark is None or self.own(found) is not None:
+        if machine is None or machine.mark is None or self.own(machine) is not None:
             return None
-        message = f"Machine {found.name} was marked for deletion by somebody else ({found.mark!r})"
+        message = f"Machine {machine.name} was marked for deletion by somebody else ({machine.mark!r})"
         return WriteResult(code=WriteCode.REFUSED, message=message)
 
-    def left_behind(self, reading: Reading, found: MachineReading | None) -> WriteResult | None:
+    def left_behind(self, reading: Reading, machine: MachineReading | None) -> WriteResult | None:
         """A mark says that its node was emptied. A stale mark would delete the machine with its pods."""
-        mark = self.of(reading, found)
-        if found is None or mark is None:
+        mark = self.of(reading, machine)
+        if machine is None or mark is None:
             return None
-        message = f"Machine {found.name} still has a mark of ours ({mark}): it must be removed before the node is drained"
+        message = f"Machine {machine.name} still has a mark of ours ({mark}): it must be removed before the node is drained"
         return WriteResult(code=WriteCode.REFUSED, message=message)
 
-    def put(self, reading: Reading, found: MachineReading) -> None:
+    def put(self, reading: Reading, machine: MachineReading) -> None:
         """Mark the Machine as the first to go, with the state of its target at this moment."""
-        self._write(reading.facts.ref, found, str(self._now(reading)))
+        self._write(reading.facts.ref, machine, str(self._now(reading)))
 
     def of_all(self, reading: Reading, machines: Iterable[MachineReading]) -> str:
         """The mark on a target that loses all its machines, which are these. Empty if each must have its own mark, or has it. A
         topology's target gets none: its annotations belong in the Cluster."""
-        names = frozenset(found.name for found in machines if self.own(found) is None)
+        names = frozenset(machine.name for machine in machines if self.own(machine) is None)
         text = str(TargetMark(self._now(reading), names)) if names and not reading.facts.owner.topology_owned else ""
         return text if len(text) <= LONGEST_BYTES else ""
 
@@ -101,14 +101,14 @@ class MachineMarks:
         """Write only the mark, whoever owns the current one."""
         self._annotate(reading, text)
 
-    def take_off(self, reading: Reading, found: MachineReading) -> None:
+    def take_off(self, reading: Reading, machine: MachineReading) -> None:
         """Remove our marks that cover the machine."""
-        if self.own(found) is not None:
-            self._write(reading.facts.ref, found, None)
+        if self.own(machine) is not None:
+            self._write(reading.facts.ref, machine, None)
         whole = TargetMark.read(reading.facts, self._owner)
-        if whole is not None and found.name in whole.machines:
+        if whole is not None and machine.name in whole.machines:
             # Nothing was lowered, so the mark proves no more than its absence would.
-            left = None if whole.mark.not_lowered(reading.facts.generation) else whole.without(found.name)
+            left = None if whole.mark.not_lowered(reading.facts.generation) else whole.without(machine.name)
             self._annotate(reading, str(left) if left is not None else None)
 
     def _now(self, reading: Reading) -> DeleteMark:
@@ -119,10 +119,10 @@ class MachineMarks:
         metadata = {"resourceVersion": reading.facts.resource_version, "annotations": {EMPTIED_MARK: text}}
         self._patch(self._targets.dialect.path(target.kind, target.namespace, target.name), metadata)
 
-    def _write(self, target: TargetRef, found: MachineReading, value: str | None) -> None:
+    def _write(self, target: TargetRef, machine: MachineReading, value: str | None) -> None:
         dialect = self._targets.dialect
-        metadata = {"resourceVersion": found.resource_version, "annotations": dict.fromkeys(dialect.delete_marks, value)}
-        self._patch(dialect.path("Machine", target.namespace, found.name), metadata)
+        metadata = {"resourceVersion": machine.resource_version, "annotations": dict.fromkeys(dialect.delete_marks, value)}
+        self._patch(dialect.path("Machine", target.namespace, machine.name), metadata)
 
     def _patch(self, path: str, metadata: object) -> None:
         self._targets.api.write("PATCH", path, {"metadata": metadata}, content_type=ContentType.MERGE_PATCH, query=_OURS)

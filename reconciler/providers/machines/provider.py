@@ -30,9 +30,9 @@ class MachineCancellations:
         try:
             reading = self._targets.read(target, rollout=True)
             read = [self._removals.machine(target, name) for name in machines]
-            living = [found for found in read if found is not None and not found.deleting]
+            living = [one for one in read if one is not None and not one.deleting]
             wrong = objection(reading.facts, bound) or rolling_out(reading) or self._unfit(living)
-            wrong = wrong or _not_alone(reading, frozenset(machines)) or self._too_many(reading, frozenset(machines), replicas)
+            wrong = wrong or _not_alone(reading, frozenset(machines)) or self._surplus(reading, frozenset(machines), replicas)
         except (ApiError, UnreachableError) as error:
             return unread(error, str(target))
         if wrong is not None:
@@ -44,9 +44,9 @@ class MachineCancellations:
             return early
         marked: list[str] = []
         try:
-            for found in living:
-                marked.append(found.name)
-                self._marks.put(reading, found)
+            for machine in living:
+                marked.append(machine.name)
+                self._marks.put(reading, machine)
             if marked:
                 self._hearing.wait()
             return self._targets.apply(reading, replicas)
@@ -58,16 +58,16 @@ class MachineCancellations:
             return result
 
     def _unfit(self, living: list[MachineReading]) -> WriteResult | None:
-        for found in living:
-            if found.node:
-                message = f"Machine {found.name} has become node {found.node}"
+        for machine in living:
+            if machine.node:
+                message = f"Machine {machine.name} has become node {machine.node}"
                 return WriteResult(code=WriteCode.STALE, message=message)
-            foreign = self._marks.of_others(found)
+            foreign = self._marks.of_others(machine)
             if foreign is not None:
                 return foreign
         return None
 
-    def _too_many(self, reading: Reading, cancelled: frozenset[str], replicas: int) -> WriteResult | None:
+    def _surplus(self, reading: Reading, cancelled: frozenset[str], replicas: int) -> WriteResult | None:
         beside = len(self._targets.dialect.living_machines(self._targets.api, reading.facts) - cancelled)
         if beside <= replicas:
             return None
@@ -78,13 +78,13 @@ class MachineCancellations:
     def _replace(self, reading: Reading, living: list[MachineReading]) -> WriteResult:
         """Replicas stay: the set replaces each Machine that is deleted."""
         dialect = self._targets.dialect
-        for found in living:
-            path = dialect.path("Machine", reading.facts.ref.namespace, found.name)
-            options = {"preconditions": {"resourceVersion": found.resource_version}}
+        for machine in living:
+            path = dialect.path("Machine", reading.facts.ref.namespace, machine.name)
+            options = {"preconditions": {"resourceVersion": machine.resource_version}}
             try:
                 self._targets.api.write("DELETE", path, options)
             except (ApiError, UnreachableError) as error:
-                return failed(error, f"Machine {found.name}")
+                return failed(error, f"Machine {machine.name}")
         return WriteResult(generation=reading.facts.generation)
 
 

@@ -47,14 +47,14 @@ from reconciler.providers.ownership_guard import not_ours, objection
 # Why a chosen machine may not be removed now, one rule per function. None: nothing is against it.
 
 
-def unfit(found: MachineReading | None, machine: str, node: str) -> WriteResult | None:
+def unfit(current: MachineReading | None, machine: str, node: str) -> WriteResult | None:
     """Why this machine cannot be removed: gone, already being deleted, or not the machine of the node."""
-    if found is None:
+    if current is None:
         return WriteResult(code=WriteCode.NOT_FOUND, message=f"Machine {machine} is gone")
-    if found.deleting:
+    if current.deleting:
         return WriteResult(code=WriteCode.REFUSED, message=f"Machine {machine} is being deleted already")
-    if found.node and found.node != node:
-        message = f"Machine {machine} is the machine of node {found.node}, not of {node}"
+    if current.node and current.node != node:
+        message = f"Machine {machine} is the machine of node {current.node}, not of {node}"
         return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     return None
 
@@ -94,7 +94,7 @@ def below(reading: Reading, floor: int, before: int) -> WriteResult | None:
 
 
 _TRIES, _ROUNDS = 3, 2
-_MANY = 8
+_WORTH_LISTING = 8
 _FORBIDDEN = (403, 422)
 _TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
@@ -113,17 +113,19 @@ class MachineRemovals:
         """Whether the machine may be removed, as far as that is known before its node is empty."""
         try:
             reading = self._beginning.recent(target)
-            found = self._machines.one(reading, machine)
-            if self._against(reading, found, machine, node, bound) is not None:
+            current = self._machines.one(reading, machine)
+            if self._against(reading, current, machine, node, bound) is not None:
                 # A recent shared reading forbids it: read the current state and judge that.
-                reading, found = self._beginning.of(target), self.machine(target, machine)
+                reading, current = self._beginning.of(target), self.machine(target, machine)
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
-        return self._against(reading, found, machine, node, bound) or WriteResult(generation=reading.facts.generation)
+        return self._against(reading, current, machine, node, bound) or WriteResult(generation=reading.facts.generation)
 
-    def _against(self, reading: Reading, found: MachineReading | None, named: str, node: str, bound: Bound) -> WriteResult | None:
+    def _against(
+        self, reading: Reading, current: MachineReading | None, named: str, node: str, bound: Bound
+    ) -> WriteResult | None:
         """Why a removal may not begin."""
-        wrong = unfit(found, named, node) or self._marks.of_others(found) or self._marks.left_behind(reading, found)
+        wrong = unfit(current, named, node) or self._marks.of_others(current) or self._marks.left_behind(reading, current)
         return wrong or objection(reading.facts, bound) or kept(reading, named)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
@@ -148,18 +150,18 @@ class MachineRemovals:
         together = frozenset(one.machine for one in leaving)
         listed = self._listed(reading, len(leaving))
         readings = side_by_side(lambda one: listed.get(one.machine) or self._machine_or_why(target, one.machine), leaving)
-        for one, found in zip(leaving, readings, strict=True):
-            if isinstance(found, TargetRemoval):
-                ended[one.node] = found
+        for one, answer in zip(leaving, readings, strict=True):
+            if isinstance(answer, TargetRemoval):
+                ended[one.node] = answer
                 if one.marked:
                     # If two are marked, the platform may take either when replicas fall by one.
                     return {other.node: ended.get(other.node, ended[one.node]) for other in leaving}
                 continue
-            outcome = self._tried(target, one, partial(self._judged, reading, found, one, floor, len(going), living, together))
+            outcome = self._tried(target, one, partial(self._judged, reading, answer, one, floor, len(going), living, together))
             if isinstance(outcome, TargetRemoval):
                 ended[one.node] = outcome
-            elif outcome is None and found is not None:
-                going.append((one, found))
+            elif outcome is None and answer is not None:
+                going.append((one, answer))
         return ended | self._lower(reading, going, listed)
 
     def _lower(
@@ -167,15 +169,17 @@ class MachineRemovals:
     ) -> dict[str, TargetRemoval]:
         """Write the marks, then lower replicas once. The marks show a later process what was not done."""
         target = reading.facts.ref
-        whole = self._mark_of_all(reading, {found.name: found for _, found in going}, listed)
+        whole = self._mark_of_all(reading, {machine.name: machine for _, machine in going}, listed)
         if whole:
             ended = self._lowered_to_nothing(reading, [one for one, _ in going], whole)
             if ended is not None:
                 return ended
         outcomes = side_by_side(lambda pair: self._marked(reading, *pair), going)
-        ended = {one.node: found for (one, _), found in zip(going, outcomes, strict=True) if isinstance(found, TargetRemoval)}
-        marked = [one for (one, _), found in zip(going, outcomes, strict=True) if found is None]
-        doubt = next((found for found in ended.values() if found.state is RemovalState.DRAINING), None)
+        ended = {
+            one.node: outcome for (one, _), outcome in zip(going, outcomes, strict=True) if isinstance(outcome, TargetRemoval)
+        }
+        marked = [one for (one, _), outcome in zip(going, outcomes, strict=True) if outcome is None]
+        doubt = next((removal for removal in ended.values() if removal.state is RemovalState.DRAINING), None)
         if doubt is not None:
             # It may have a mark now, and the platform takes any marked machine. So nothing is lowered without it.
             untouched = msgspec.structs.replace(doubt, untouched=True)
@@ -185,7 +189,7 @@ class MachineRemovals:
         if early is not None:
             return ended | {one.node: _waiting(early) for one in marked}
         if marked:
-            if any(self._marks.own(found) is None for one, found in going if one in marked):
+            if any(self._marks.own(machine) is None for one, machine in going if one in marked):
                 self._hearing.wait()
             try:
                 ended |= dict.fromkeys((one.node for one in marked), self._applied(reading, len(marked)))
@@ -199,8 +203,8 @@ class MachineRemovals:
         """The mark on the target in place of its machines' marks. Empty if a machine stays that was not removed before either."""
         if not going or not listed or len(going) != reading.facts.replicas:
             return ""
-        others = [found for found in listed.values() if not found.deleting and found.name not in going]
-        if not all((mark := self._marks.of(reading, found)) and self._lowered(reading, mark) for found in others):
+        others = [machine for machine in listed.values() if not machine.deleting and machine.name not in going]
+        if not all((mark := self._marks.of(reading, machine)) and self._lowered(reading, mark) for machine in others):
             return ""
         return self._marks.of_all(reading, [*going.values(), *others])
 
@@ -228,11 +232,11 @@ class MachineRemovals:
             )
         return dict.fromkeys((one.node for one in going), done)
 
-    def _marked(self, reading: Reading, one: LeavingMachine, found: MachineReading) -> TargetRemoval | WriteResult | None:
+    def _marked(self, reading: Reading, one: LeavingMachine, machine: MachineReading) -> TargetRemoval | WriteResult | None:
         """None: the machine has our mark."""
-        if self._marks.own(found) is not None:
+        if self._marks.own(machine) is not None:
             return None
-        return self._tried(reading.facts.ref, one, partial(self._marks.put, reading, found))
+        return self._tried(reading.facts.ref, one, partial(self._marks.put, reading, machine))
 
     def _applied(self, judged: Reading, fewer: int, whole: str = "") -> TargetRemoval:
         """Lower what was read a moment ago. While machines go, the platform writes the target's status many times a second, and
@@ -262,17 +266,17 @@ class MachineRemovals:
         """Remove our mark, unless the machine is being deleted, or replicas were lowered for it and it may still go."""
         for _ in range(_TRIES):
             try:
-                found = self.machine(target, machine)
-                if found is None or found.deleting:
+                current = self.machine(target, machine)
+                if current is None or current.deleting:
                     return WriteResult()
                 reading = self._targets.read(target, rollout=True)
-                mark = self._marks.of(reading, found)
+                mark = self._marks.of(reading, current)
                 if mark is None:
                     return WriteResult()
                 living = partial(self._targets.dialect.living_machines, self._targets.api, reading.facts)
-                if self._lowered(reading, mark) and not _passed_over(reading, found, living):
+                if self._lowered(reading, mark) and not _passed_over(reading, current, living):
                     return WriteResult()
-                self._marks.take_off(reading, found)
+                self._marks.take_off(reading, current)
                 return WriteResult(message=f"our mark was removed from Machine {machine} of {target}")
             except (ApiError, UnreachableError) as error:
                 result = failed(error, f"Machine {machine}")
@@ -283,7 +287,7 @@ class MachineRemovals:
     def _judged(
         self,
         reading: Reading,
-        found: MachineReading | None,
+        current: MachineReading | None,
         one: LeavingMachine,
         floor: int,
         before: int,
@@ -293,18 +297,18 @@ class MachineRemovals:
         """How the removal ended. None: it may go on, after `before` others of the same write. `together` are all machines whose
         nodes are empty."""
         facts = reading.facts
-        mark = self._marks.of(reading, found)
-        if found is not None and mark is not None and (found.deleting or self._lowered(reading, mark)):
+        mark = self._marks.of(reading, current)
+        if current is not None and mark is not None and (current.deleting or self._lowered(reading, mark)):
             replicas = facts.replicas or 0
-            if found.deleting or not _passed_over(reading, found, living):
+            if current.deleting or not _passed_over(reading, current, living):
                 return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas, generation=facts.generation)
             message = f"{facts.ref} was lowered to {replicas} for Machine {one.machine}; the platform took another one instead"
             return self._give_up(facts.ref, one.machine, WriteResult(code=WriteCode.PASSED_OVER, message=message))
-        gone = unfit(found, one.machine, one.node)
+        gone = unfit(current, one.machine, one.node)
         if gone is not None:
-            leaving = found is None or found.deleting
+            leaving = current is None or current.deleting
             return _failed(gone, reopen=not leaving)
-        foreign = self._marks.of_others(found)
+        foreign = self._marks.of_others(current)
         if foreign is not None:
             return self._give_up(facts.ref, one.machine, foreign) if mark is not None else _failed(foreign)
         late = others_first(reading, one.machine, together)
@@ -331,9 +335,9 @@ class MachineRemovals:
     def marked_by(self, target: TargetRef, machine: str) -> str:
         """The policy in our program's mark; empty: none, or it cannot be read."""
         try:
-            found = self.machine(target, machine)
-            if found is None or found.mark is not None:
-                return DeleteMark.policy(found.mark) if found is not None else ""
+            current = self.machine(target, machine)
+            if current is None or current.mark is not None:
+                return DeleteMark.policy(current.mark) if current is not None else ""
             return emptied_by(self._targets.read(target).facts, machine)
         except (ApiError, UnreachableError, msgspec.DecodeError):
             return ""
@@ -347,7 +351,7 @@ class MachineRemovals:
     def _listed(self, reading: Reading, asked: int) -> Mapping[str, MachineReading]:
         """All Machines of the target in one answer, if most of them are needed anyway; else none. A machine that is missing in it
         is asked for by its name: it may be gone, or have no label."""
-        if asked < _MANY or asked * 2 < (reading.facts.replicas or 0):
+        if asked < _WORTH_LISTING or asked * 2 < (reading.facts.replicas or 0):
             return {}
         try:
             return self._targets.dialect.machines_of(self._targets.api, reading.facts)
@@ -359,13 +363,13 @@ class MachineRemovals:
         return self._targets.dialect.read_machine(self._targets.api, target.namespace, machine)
 
 
-def _passed_over(reading: Reading, found: MachineReading, living: Callable[[], frozenset[str]]) -> bool:
-    """Whether the platform has followed a lowered target, and took another machine than `found`. Then no more machines live than
-    desired, and the others stay. `living` reads their names, and raises as the connection does."""
+def _passed_over(reading: Reading, machine: MachineReading, living: Callable[[], frozenset[str]]) -> bool:
+    """Whether the platform has followed a lowered target, and took another machine than this one. Then no more machines live
+    than desired, and the others stay. `living` reads their names, and raises as the connection does."""
     if not reading.followed or reading.facts.rolling_out:
         return False
     names = living()
-    return found.name in names and len(names) <= (reading.facts.replicas or 0)
+    return machine.name in names and len(names) <= (reading.facts.replicas or 0)
 
 
 def _result(error: ApiError | UnreachableError | msgspec.DecodeError, what: str) -> WriteResult:

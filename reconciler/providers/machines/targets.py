@@ -32,9 +32,9 @@ _followed = decoder(_Followed)
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The facts of a target, and its body from the server. `failed` are its machines that would go as early as a marked one when
-    it shrinks. `marked` are those that have a mark. Both are read with the rollout, if the platform makes no difference between
-    them. `on_nodes` are those of `failed` whose node still exists, so pods may run on it."""
+    """The facts of a target, and its body from the server. `failed` are the machines that the target would remove as early as a
+    marked one. `marked` are the machines that have a mark. Both are read only with `rollout`, and only on platforms that treat
+    failed and marked machines alike. `on_nodes` are those of `failed` whose node still exists, so pods may run on it."""
 
     facts: TargetFacts
     body: bytes
@@ -257,9 +257,9 @@ class MachineTargets:
         return Reading(facts, reading.body)
 
     def _apply(self, reading: Reading, replicas: int, emptied: str = "") -> WriteResult:
-        """Apply replicas. The uid prevents that an apply creates a target that somebody has deleted. The resourceVersion does not
-        (measured on kube-apiserver 1.36). An apply removes what an earlier one of ours set and it does not name. So a current
-        mark stays as long as machines may go by it."""
+        """Apply replicas. The uid keeps the apply from creating a target that somebody has deleted; the resourceVersion does not
+        (measured on kube-apiserver 1.36). An apply removes everything that our earlier one set and this one leaves out. So it
+        repeats a current mark, as long as machines may be removed by it."""
         facts = reading.facts
         mark = emptied or ("" if facts.owner.topology_owned else dict(facts.annotations).get(EMPTIED_MARK, ""))
         metadata: dict[str, object] = {
@@ -343,14 +343,14 @@ class RecentMachines:
     def one(self, reading: Reading, machine: str) -> MachineReading | None:
         """A Machine of the target at most half a second before this call; None: it is gone. Raises as the connection does."""
         target = reading.facts.ref
-        if self._many(target, reading.facts.replicas or 0):
+        if self._listing_is_cheaper(target, reading.facts.replicas or 0):
             self._facts[target] = reading.facts
-            found = self._lists.recent(target).get(machine)
-            if found is not None:
-                return found
+            recent = self._lists.recent(target).get(machine)
+            if recent is not None:
+                return recent
         return self._targets.dialect.read_machine(self._targets.api, target.namespace, machine)
 
-    def _many(self, target: TargetRef, replicas: int) -> bool:
+    def _listing_is_cheaper(self, target: TargetRef, replicas: int) -> bool:
         """Whether so many are needed that one answer for all costs less."""
         now = self._clock()
         with self._lock:

@@ -53,9 +53,9 @@ class ThereNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A pod. `requests` by resource name (cpu in milli, memory in bytes). `alike` are pods of which the same holds. `decision` is
-    null unless the pod is pending; `node` and `blocks` (what it keeps its node by) are of a pod that has one. `not_modelled`
-    names what it uses that is not modelled; nothing is said about nodes then.
+    """A pod. `requests` are by resource name (cpu in milli, memory in bytes). `alike` are pods with the same explanation.
+    `decision` is null unless the pod is pending. `node`, and `blocks` (how the pod keeps its node), are set if the pod has a
+    node. `not_modelled` names features of the pod that are not modelled. With any, there is no statement about nodes.
     """
 
     pod: str

@@ -50,7 +50,7 @@ def group_findings(case: Case, name: str) -> GroupExplanation:
         taints=() if template is None else tuple(f"{taint.key}={taint.value}:{taint.effect}" for taint in template.taints),
         limits=_limits(case, group),
         rejected=_rejected(case, name),
-        values=tuple(effective_value(group, path) for path in sorted(group.chains) if _is_said(group, path)),
+        values=tuple(effective_value(group, path) for path in sorted(group.chains) if _is_set(group, path)),
         nodes=tuple(node for node in case.plan.nodes if node.group == name),
     )
 
@@ -65,7 +65,7 @@ def effective_value(group: EffectiveGroup, path: str) -> EffectiveValue:
     )
 
 
-def _is_said(group: EffectiveGroup, path: str) -> bool:
+def _is_set(group: EffectiveGroup, path: str) -> bool:
     """Of fields that are more than one scalar, those that somebody says."""
     return path not in LEVEL_FIELDS or group.chains[path][0].value != NOTHING
 
@@ -94,12 +94,12 @@ def _limits(case: Case, group: EffectiveGroup) -> tuple[LimitState, ...]:
 
 def _rejected(case: Case, name: str) -> tuple[RejectedFor, ...]:
     """Pending pods that do not go to this group, by what was said against it."""
-    found: dict[tuple[str, str], list[str]] = {}
+    pods_by_reason: dict[tuple[str, str], list[str]] = {}
     for line in case.plan.pods:
         for reason in line.reasons:
             if reason.data.get("group") == name and line.group != name and line.node is None:
-                found.setdefault((reason.code, reason.message), []).append(line.pod)
-    return tuple(RejectedFor(code=code, message=message, pods=tuple(pods)) for (code, message), pods in found.items())
+                pods_by_reason.setdefault((reason.code, reason.message), []).append(line.pod)
+    return tuple(RejectedFor(code=code, message=message, pods=tuple(pods)) for (code, message), pods in pods_by_reason.items())
 
 
 _CANDIDATES = (NodeState.EMPTY, NodeState.UNDERUTILIZED, NodeState.UNREADY)
@@ -109,7 +109,7 @@ _NAMES_SHOWN = 3
 def explain_group(case: Case, name: str, width: int) -> list[str]:
     """Lines about one group."""
     line = case.group_line(name)
-    group, found = case.group(name), group_findings(case, name)
+    group, explanation = case.group(name), group_findings(case, name)
     settled = "" if line.settled is None else f", settled {line.settled}"
     lines = paragraph(f"group {name}: {line.target}, tier {line.tier or 'none'}, mode {group.mode}", width, 0)
     lines += paragraph(f"size: now {line.current}, desired {line.desired}{settled}, range {line.min}..{line.max}", width, 0)
@@ -118,20 +118,25 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
     for sentence in line.owner.evidence:
         lines += paragraph(sentence, width, 2, "- ")
     lines += _hold(group, width)
-    if found.backoff is not None:
-        times = count(found.backoff.failures, "failure")
-        lines += paragraph(f"backed off until {found.backoff.until} after {times}: {found.backoff.reason}", width, 0)
+    if explanation.backoff is not None:
+        times = count(explanation.backoff.failures, "failure")
+        lines += paragraph(f"backed off until {explanation.backoff.until} after {times}: {explanation.backoff.reason}", width, 0)
     if line.held and line.wanted is not None:
         lines += paragraph(f"held; it would go {line.current} -> {line.wanted}", width, 0)
-    for action in found.actions:
+    for action in explanation.actions:
         lines += paragraph(f"this plan: {action_words(action)}: {action.reason.message} [{action.reason.code}]", width, 0)
-    reasons = [action.reason for action in found.actions]
+    reasons = [action.reason for action in explanation.actions]
     for reason in line.reasons:
         if reason in reasons or (by_owner and reason.code == GroupHeld.code):
             continue
         lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
     lines += [f"    {one}" for one in next_block(line)]
-    lines += [*_template(group, width), *_group_limits(found, width), *_group_rejected(found, width), *_values(found, width)]
+    lines += [
+        *_template(group, width),
+        *_group_limits(explanation, width),
+        *_group_rejected(explanation, width),
+        *_values(explanation, width),
+    ]
     return [*lines, *_nodes(case, name, width)]
 
 
@@ -158,9 +163,9 @@ def _allocatable(shape: NodeShape) -> str:
     return ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in shape.allocatable.items())
 
 
-def _group_limits(found: GroupExplanation, width: int) -> list[str]:
-    lines = ["", "Limits that count its nodes:"] if found.limits else []
-    for line in found.limits:
+def _group_limits(explanation: GroupExplanation, width: int) -> list[str]:
+    lines = ["", "Limits that count its nodes:"] if explanation.limits else []
+    for line in explanation.limits:
         used, most, one = (_amount(line.resource, amount) for amount in (line.used, line.max, line.one_more))
         lines += paragraph(
             f"{line.limit}: {used} of {most} {line.resource} in use or requested; one more node takes {one}", width, 2
@@ -172,17 +177,17 @@ def _amount(resource: str, amount: int) -> str:
     return str(amount) if resource == NODES else amount_text(resource, amount)
 
 
-def _group_rejected(found: GroupExplanation, width: int) -> list[str]:
-    lines = ["", "No option for pods that wait:"] if found.rejected else []
-    for entry in found.rejected:
+def _group_rejected(explanation: GroupExplanation, width: int) -> list[str]:
+    lines = ["", "No option for pods that wait:"] if explanation.rejected else []
+    for entry in explanation.rejected:
         pods = listed(tuple(dict.fromkeys(owner_label(pod) for pod in entry.pods)), _NAMES_SHOWN)
         lines += paragraph(f"{pods} ({count(len(entry.pods), 'pod')}): {entry.message} [{entry.code}]", width, 2, "- ")
     return lines
 
 
-def _values(found: GroupExplanation, width: int) -> list[str]:
+def _values(explanation: GroupExplanation, width: int) -> list[str]:
     lines = ["", "Effective values, and where they come from:"]
-    for entry in found.values:
+    for entry in explanation.values:
         first, *others = entry.chain
         field = LEVEL_FIELDS.get(entry.path)
         if field is not None and field.adds:

@@ -124,9 +124,9 @@ def explain_node(case: Case, name: str, width: int) -> list[str]:
     return lines
 
 
-def _timer(found: NodeExplanation) -> str:
+def _timer(explanation: NodeExplanation) -> str:
     """Which timer the node waits for last."""
-    line, after = found.decision, found.unneeded_time
+    line, after = explanation.decision, explanation.unneeded_time
     ended = next((words for blocker in line.blockers if (words := LAST_TIMERS.get(blocker.code))), "")
     if ended:
         return f", {ended}"
@@ -146,25 +146,27 @@ def _blockers(line: NodeLine, width: int) -> list[str]:
     return lines
 
 
-def _utilization(found: NodeExplanation, width: int) -> list[str]:
+def _utilization(explanation: NodeExplanation, width: int) -> list[str]:
     parts = [
         f"{used.resource} {amount_text(used.resource, used.requested)} of {amount_text(used.resource, used.allocatable)}"
         f" = {permille_text(used.permille)}"
-        for used in found.used
+        for used in explanation.used
     ]
-    permille = found.decision.utilization_permille
+    permille = explanation.decision.utilization_permille
     share = "unknown" if permille is None else permille_text(permille)
-    gpu = any(used.resource in GPU_RESOURCES for used in found.used)
+    gpu = any(used.resource in GPU_RESOURCES for used in explanation.used)
     rule = "only the GPU counts" if gpu else "the larger counts"
     lines = paragraph(
-        f"utilization: {share}, requests of {count(found.pods, 'pod')} over allocatable, {rule}: {', '.join(parts)}", width, 0
+        f"utilization: {share}, requests of {count(explanation.pods, 'pod')} over allocatable, {rule}: {', '.join(parts)}",
+        width,
+        0,
     )
-    if found.ignored_pods:
-        left_out = f"left out, with the room that they take: {', '.join(found.ignored_pods)}"
+    if explanation.ignored_pods:
+        left_out = f"left out, with the room that they take: {', '.join(explanation.ignored_pods)}"
         lines += paragraph(f"{left_out} (scaleDown.daemonSetUtilization, scaleDown.mirrorPodUtilization)", width, 2, "- ")
-    if found.threshold_percent is None:
+    if explanation.threshold_percent is None:
         return lines
-    return lines + paragraph(f"threshold: {found.threshold_percent}%, removable at or below it", width, 0)
+    return lines + paragraph(f"threshold: {explanation.threshold_percent}%, removable at or below it", width, 0)
 
 
 # Why a pod is where it is, or nowhere: every group, and every node by what it says.
@@ -205,7 +207,7 @@ def _new_node(case: Case, state: SchedulingState, group: EffectiveGroup, shape: 
     return NewNode(
         group=group.name,
         fits=group.template is not None and not verdict,
-        rejections=_said(verdict),
+        rejections=_rejections(verdict),
         unknown=group.template_problem if group.template is None else "",
         current=line.current,
         desired=line.desired,
@@ -229,10 +231,10 @@ def new_node_verdict(case: Case, state: SchedulingState, group: EffectiveGroup, 
 
 def _there(case: Case, state: SchedulingState, index: int, shape: int) -> ThereNode:
     verdict = state.verdict(shape, index)
-    return ThereNode(node=case.world.nodes[index].name, fits=not verdict, rejections=_said(verdict))
+    return ThereNode(node=case.world.nodes[index].name, fits=not verdict, rejections=_rejections(verdict))
 
 
-def _said(verdict: Sequence[Rejection]) -> tuple[Said, ...]:
+def _rejections(verdict: Sequence[Rejection]) -> tuple[Said, ...]:
     return tuple(Said(rejection.plugin, rejection.message) for rejection in verdict)
 
 
@@ -248,7 +250,7 @@ class _NewNode(msgspec.Struct, frozen=True):
 
     group: str
     kind: tuple[str, ...]
-    said: str
+    sentence: str
 
 
 class _Kinds(msgspec.Struct, frozen=True):
@@ -371,8 +373,8 @@ def _waiting(case: Case, index: int, width: int) -> list[str]:
     pod = case.world.pods[index]
     line = next((line for line in case.plan.pods if line.pod == pod.key), None)
     if line is not None:
-        told = frozenset[str]() if case.state().modelled(pod.shape) else frozenset(group.name for group in case.asked_groups())
-        return _pending(line, told, width)
+        groups = frozenset[str]() if case.state().modelled(pod.shape) else frozenset(group.name for group in case.asked_groups())
+        return _pending(line, groups, width)
     why = (
         "its scheduling gates are closed"
         if pod.gated
@@ -422,14 +424,14 @@ def _on_new_nodes(case: Case, state: SchedulingState, shape: int, width: int) ->
     lines = ["A new node of each group:"]
     if not width or len(groups) <= _FEW_GROUPS:
         for entry in answers:
-            lines += paragraph(f"{entry.group}: {entry.said} ({_size(case, entry.group)})", width, 2, "- ")
+            lines += paragraph(f"{entry.group}: {entry.sentence} ({_size(case, entry.group)})", width, 2, "- ")
         return lines
     lots: dict[tuple[str, ...], list[_NewNode]] = {}
     for entry in answers:
         lots.setdefault(entry.kind, []).append(entry)
-    for those in sorted(lots.values(), key=lambda those: (those[0].said != _RUNS, -len(those))):
+    for those in sorted(lots.values(), key=lambda those: (those[0].sentence != _RUNS, -len(those))):
         names = tuple(entry.group for entry in those)
-        sentence = one_sentence([entry.said for entry in those], names) or f"for example {those[0].said}"
+        sentence = one_sentence([entry.sentence for entry in those], names) or f"for example {those[0].sentence}"
         who = names[0] if len(names) == 1 else f"{count(len(names), 'group')} ({listed(names, NAMES_SHOWN)})"
         size = f" ({_size(case, names[0])})" if len(names) == 1 else ""
         lines += paragraph(f"{who}: {sentence}{size}", width, 2, "- ")
@@ -445,7 +447,7 @@ def _on_new_node(case: Case, state: SchedulingState, group: EffectiveGroup, shap
     if group.template is None:
         return _NewNode(group.name, ("unknown",), f"unknown: {group.template_problem}")
     verdict = new_node_verdict(case, state, group, shape)
-    return _NewNode(group.name, tuple(said.plugin for said in verdict), _pod_said(verdict) if verdict else _RUNS)
+    return _NewNode(group.name, tuple(rejection.plugin for rejection in verdict), _rejection_text(verdict) if verdict else _RUNS)
 
 
 def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> list[str]:
@@ -460,10 +462,10 @@ def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> lis
     if free:
         return lines + paragraph(f"the first is {free[0]}", width, 2, "- ")
     verdict, name = min(verdicts, key=lambda entry: (len(entry[0]), entry[1]))
-    return lines + paragraph(f"closest is {name}: {_pod_said(verdict)}", width, 2, "- ")
+    return lines + paragraph(f"closest is {name}: {_rejection_text(verdict)}", width, 2, "- ")
 
 
-def _pod_said(verdict: Sequence[Rejection]) -> str:
+def _rejection_text(verdict: Sequence[Rejection]) -> str:
     return "; ".join(f"{rejection.message} [{rejection.plugin}]" for rejection in verdict)
 
 
@@ -529,6 +531,11 @@ def _group(case: Case, subject: str) -> str:
     return _chosen("group", subject, [group.name for group in case.asked_groups()])
 
 
+def chosen_group(subject: str, names: Sequence[str]) -> str:
+    """The group that is meant by a name or the beginning of one. Raises `UnknownSubjectError`."""
+    return _chosen("group", subject, names)
+
+
 def _pods(case: Case, subject: str) -> list[int]:
     """The pod that is meant, or all that begin so."""
     pods = case.world.pods
@@ -564,7 +571,7 @@ def _near(subject: str, names: Sequence[str]) -> list[str]:
     if whole:
         return whole
     beginning = {name[: len(subject)]: name for name in sorted(names, reverse=True)}
-    return [beginning[found] for found in difflib.get_close_matches(subject, beginning, n=_NEAR, cutoff=_ALIKE)]
+    return [beginning[match] for match in difflib.get_close_matches(subject, beginning, n=_NEAR, cutoff=_ALIKE)]
 
 
 def _several(what: str, subject: str, names: Sequence[str]) -> UnknownSubjectError:

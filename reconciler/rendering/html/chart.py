@@ -98,7 +98,7 @@ def marks(axis: Axis, values: Sequence[int]) -> Html:
     return path("evicts", drawn) if positions else joined(())
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Caption(msgspec.Struct, frozen=True, kw_only=True):
     """What surrounds a drawing: its title, what a screen reader says in its place, the value at its top, and both ends of the
     time. Also whether pending pods and evictions have their room below."""
 
@@ -109,19 +109,19 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     strip: bool = False
 
 
-def figure(told: Told, drawn: Sequence[Content], key: Sequence[Content]) -> Html:
+def figure(caption: Caption, drawn: Sequence[Content], key: Sequence[Content]) -> Html:
     """A drawing with what stands around it and its key."""
-    foot = _FOOT_BELOW_STRIP if told.strip else _FOOT
+    foot = _FOOT_BELOW_STRIP if caption.strip else _FOOT
     frame = (
         path("grid", f"M{_LEFT} {_TOP}H{_RIGHT}M{_LEFT} {_BOTTOM}H{_RIGHT}"),
-        tag("text", told.top, x=_LEFT, y=_TOP - 8),
-        tag("text", told.ends[0], x=_LEFT, y=foot),
-        tag("text", told.ends[1], x=_RIGHT, y=foot, text_anchor="end"),
+        tag("text", caption.top, x=_LEFT, y=_TOP - 8),
+        tag("text", caption.ends[0], x=_LEFT, y=foot),
+        tag("text", caption.ends[1], x=_RIGHT, y=foot, text_anchor="end"),
     )
-    label = f"{told.title}: {told.words}"
+    label = f"{caption.title}: {caption.words}"
     svg = tag("svg", *frame, *drawn, role="img", aria_label=label, viewBox=f"0 0 {WIDTH} {foot + _BELOW_FOOT}")
     legend = tag("ul", joined(tag("li", entry) for entry in key), class_="key")
-    return tag("figure", tag("figcaption", told.title), svg, legend, class_="chart sheet")
+    return tag("figure", tag("figcaption", caption.title), svg, legend, class_="chart sheet")
 
 
 _SAMPLES = {
@@ -155,12 +155,12 @@ def _stairs(axis: Axis, values: Sequence[int], first: int = 0) -> list[tuple[int
 
 def _straight(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Without points that lie between two others at the same height."""
-    found: list[tuple[int, int]] = []
+    corners: list[tuple[int, int]] = []
     for point in points:
-        if len(found) > 1 and found[-1][1] == found[-2][1] == point[1]:
-            found.pop()
-        found.append(point)
-    return found
+        if len(corners) > 1 and corners[-1][1] == corners[-2][1] == point[1]:
+            corners.pop()
+        corners.append(point)
+    return corners
 
 
 def _points(points: Sequence[tuple[int, int]]) -> str:

@@ -50,8 +50,8 @@ def decided_section(decisions: Sequence[Decision], now_seconds: int, groups: Map
     table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body), class_="stack")
     left = len(newest) - MOST_LINES
     note = tag("p", f"{count(left, 'earlier one')} not shown; the log has all.", class_="soft") if left > 0 else None
-    told = f"the last {min(len(newest), MOST_LINES)}, of this process"
-    return Section("decided", "Last decisions", joined((scrolling("Table of decisions", table), note)), told)
+    extent = f"the last {min(len(newest), MOST_LINES)}, of this process"
+    return Section("decided", "Last decisions", joined((scrolling("Table of decisions", table), note)), extent)
 
 
 def _row(those: Sequence[Decision], now_seconds: int, groups: Mapping[str, str]) -> Html:
@@ -118,10 +118,11 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a running loop says of itself at `now_seconds`. `leader` is who leads, in a sentence. `plan` is the last one, decided
-    at `plan_seconds`, and `picture` what lies on its nodes; None before the first. `doubts` are sentences about why nothing is
-    decided now, or not by the newest policy. `rest` None: not worked out yet. The loop decides every `turn_seconds`; `samples`
-    are its last six hours. `held_since` is by target, `backoffs` the end of each group's back-off; both in Unix seconds."""
+    """The state of a running loop at `now_seconds`. `leader` is a sentence about who leads. `plan` is the last plan, decided at
+    `plan_seconds`, and `picture` shows its nodes and their pods; both are empty before the first plan. `doubts` are sentences
+    about why nothing is decided now, or not by the newest policy. `rest` is None until the steady state is computed. The loop
+    decides every `turn_seconds`; `samples` are from its last six hours. `held_since` is by target, and `backoffs` has the end of
+    each group's back-off; both in Unix seconds."""
 
     now_seconds: int
     period_seconds: int

@@ -52,12 +52,12 @@ def node_section(
         note = tag("p", f"{counted(left, 'node')} left out that this plan does not touch; -o json has all.", class_="soft")
     whole = joined((scrolling("Table of nodes", table), note))
     if len(lines) > FEW_NODES:
-        whole = joined((tag("ul", joined(_told(plan, leaving)), class_="list sheet"), fold("One by one", whole)))
+        whole = joined((tag("ul", joined(_summary_lines(plan, leaving)), class_="list sheet"), fold("One by one", whole)))
     inner = whole if lines else tag("p", "There are none.")
     return Section("nodes", "Nodes", inner, f"{len(plan.nodes):,}")
 
 
-def _told(plan: Plan, leaving: frozenset[str]) -> Iterator[Html]:
+def _summary_lines(plan: Plan, leaving: frozenset[str]) -> Iterator[Html]:
     """A line for those that leave, and one for each state and what keeps the others."""
     lines = [*over_groups(alike_nodes([line for line in plan.nodes if line.node not in leaving]))]
     if leaving:
@@ -127,14 +127,14 @@ def upcoming_section(nodes: Sequence[UpcomingNode], now_seconds: int, groups: Ma
     note = tag("p", f"{counted(left, 'node')} left out, which were asked for last.", class_="soft") if left > 0 else None
     whole = joined((scrolling("Table of upcoming nodes", table), note))
     if len(ordered) > _FEW:
-        lines = tag("ul", joined(_upcoming_told(ordered, now_seconds)), class_="list sheet")
+        lines = tag("ul", joined(_upcoming_summary(ordered, now_seconds)), class_="list sheet")
         whole = joined((lines, fold("One by one", whole)))
     failed = sum(bool(node.failed) for node in nodes)
-    told = f"{len(nodes) - failed:,}" + (f", and {failed:,} that will not come" if failed else "")
-    return Section("upcoming", "Upcoming nodes", whole, told)
+    summary = f"{len(nodes) - failed:,}" + (f", and {failed:,} that will not come" if failed else "")
+    return Section("upcoming", "Upcoming nodes", whole, summary)
 
 
-def _upcoming_told(nodes: Sequence[UpcomingNode], now_seconds: int) -> Iterator[Html]:
+def _upcoming_summary(nodes: Sequence[UpcomingNode], now_seconds: int) -> Iterator[Html]:
     lots: dict[tuple[bool, str], list[UpcomingNode]] = {}
     for node in nodes:
         lots.setdefault((not node.failed, node.group), []).append(node)

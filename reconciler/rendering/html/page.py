@@ -290,8 +290,8 @@ def document(
     foot: Sequence[str],
     following: Following | None = None,
 ) -> str:
-    """The whole file; ends with a newline. It runs only the scripts whose hashes it names, opens no form, and loads nothing, but
-    for itself where it is `following`. Without `groups` (None) there is nothing to search in, and no script."""
+    """The whole file; ends with a newline. It runs only the scripts whose hashes it names, sends no form, and loads nothing. Only
+    a page that is `following` loads itself again. Without `groups` (None) there is no search field, and no script for it."""
     scripts = (*((SCRIPT,) if groups is not None else ()), *((FOLLOWING,) if following is not None else ()))
     sources = " ".join(f"'{_hash(script)}'" for script in scripts) or "'none'"
     itself = "connect-src 'self'; " if following is not None else ""
@@ -327,9 +327,9 @@ def mark(sign: str) -> Html:
     return joined((tag("span", shown, class_="m", aria_hidden="true"), tag("span", SPOKEN[sign], class_="sr")))
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str, plural: str = "") -> str:
     """`1 node`, `1,204 nodes`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else plural or one + 's'}"
 
 
 def slots(groups: Sequence[str]) -> dict[str, str]:

@@ -12,8 +12,8 @@ from reconciler.values.quantity import permille_text
 
 # Rectangles in a rectangle, each with its share of the area, as near to squares as rows allow.
 #
-# SOURCE: Bruls, Huizing, van Wijk, "Squarified Treemaps" (2000): a row takes the next item as long as that makes the worst
-# shape in it no worse. Integers only, so that every machine draws the same.
+# SOURCE: Bruls, Huizing, van Wijk, "Squarified Treemaps" (2000): a row takes the next item as long as that does not make its
+# worst shape worse. The code computes with integers only, so that every machine draws the same.
 
 UNIT = 16
 """Rectangles are laid out in sixteenths of a pixel and rounded to pixels at the end."""
@@ -71,10 +71,10 @@ def _worst(row: Sequence[tuple[int, int]], side: int, area: int, rest: int) -> i
     return worst
 
 
-def _add(found: list[Block], index: int, x: int, y: int, width: int, height: int) -> None:
+def _add(tiles: list[Block], index: int, x: int, y: int, width: int, height: int) -> None:
     left, top, right, bottom = x // UNIT, y // UNIT, (x + width) // UNIT, (y + height) // UNIT
     if right > left and bottom > top:
-        found.append(Block(index, left, top, right - left, bottom - top))
+        tiles.append(Block(index, left, top, right - left, bottom - top))
 
 
 MOST_TILES = 240

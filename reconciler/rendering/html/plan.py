@@ -38,10 +38,10 @@ def action_section(plan: Plan) -> Section | None:
     if left:
         parts.append(tag("p", f"{counted(left, 'action')} left out; -o json has all.", class_="soft"))
     if notes := list(folded_notes(group_notes(plan), Fold())):
-        told = joined(
+        entries = joined(
             tag("li", tag("span", "·", class_="m", aria_hidden="true"), tag("span", note)) for note in notes[:_MOST_LINES]
         )
-        parts += [tag("h3", "About groups"), tag("ul", told, class_="list sheet")]
+        parts += [tag("h3", "About groups"), tag("ul", entries, class_="list sheet")]
     if not parts:
         return None
     together = "" if len(lots) == len(plan.actions) else ", alike ones together"
@@ -157,7 +157,7 @@ def change(before: str, after: str, *, worse: bool = False) -> Html:
 
 def cautions(plan: Plan) -> str | None:
     """What a reader must know before all else; None without any."""
-    return plain_sentence(told) if (told := plan_cautions(plan)) else None
+    return plain_sentence(sentence) if (sentence := plan_cautions(plan)) else None
 
 
 def foot(digest: str, loops: int | None) -> Sequence[str]:

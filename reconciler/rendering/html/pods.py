@@ -26,16 +26,16 @@ def pod_section(plan: Plan, groups: Mapping[str, str]) -> Section:
     folds = joined(_lot(lot, groups, opened=number < Fold().reasoned) for number, lot in enumerate(lots[:shown]))
     more = NOTHING
     if rest := lots[shown:MOST_LOTS]:
-        told = f"{counted(sum(len(lot.pods) for lot in rest), 'pod')} more, of {counted(len(rest), 'further kind')}"
-        more = fold(told, joined(_lot(lot, groups, opened=False) for lot in rest))
+        heading = f"{counted(sum(len(lot.pods) for lot in rest), 'pod')} more, of {counted(len(rest), 'further kind')}"
+        more = fold(heading, joined(_lot(lot, groups, opened=False) for lot in rest))
     left = sum(len(lot.pods) for lot in lots[MOST_LOTS:])
     note = tag("p", f"{counted(left, 'pod')} left out; -o json has all.", class_="soft") if left else None
     count = f"{len(plan.pods):,}, of which {staying:,} stay pending" if staying else f"{len(plan.pods):,}, all get a place"
     return Section("pods", "Pending pods", joined((tag("div", folds, more, class_="sheet"), note)), count)
 
 
-def _sentences(told: Sequence[str]) -> Html:
-    return tag("ul", joined(tag("li", reason) for reason in told))
+def _sentences(sentences: Sequence[str]) -> Html:
+    return tag("ul", joined(tag("li", reason) for reason in sentences))
 
 
 def _lot(lot: AlikePods, groups: Mapping[str, str], *, opened: bool) -> Html:

@@ -61,9 +61,9 @@ def preview_html(preview: Preview) -> str:
     return document(head, sections, [group.name for group in plan.groups], foot(preview_tree.digest, plan.settled_loops))
 
 
-def _warning(told: tree.Document, of_plan: str | None) -> Html | None:
+def _warning(preview_tree: tree.Document, of_plan: str | None) -> Html | None:
     """Alarms of the document, then what is to be known of the plan; a line each."""
-    alarms = (*told.alarms, *(block for block in told.blocks if isinstance(block, tree.Alarm)))
+    alarms = (*preview_tree.alarms, *(block for block in preview_tree.blocks if isinstance(block, tree.Alarm)))
     parts = [_line(arrows(plain_sentence(one)), alarm) for alarm in alarms for one in alarm.lines]
     parts += [_line(of_plan)] if of_plan else []
     return joined(parts) if parts else None
@@ -101,26 +101,26 @@ def _figures(preview: Preview) -> Sequence[tuple[str, Content, Content]]:
     return tiles
 
 
-def _differences(told: tree.Document, *, compared: bool) -> Iterator[Section]:
+def _differences(preview_tree: tree.Document, *, compared: bool) -> Iterator[Section]:
     """What differs, or why nothing does; what does not differ is counted next to the heading."""
     parts = [
         _lot(part, title=tag("h3", f"{part.heading} ", tag("span", part.number, class_="n")))
-        for part in told.blocks
+        for part in preview_tree.blocks
         if isinstance(part, tree.Section) and part.differences and part.heading not in (POLICY, WARNINGS)
     ]
-    why = [tag("p", plain_sentence(part.sentence)) for part in told.blocks if isinstance(part, tree.Paragraph)]
+    why = [tag("p", plain_sentence(part.sentence)) for part in preview_tree.blocks if isinstance(part, tree.Paragraph)]
     body = joined(parts) if parts else tag("p", "The decision does not differ.") if compared else joined(why)
-    untouched = [part.heading for part in told.blocks if isinstance(part, tree.Names)] if compared else []
+    untouched = [part.heading for part in preview_tree.blocks if isinstance(part, tree.Names)] if compared else []
     yield Section("differences", "Differences", body, " ".join(untouched))
 
 
-def _problem_sections(told: tree.Document) -> Iterator[Section]:
-    yield from (_problems(part.title, part.problems) for part in told.blocks if isinstance(part, tree.Problems))
+def _problem_sections(preview_tree: tree.Document) -> Iterator[Section]:
+    yield from (_problems(part.title, part.problems) for part in preview_tree.blocks if isinstance(part, tree.Problems))
 
 
-def _own(told: tree.Document, heading: str, anchor: str, noun: str = "") -> Iterator[Section]:
+def _own(preview_tree: tree.Document, heading: str, anchor: str, noun: str = "") -> Iterator[Section]:
     """A section that stands for itself."""
-    for part in told.blocks:
+    for part in preview_tree.blocks:
         if isinstance(part, tree.Section) and part.heading == heading:
             yield Section(anchor, heading, _lot(part), counted(part.number or 0, noun) if noun else f"{part.number:,}")
 

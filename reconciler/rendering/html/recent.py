@@ -39,8 +39,8 @@ def line(
     """The line of one figure from six hours ago to `now_seconds`, with its lowest and highest value in `words`. It is empty where
     no sample has a value."""
     begin = now_seconds // STEP_SECONDS - MOST + 1
-    known = {sample.at_seconds // STEP_SECONDS - begin: found for sample in samples if (found := value(sample)) is not None}
-    steps = {step: found for step, found in known.items() if 0 <= step < MOST}
+    known = {sample.at_seconds // STEP_SECONDS - begin: figure for sample in samples if (figure := value(sample)) is not None}
+    steps = {step: amount for step, amount in known.items() if 0 <= step < MOST}
     if not steps:
         return NOTHING
     low, high = words(min(steps.values())), words(max(steps.values()))

@@ -6,7 +6,7 @@ from decimal import Decimal
 from reconciler.plan.money import money_text
 from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.rendering.document import plain_sentence
-from reconciler.rendering.html.chart import Axis, Told, area, climb, figure, key_entry, marks, numbered, shaded, stairs
+from reconciler.rendering.html.chart import Axis, Caption, area, climb, figure, key_entry, marks, numbered, shaded, stairs
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.page import Head, Section, counted, document, fold, scrolling
 from reconciler.rendering.html.plan import change, foot
@@ -89,7 +89,7 @@ def _resource(replay: Replay, sides: Sequence[tuple[str, ReplayFigures]], side: 
         stairs(axis, shown.capacity, "line-a"),
         marks(axis, series.evictions),
     ]
-    words = Told(
+    words = Caption(
         title=f"{shown.title}: demand and capacity{title}",
         words=", ".join(facts),
         top=shown.amount(most),
@@ -121,7 +121,7 @@ def _nodes(replay: Replay, title: str, side: ReplayFigures) -> Html:
     facts = [f"up to {counted(max(series.nodes), 'node')}", f"{series.nodes[-1]:,} at the end"]
     facts += [f"{name} up to {max(values):,}" for name, values in parts]
     shown = [tag("span", f"{facts[0]}, {facts[1]}"), *key]
-    words = Told(title=f"Nodes by group{title}", words=", ".join(facts), top=counted(most, "node"), ends=_ends(replay))
+    words = Caption(title=f"Nodes by group{title}", words=", ".join(facts), top=counted(most, "node"), ends=_ends(replay))
     return figure(words, [*areas, *numbers], shown)
 
 
@@ -135,14 +135,14 @@ def _cost(replay: Replay, names: Sequence[str]) -> Html | None:
     if not curves:
         return None
     most = max(values[-1] for _, _, values in curves)
-    drawn, key, told = [], [], []
+    drawn, key, facts = [], [], []
     for (name, side, values), kind, sample in zip(curves, ("line-a", "line-b"), ("line", "dashed"), strict=False):
         drawn.append(climb(_axis(replay, side, most), values, kind))
         words = f"{shortened(name, _NAME)}: {money_text(Decimal(values[-1]) / 100, replay.currency)} in the end"
         key.append(key_entry(sample, words))
-        told.append(words)
+        facts.append(words)
     top = money_text(Decimal(most) / 100, replay.currency)
-    return figure(Told(title="Cost so far", words=", ".join(told), top=top, ends=_ends(replay)), drawn, key)
+    return figure(Caption(title="Cost so far", words=", ".join(facts), top=top, ends=_ends(replay)), drawn, key)
 
 
 # The section, and the page.

@@ -57,7 +57,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 def troubles(plan: Plan, known: Known) -> tuple[tuple[Trouble, ...], ...]:
     """Kind by kind, the most severe first: writes that failed or were refused, machines that do not arrive, held groups."""
     kinds = (_writes(known), _machines(plan, known), _held(plan, known))
-    return tuple(found for kind in kinds if (found := tuple(kind)))
+    return tuple(entries for kind in kinds if (entries := tuple(kind)))
 
 
 def trouble_list(plan: Plan, known: Known) -> Html:

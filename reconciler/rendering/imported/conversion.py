@@ -149,7 +149,7 @@ class Conversion:
         if _UNKNOWN in setting.value:
             raise _NoEquivalentError("it names a variable, and the file does not have its value")
         special, field = self._special.get(setting.name), self._fields.get(setting.name)
-        elsewhere = said_elsewhere().get(setting.name.removeprefix("--"), "")
+        elsewhere = settings_elsewhere().get(setting.name.removeprefix("--"), "")
         if special is not None:
             special(setting)
         elif elsewhere or field is None:
@@ -204,7 +204,7 @@ class Conversion:
             raise _NoEquivalentError(f"--cloud-provider={self.provider} has no platform here")
         if setting.name == "--nodes":
             low, high, name = parts(setting.value, "MIN:MAX:NAME")
-            named = next((found for one in platforms if (found := one.named(name, self.place)) is not None), None)
+            named = next((target for one in platforms if (target := one.named(name, self.place)) is not None), None)
             if named is None:
                 raise _NoEquivalentError(f"{name} is not a target of --cloud-provider={self.provider}")
             self.nodes.append((whole_number(low), whole_number(high), named, setting))
@@ -212,10 +212,10 @@ class Conversion:
         items = self._there("spec.discovery")
         # What is discovered names its provider itself.
         of_all = (one.discovered(setting.value, self.place) for one in platform_flags())
-        found_item = next((item for item in of_all if item is not None), None)
-        if found_item is None:
+        discovery = next((item for item in of_all if item is not None), None)
+        if discovery is None:
             raise _NoEquivalentError(f"{setting.value.partition(':')[0]} is not a form of any platform here")
-        self._put("spec.discovery", [*items, {"name": f"imported-{len(items) + 1}", **found_item}], setting)
+        self._put("spec.discovery", [*items, {"name": f"imported-{len(items) + 1}", **discovery}], setting)
 
     def place(self) -> str:
         """The region of the targets. Raises `PlaceNeededError` if nothing names it."""
@@ -254,9 +254,9 @@ class Conversion:
     def known(self, setting: Setting) -> bool:
         """Whether another autoscaler has a setting of this name, if this program knows it."""
         flag = setting.name.removeprefix("--")
-        if flag == setting.name and any(one in said_elsewhere() or one in WHY_NOT for one in _flags_of_path(flag)):
+        if flag == setting.name and any(one in settings_elsewhere() or one in WHY_NOT for one in _flags_of_path(flag)):
             return True
-        return setting.name in self._special or setting.name in self._fields or flag in said_elsewhere() or flag in WHY_NOT
+        return setting.name in self._special or setting.name in self._fields or flag in settings_elsewhere() or flag in WHY_NOT
 
     def _startup_taint(self, setting: Setting) -> None:
         key, _, effect = setting.value.partition(":")
@@ -334,7 +334,7 @@ class Conversion:
         self._put("spec.limits", [*self._there("spec.limits"), limit], setting)
 
 
-def said_elsewhere() -> dict[str, str]:
+def settings_elsewhere() -> dict[str, str]:
     """Flags without effect on decisions, and the setting here that replaces them: those of the program and those of platforms."""
     return {**_OF_RUN, **{flag: where for one in platform_flags() for flag, where in one.elsewhere.items()}}
 
@@ -342,12 +342,12 @@ def said_elsewhere() -> dict[str, str]:
 def _flags_of_path(path: str) -> tuple[str, ...]:
     """The flags that a path in an object may stand for: its platform's name, its words, its last word."""
     known = [one.alike[path] for one in platform_flags() if path in one.alike]
-    words = [_CAPITAL.sub(lambda found: f"-{found[0].lower()}", part) for part in path.split(".")[1:]]
+    words = [_CAPITAL.sub(lambda match: f"-{match[0].lower()}", part) for part in path.split(".")[1:]]
     return (*known, "-".join(words), *words[-1:])
 
 
 def _reason_of_path(path: str, fields: Mapping[str, Field]) -> str:
-    reasons = {**WHY_NOT, **said_elsewhere()}
+    reasons = {**WHY_NOT, **settings_elsewhere()}
     flags = _flags_of_path(path)
     field = next((fields[f"--{flag}"] for flag in flags if f"--{flag}" in fields), None)
     unknown = f"it is unknown: its object has no such setting{f'; write {field.path}' if field else ''}"

@@ -12,7 +12,7 @@ from reconciler.policy.platform_parts import flags_of, platform_keys
 from reconciler.rendering.group_names import commented_out, group_names
 from reconciler.rendering.imported.assembly import Assembly, PlannedGroup, assemble, merge, to_write
 from reconciler.rendering.imported.conversion import Conversion, Note
-from reconciler.rendering.imported.settings import Found, Setting, Sized
+from reconciler.rendering.imported.settings import ImportedSettings, Setting, Sized
 from reconciler.rendering.imported.sources import NOT_THERE
 from reconciler.rendering.policy_yaml import Value, block, comment, flow
 
@@ -23,20 +23,20 @@ _DEFAULTS_THAT_DIFFER = (
 _EXPANDER = ("--expander", "spec.expanders")
 
 
-def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str, str], tuple[Note, ...]]:
+def imported_policy(imported: ImportedSettings, name: str, region: str = "") -> tuple[dict[str, str], tuple[Note, ...]]:
     """File name -> YAML, and what is not in it. Raises `PlaceNeededError` and `UnsupportedCloudError`."""
-    region = region or found.region
-    conversion = Conversion(region, found.cloud, prioritized=bool(found.priorities))
-    for setting in found.settings:
+    region = region or imported.region
+    conversion = Conversion(region, imported.cloud, prioritized=bool(imported.priorities))
+    for setting in imported.settings:
         conversion.take(setting)
     conversion.finish()
-    conversion.notes += [Note(setting=setting, why=NOT_THERE) for setting in dict.fromkeys(found.missing)]
-    made = [_sized(one) for one in found.sized]
+    conversion.notes += [Note(setting=setting, why=NOT_THERE) for setting in dict.fromkeys(imported.missing)]
+    made = [_sized(one) for one in imported.sized]
     for low, high, named, setting in conversion.nodes:
         origin = f"from {setting.name}={setting.value} ({setting.file})"
         target: Value = {key: dict(value) for key, value in named.target.items()}
         made.append(_Group(origin, named.name, named.namespace, target, low, high))
-    assembly = assemble(found.objects, conversion, conversion.place)
+    assembly = assemble(imported.objects, conversion, conversion.place)
     names = group_names(
         [
             *((one.name, f"{flow(one.target)}") for one in made),
@@ -47,15 +47,15 @@ def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str
     groups += [_waiting(one, called, name) for one, called in zip(assembly.groups, names[len(made) :], strict=True)]
     if not groups and "discovery" not in conversion.spec:
         conversion.spec["discovery"] = _discovery(conversion.provider)
-    other = _other_expander(found)
-    if found.priorities and other:
-        priorities = Setting(name="priorities", value=", ".join(str(one) for one, _ in found.priorities), file="")
+    other = _other_expander(imported)
+    if imported.priorities and other:
+        priorities = Setting(name="priorities", value=", ".join(str(one) for one, _ in imported.priorities), file="")
         why = f"{other}, so the Cluster Autoscaler reads no priorities; --expander=priority turns them into tiers"
         conversion.notes.append(Note(setting=priorities, why=why))
-    elif found.priorities:
-        tiers = [{"name": f"priority-{priority}", "match": {"names": list(names)}} for priority, names in found.priorities]
+    elif imported.priorities:
+        tiers = [{"name": f"priority-{priority}", "match": {"names": list(names)}} for priority, names in imported.priorities]
         merge(conversion.spec, {"tiers": tiers})
-    files = {"policy.yaml": "\n".join(_policy(conversion, found, name, assembly)) + "\n"}
+    files = {"policy.yaml": "\n".join(_policy(conversion, imported, name, assembly)) + "\n"}
     if groups:
         files["groups.yaml"] = "---\n".join("\n".join(lines) + "\n" for lines in groups)
     return files, tuple(conversion.notes)
@@ -72,34 +72,34 @@ def _discovery(cloud: str) -> list[Value]:
     ]
 
 
-def _other_expander(found: Found) -> str:
+def _other_expander(imported: ImportedSettings) -> str:
     """The set expander, if it reads no priorities; empty if it does, or if nothing shows how the autoscaler runs."""
-    said = [word.strip().lower() for one in found.settings if one.name in _EXPANDER for word in one.value.split(",")]
-    if "priority" in said or not any(one.name.startswith("--") for one in found.settings):
+    expanders = [word.strip().lower() for one in imported.settings if one.name in _EXPANDER for word in one.value.split(",")]
+    if "priority" in expanders or not any(one.name.startswith("--") for one in imported.settings):
         return ""
-    return f"the expander is {', '.join(said)}" if said else "no expander is set"
+    return f"the expander is {', '.join(expanders)}" if expanders else "no expander is set"
 
 
-def _policy(conversion: Conversion, found: Found, name: str, assembly: Assembly) -> Iterable[str]:
+def _policy(conversion: Conversion, imported: ImportedSettings, name: str, assembly: Assembly) -> Iterable[str]:
     yield from comment("Converted from another autoscaler's settings. Read every comment, then run `reconciler plan`.")
     yield from comment(_DEFAULTS_THAT_DIFFER)
-    if found.annotated:
+    if imported.annotated:
         yield from comment(
-            f"{found.annotated} targets have their sizes in annotations, which the loop reads: they need no NodeGroup."
+            f"{imported.annotated} targets have their sizes in annotations, which the loop reads: they need no NodeGroup."
         )
     yield f"apiVersion: {API_VERSION}"
     yield "kind: NodeGroupPolicy"
     yield f"metadata: {{name: {flow(name)}}}"
     yield "spec:"
     yield "  mode: Observe  # nothing is written; set Enforce once the other autoscaler is gone and you agree with the plan"
-    if found.settings or found.sized or found.priorities or found.annotated or not assembly.groups:
+    if imported.settings or imported.sized or imported.priorities or imported.annotated or not assembly.groups:
         # A cluster with Karpenter or eksctl alone has no Cluster Autoscaler to take over from.
         yield "  adoptFrom: [cluster-autoscaler]"
     for remark in assembly.remarks:
         yield from comment(remark, 2)
     yield from _commented(conversion)
-    if found.deployment:
-        names = ", ".join(dict.fromkeys(found.deployment))
+    if imported.deployment:
+        names = ", ".join(dict.fromkeys(imported.deployment))
         yield from comment(f"Values about the other autoscaler's deployment, not about its decisions: {names}.", 2)
     if conversion.notes:
         yield from comment("Not converted:", 2)
@@ -130,12 +130,12 @@ class _Group(msgspec.Struct, frozen=True):
     high: int
 
 
-def _sized(found: Sized) -> _Group:
-    one = found.target
+def _sized(entry: Sized) -> _Group:
+    one = entry.target
     ref = TargetRef(kind=known_kind(one.api_group, one.kind), namespace=one.namespace, name=one.name)
     rules = rules_of(ref.kind)
     target: Value = dict(rules.policy_value(ref)) if rules is not None else {}
-    origin = f"from {one.by} for {one.kind} {one.namespace}/{one.name} ({found.file})"
+    origin = f"from {one.by} for {one.kind} {one.namespace}/{one.name} ({entry.file})"
     return _Group(origin, one.name, one.namespace, target, one.min_size, one.max_size)
 
 

@@ -23,19 +23,19 @@ class PrioritiesError(Exception):
     """The priorities cannot be read; the message states where, what, and what to write."""
 
 
-def priorities_of(where: str, said: Any) -> Priorities:  # noqa: ANN401 - a text, or what a chart's values hold
+def priorities_of(where: str, value: Any) -> Priorities:  # noqa: ANN401 - a text, or what a chart's values hold
     """The expressions by priority. `where` names the place in messages. Raises `PrioritiesError`."""
-    content = _content(where, said)
+    content = _content(where, value)
     if not isinstance(content, Mapping) or not content:
         raise PrioritiesError(f"{where} is not a list of expressions by priority: {_SHAPE}")
     return tuple(_entries(where, content))
 
 
-def _content(where: str, said: Any) -> Any:  # noqa: ANN401 - as above
-    if not isinstance(said, str):
-        return said
+def _content(where: str, value: Any) -> Any:  # noqa: ANN401 - as above
+    if not isinstance(value, str):
+        return value
     try:
-        parts = [msgspec.json.decode(part) for part in texts.json_parts(said.encode())]
+        parts = [msgspec.json.decode(part) for part in texts.json_parts(value.encode())]
     except texts.YamlError as error:
         raise PrioritiesError(f"{where} is not valid YAML: {error.message}; {_SHAPE}") from None
     except (*DECODING_ERRORS, UnicodeEncodeError):
@@ -56,13 +56,13 @@ def _entries(where: str, content: Mapping[Any, Any]) -> Iterator[tuple[int, tupl
             yield int(number), names
 
 
-def _expression(where: str, number: str, said: Any) -> str:  # noqa: ANN401 - as above
-    if said is None:
+def _expression(where: str, number: str, value: Any) -> str:  # noqa: ANN401 - as above
+    if value is None:
         # An entry without a text is an empty expression upstream, which matches every name.
         return ".*"
-    if isinstance(said, dict | list):
+    if isinstance(value, dict | list):
         raise PrioritiesError(f"{where}: an entry of priority {number} is not a text: {_SHAPE}")
-    text = str(said)
+    text = str(value)
     try:
         check_pattern(text)
     except PatternError as error:

@@ -35,8 +35,8 @@ from reconciler.values.loose_json import Object, list_at, mapping_at, mappings_a
 
 # Values of the Helm chart `cluster-autoscaler`, as the settings that the chart derives from them.
 #
-# SOURCE: the chart's values.yaml and Deployment template (chart 9.x): `extraArgs` are flags, a `_` in a key and what follows it
-# is cut; `autoDiscovery` and `autoscalingGroups` become `--node-group-auto-discovery` and `--nodes`.
+# SOURCE: the chart's values.yaml and Deployment template (chart 9.x). `extraArgs` are flags; a `_` in a key, and everything after
+# it, is removed. `autoDiscovery` and `autoscalingGroups` become `--node-group-auto-discovery` and `--nodes`.
 
 Values = Mapping[str, Any]
 CHART = "cluster-autoscaler"
@@ -55,8 +55,8 @@ class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def values_in(document: object) -> tuple[Values, ...]:
-    """The chart's values in a document without a kind. They are at its top, or below the chart's name in a chart that depends on
-    it. They may also be below an alias, which values of this chart alone reveal."""
+    """The chart's values in a document without a kind. They are at its top, or in a chart that depends on this one, below the
+    chart's name. They may also be below an alias. An alias is recognized by values that only this chart has."""
     if not isinstance(document, dict) or "kind" in document:
         return ()
     below = [part for name, part in document.items() if isinstance(part, dict) and _of_the_chart(name, part)]
@@ -151,10 +151,10 @@ def _of_argo(item: Object, sources: Sources, missing: list[Missing]) -> Iterator
         yield with_paths(laid_over(value_files(name, helm, sources, missing), own), pairs)
 
 
-# The flags on a container's command line, as the process sees them: through a shell, in two words, with variables filled in.
+# The flags on a container's command line, as the process sees them: through a shell, as two words, with variables filled in.
 #
-# SOURCE: Kubernetes replaces `$(NAME)` in command and arguments by the container's own environment, and leaves what it does not
-# know; the Cluster Autoscaler takes no arguments beside flags, so that a word behind a flag is its value.
+# SOURCE: in command and arguments, Kubernetes replaces `$(NAME)` by the container's own environment, and keeps a name that it
+# does not know. The Cluster Autoscaler takes only flags, so a word after a flag is its value.
 
 _SHELL = re.compile(r"-[a-z]*c")
 _FLAG_INSIDE = re.compile(r"\s--?[a-z]")
@@ -175,7 +175,7 @@ def flags_of_container(
 
 
 def _expanded(text: str, known: Mapping[str, str]) -> str:
-    return _VARIABLE.sub(lambda found: "$" if found[0] == "$$" else _filled(found, known), text)
+    return _VARIABLE.sub(lambda match: "$" if match[0] == "$$" else _filled(match, known), text)
 
 
 def _environment(
@@ -183,7 +183,7 @@ def _environment(
 ) -> dict[str, str]:
     """`env` over `envFrom`; a value may name variables before it. Variables of flags that no input has are missing."""
     known = dict(environment_from(container, metadata, sources, missing))
-    named = {found[1] for word in (*list_at(container, "command"), *list_at(container, "args")) for found in _named_in(str(word))}
+    named = {match[1] for word in (*list_at(container, "command"), *list_at(container, "args")) for match in _named_in(str(word))}
     for entry in mappings_at(container, "env"):
         name, source = str(entry.get("name")), entry.get("valueFrom")
         value, origin = (entry.get("value"), "") if source is None else variable_from(
@@ -197,18 +197,18 @@ def _environment(
 
 
 def _named_in(word: str) -> Iterator[re.Match[str]]:
-    return (found for pattern in (_VARIABLE, _VARIABLE_OF_SHELL) for found in pattern.finditer(word) if found[1])
+    return (match for pattern in (_VARIABLE, _VARIABLE_OF_SHELL) for match in pattern.finditer(word) if match[1])
 
 
-def _filled(found: re.Match[str], known: Mapping[str, str]) -> str:
-    return known.get(found[1], found[0])
+def _filled(match: re.Match[str], known: Mapping[str, str]) -> str:
+    return known.get(match[1], match[0])
 
 
 def _unwrapped(words: list[str], known: Mapping[str, str]) -> Iterator[str]:
     """A shell's command is split as a shell does."""
     for before, word in zip(["", *words], words, strict=False):
         if _SHELL.fullmatch(before) and _FLAG_INSIDE.search(word):
-            filled = _VARIABLE_OF_SHELL.sub(lambda found: _filled(found, known), word)
+            filled = _VARIABLE_OF_SHELL.sub(lambda match: _filled(match, known), word)
             try:
                 yield from shlex.split(filled)
             except ValueError:
@@ -258,7 +258,7 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     file: str
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class ImportedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All findings. `priorities` are expressions by priority, the highest first. `annotated` counts targets with sizes in their
     own annotations, `skipped` documents of other kinds. `region` is where a cloud's targets are, if known. `cloud` is the value
     of `--cloud-provider` that an object of a single platform implies.
@@ -277,8 +277,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[OtherObject, ...] = ()
     missing: tuple[Setting, ...] = ()
 
-    def __add__(self, other: "Found") -> "Found":
-        return Found(
+    def __add__(self, other: "ImportedSettings") -> "ImportedSettings":
+        return ImportedSettings(
             settings=self.settings + other.settings,
             sized=self.sized + other.sized,
             priorities=tuple(sorted({**dict(self.priorities), **dict(other.priorities)}.items(), reverse=True)),
@@ -296,16 +296,16 @@ class ImportedFileError(Exception):
     """A file that cannot be read; the message states where."""
 
 
-def found_in(file: str, body: bytes, sources: Sources) -> Found:
+def settings_in(file: str, body: bytes, sources: Sources) -> ImportedSettings:
     """The settings in one file: YAML or JSON manifests, or text with flags. What another object of `sources` includes is read
     there. Raises `ImportedFileError`."""
     if sources.taken_in(file):
-        return Found()
+        return ImportedSettings()
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ImportedFileError(f"{file}: invalid text at byte {error.start}; save it as UTF-8") from None
-    words = Found(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
+    words = ImportedSettings(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
     manifests = _KIND.search(text) is not None
     try:
         documents = [msgspec.json.decode(part) for part in texts.json_parts(body)]
@@ -317,22 +317,24 @@ def found_in(file: str, body: bytes, sources: Sources) -> Found:
         if not manifests:
             return words
         raise ImportedFileError(f"{file}: {finding(error)}") from None
-    found, read = Found(), manifests
+    settings, read = ImportedSettings(), manifests
     for item in objects_in(documents):
         values = values_in(item)
         read = read or bool(values)
         try:
-            found += (
-                sum((_of_values(file, one, sources) for one in values), Found()) if values else _of_object(file, item, sources)
+            settings += (
+                sum((_of_values(file, one, sources) for one in values), ImportedSettings())
+                if values
+                else _of_object(file, item, sources)
             )
         except PrioritiesError as error:
             raise ImportedFileError(str(error)) from None
-    return found if read else words
+    return settings if read else words
 
 
-def _of_values(file: str, values: Values, sources: Sources) -> Found:
+def _of_values(file: str, values: Values, sources: Sources) -> ImportedSettings:
     read = read_values(values)
-    settings = Found(
+    settings = ImportedSettings(
         settings=tuple(_flags(file, (f"--{name}={text}" for name, text in read.flags))),
         priorities=priorities_of(f"{file}: expanderPriorities", read.priorities) if read.priorities is not None else (),
         region=read.region,
@@ -343,34 +345,40 @@ def _of_values(file: str, values: Values, sources: Sources) -> Found:
     return settings
 
 
-def _of_object(file: str, item: Object, sources: Sources) -> Found:
+def _of_object(file: str, item: Object, sources: Sources) -> ImportedSettings:
     kind = text_at(item, "kind")
     meta = mapping_at(item, "metadata")
     if is_other_object(item):
-        return Found(objects=(OtherObject(item=item, file=file),))
+        return ImportedSettings(objects=(OtherObject(item=item, file=file),))
     try:
-        told = autoscaler_object(item)
+        autoscaler = autoscaler_object(item)
     except ValueError as error:
         raise ImportedFileError(f"{file}: {error}") from None
-    if told is not None:
-        sized = tuple(Sized(target=target, file=file) for target in told.sized)
-        return Found(settings=tuple(_paths(file, "spec", told.settings)), sized=sized, cloud=autoscaler_cloud(item))
+    if autoscaler is not None:
+        sized = tuple(Sized(target=target, file=file) for target in autoscaler.sized)
+        return ImportedSettings(
+            settings=tuple(_paths(file, "spec", autoscaler.settings)), sized=sized, cloud=autoscaler_cloud(item)
+        )
     if kind == "ConfigMap" and meta.get("name") == PRIORITIES:
-        return Found(priorities=_of_config_map(file, mapping_at(item, "data")))
+        return ImportedSettings(priorities=_of_config_map(file, mapping_at(item, "data")))
     if kind in ("ConfigMap", "Secret") and sources.referred(item):
-        return Found()
+        return ImportedSettings()
     missing: list[Missing] = []
     wrapped = wrapped_values(item, sources, missing)
     if wrapped or missing:
-        return sum((_of_values(file, values, sources) for values in wrapped), Found(missing=_missing(file, missing)))
+        return sum((_of_values(file, values, sources) for values in wrapped), ImportedSettings(missing=_missing(file, missing)))
     if kind in _SIZED:
-        return Found(annotated=1) if any("node-group-m" in key for key in mapping_at(meta, "annotations")) else Found(skipped=1)
+        return (
+            ImportedSettings(annotated=1)
+            if any("node-group-m" in key for key in mapping_at(meta, "annotations"))
+            else ImportedSettings(skipped=1)
+        )
     containers = _containers(item)
     flags = [word for container in containers for word in flags_of_container(container, meta, sources, missing)]
     if not flags:
-        return Found(skipped=1)
+        return ImportedSettings(skipped=1)
     region = _region(containers, meta, sources)
-    return Found(settings=tuple(_flags(file, flags)), region=region, missing=_missing(file, missing))
+    return ImportedSettings(settings=tuple(_flags(file, flags)), region=region, missing=_missing(file, missing))
 
 
 def _missing(file: str, missing: Iterable[Missing]) -> tuple[Setting, ...]:

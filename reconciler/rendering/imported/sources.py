@@ -68,8 +68,8 @@ class Sources:
 
     def text(self, path: str) -> str | None:
         """The text of the file with that path, compared from its end; None if no input matches."""
-        found = next((body for file, body in self._files.items() if _same(file, path)), None)
-        return None if found is None else found.decode("utf-8", "replace")
+        content = next((body for file, body in self._files.items() if _same(file, path)), None)
+        return None if content is None else content.decode("utf-8", "replace")
 
 
 def decoded(body: bytes) -> list[Any] | None:

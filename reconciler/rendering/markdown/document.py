@@ -94,8 +94,9 @@ _HEADING = 32
 def document_markdown(document: tree.Document, limit: int = GITHUB_LIMIT) -> str:
     """At most `limit` UTF-16 units; what it was made from comes last, so that the digest covers everything above it.
 
-    If the whole is too long, the longest section is cut from its end, repeatedly. It says how much is missing, and the most
-    severe of it. What may be dropped goes before the last ten lines of the others do, and is named.
+    If the whole text is too long, the longest section is cut from its end, repeatedly. It then says how much is missing, and
+    names the most severe part of that. Sections that may be dropped are left out before the last ten lines of the others, and
+    named.
     """
     printer = _Printer(document)
     while True:
@@ -139,7 +140,7 @@ class _Printer:
         """What an empty line stands between, in the order of the tree."""
         document = self._document
         for alarm in document.alarms:
-            yield from _told(alarm)
+            yield from _block_text(alarm)
         yield f"## {''.join(map(_part, document.lead or (document.title,)))}"
         if document.facts:
             facts = (part for name, value in document.facts for part in (" · ", f"{name} ", Foreign(value)))
@@ -160,7 +161,7 @@ class _Printer:
     def _block(self, at: int) -> str:
         key = at, self._most[at]
         if key not in self._parts:
-            self._parts[key] = "\n\n".join(_told(self._document.blocks[at], key[1]))
+            self._parts[key] = "\n\n".join(_block_text(self._document.blocks[at], key[1]))
         return self._parts[key]
 
 
@@ -174,11 +175,11 @@ def _foot(document: tree.Document) -> Iterator[str]:
     if document.digest or document.note or sources:
         yield f"{code(document.digest)}{document.note}"
     for name, parts in sources:
-        sentence = (f"{name}:", *(told for part in parts for told in (" ", Foreign(part))))
+        sentence = (f"{name}:", *(piece for part in parts for piece in (" ", Foreign(part))))
         yield from _paragraph(sentence, width=PROSE_WIDTH - len("<sub></sub>"), most=_SOURCE)
 
 
-def _told(block: tree.Block, most: int | None = None) -> Iterator[str]:
+def _block_text(block: tree.Block, most: int | None = None) -> Iterator[str]:
     """Parts with an empty line between them; at most so many lines of a section or of lines that stand as they are."""
     match block:
         case tree.Paragraph(sentence, strong):
@@ -205,7 +206,7 @@ def _told(block: tree.Block, most: int | None = None) -> Iterator[str]:
         case tree.Problems(title, problems):
             yield "\n".join(folded(title, problem_lines(render_text(problems))))
         case tree.Section():
-            inner = [printed for part in block.blocks for printed in _told(part)]
+            inner = [printed for part in block.blocks for printed in _block_text(part)]
             inner += ["\n".join(_lines(block, len(block.differences) if most is None else most))] if block.differences else []
             title = block.heading if block.number is None else f"{block.heading} ({block.number})"
             yield "\n".join([f"### {title}", "", "\n\n".join(inner)] if block.opened else folded(title, ["\n\n".join(inner)]))

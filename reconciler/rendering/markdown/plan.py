@@ -68,7 +68,7 @@ def _sizes(group: GroupLine) -> str:
 
 def _reasons(actions: Sequence[Action], group: GroupLine | None = None, why: GroupWhy | None = None) -> str:
     """Why it is done, or what will come without an action; the group's first other note; the bounds."""
-    parts = [told] if (told := removal_words(actions, NAMES_SHOWN)) else []
+    parts = [removals] if (removals := removal_words(actions, NAMES_SHOWN)) else []
     parts += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
     if why is not None:
         parts += () if actions else why.causes
@@ -87,15 +87,16 @@ def plan_markdown(plan: Plan, *, limit: int = GITHUB_LIMIT) -> str:
 def plan_document(plan: Plan) -> tree.Document:
     """What changes as lines of a diff, then everything that the terminal shows, in folds, the most urgent first.
 
-    What does not fit is left out in this order, and named: nodes that stay, reasons of pods, single actions, the table of groups.
-    Then notes about groups, evidence for held groups, the cost, problems; then lines of the diff from its end.
+    If there is not enough room, parts are left out in a fixed order, and named. First come nodes that stay, reasons of pods,
+    single actions and the table of groups. Then come notes about groups, evidence for held groups, the cost and problems. The
+    last are lines of the diff, from its end.
     """
     loops = "" if plan.settled_loops is None else f" · steady state after {count(plan.settled_loops, 'iteration')}"
     blocks: list[tree.Block] = [tree.Paragraph((plan.summary,), strong=True)]
     blocks += [] if plan.groups else [tree.Paragraph((f"No node groups: {NO_GROUPS}.",))]
     blocks += [tree.Paragraph((rest,))] if (rest := rest_words(plan)) else []
     blocks.append(tree.Code(tuple(change_lines(plan)), "diff", "changes"))
-    blocks += [tree.Alarm(tree.Meaning.HELD, (told,))] if (told := cautions(plan)) else []
+    blocks += [tree.Alarm(tree.Meaning.HELD, (caution,))] if (caution := cautions(plan)) else []
     return tree.Document(
         title="Node group plan", facts=header_words(plan), blocks=(*blocks, *_folds(plan)), digest=plan.digest, note=loops
     )

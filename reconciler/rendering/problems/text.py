@@ -25,8 +25,8 @@ def summary_line(tree: PolicyTree) -> str:
     return f"{read}: {', '.join(parts) or 'no problems'}"
 
 
-def _count(amount: int, one: str, many: str = "") -> str:
-    return f"{amount} {one if amount == 1 else many or one + 's'}"
+def _count(amount: int, one: str, plural: str = "") -> str:
+    return f"{amount} {one if amount == 1 else plural or one + 's'}"
 
 
 MAX_CELLS = 120

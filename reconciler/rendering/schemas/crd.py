@@ -236,6 +236,9 @@ def _rules(field: Field) -> list[Schema]:
     schedule, duration = field.child("schedule"), field.child("duration")
     if schedule is not None and duration is not None and not schedule.required:
         rules.append({"rule": "has(self.schedule) == has(self.duration)", "message": "schedule and duration go together"})
+        if field.child("from") is not None:
+            rule = "has(self.schedule) || (has(self.from) && has(self.until))"
+            rules.append({"rule": rule, "message": "schedule and duration, or from and until"})
     return rules
 
 

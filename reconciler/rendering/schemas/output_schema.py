@@ -7,6 +7,7 @@ import msgspec
 
 from reconciler.decisions.removal.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
+from reconciler.plan.rollout import ROLLOUT_VERSION, Rollout
 from reconciler.policy.problems.findings import Severity
 from reconciler.rendering.apply import FORMAT_VERSION as APPLY_VERSION
 from reconciler.rendering.apply import ApplyDocument
@@ -99,6 +100,15 @@ def drain_report_schema() -> dict[str, Any]:
     """The schema of `drain-report -o json`."""
     schema = struct_schema(DrainReport, "drain-report", "Which nodes could be drained at which threshold")
     schema["$defs"]["DrainReport"]["properties"]["formatVersion"] |= format_version("1.0")
+    return schema
+
+
+def rollout_schema() -> dict[str, Any]:
+    """The schema of `plan --rollout GROUP -o json`."""
+    schema = struct_schema(Rollout, "rollout", "What replacing all nodes of a group would take")
+    properties = schema["$defs"]["Rollout"]["properties"]
+    properties["formatVersion"] |= format_version(ROLLOUT_VERSION)
+    properties["now"] |= {"format": "date-time"}
     return schema
 
 

@@ -76,21 +76,21 @@ def _section(kind: DocumentKind) -> Iterator[str]:
     columns = (*_COLUMNS, *(one.column for one in _elsewhere().values()))
     yield _line(columns)
     yield _line(["---"] * len(columns))
-    for field in _told(kind.root):
+    for field in _fields(kind.root):
         yield _line(_cells(field))
     yield ""
 
 
-def _told(field: Field) -> Iterator[Field]:
+def _fields(field: Field) -> Iterator[Field]:
     """The keys that deserve a line. The fields of a NodeGroup are told once, below NodeGroup."""
     if field.path and field.kind is not Kind.OPAQUE and not field.path.endswith("[]"):
         yield field
     if field.kind is Kind.SELECTOR or field.path in _SHARED:
         return
     if field.item is not None:
-        yield from _told(field.item)
+        yield from _fields(field.item)
     for child in field.children:
-        yield from _told(child)
+        yield from _fields(child)
 
 
 def _cells(field: Field) -> list[str]:

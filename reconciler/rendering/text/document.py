@@ -34,7 +34,7 @@ class _Printer:
         if document.lead:
             words = [f"{name} {value}" for name, value in document.facts]
             facts = (" · ".join(words[:-1]), words[-1])
-            heading = self._told(plain_sentence(document.lead), Tone.HEADING)
+            heading = self._painted(plain_sentence(document.lead), Tone.HEADING)
             yield [*heading, *(line for fact in facts for line in paragraph(fact, self._width, 0))]
         *first, last = map(self.lines, document.blocks)
         yield from first
@@ -45,22 +45,22 @@ class _Printer:
         width, style = self._width, self._style
         match block:
             case tree.Paragraph(sentence, strong):
-                return self._told(plain_sentence(sentence), Tone.HEADING if strong else None, "", indent)
+                return self._painted(plain_sentence(sentence), Tone.HEADING if strong else None, "", indent)
             case tree.Code(lines):
                 return list(lines)
             case tree.Alarm(meaning, lines, title):
                 at = 2 if title else 0
-                bullets = [line for one in lines for line in self._told(plain_sentence(one), _TONES[meaning], "! ", at)]
+                bullets = [line for one in lines for line in self._painted(plain_sentence(one), _TONES[meaning], "! ", at)]
                 return [style.paint(f"{title}: {len(lines)}", Tone.HEADING), *bullets] if title else bullets
             case tree.Table():
                 columns = list(block.columns)
                 if block.title:
                     columns[0] = msgspec.structs.replace(columns[0], heading=block.title)
-                told = table(columns, [Row("", row) for row in block.rows], width, style)
+                printed = table(columns, [Row("", row) for row in block.rows], width, style)
                 above = paragraph(block.caption, width, indent) if block.caption else []
-                return [*above, *told, *((block.note,) if block.note else ())]
+                return [*above, *printed, *((block.note,) if block.note else ())]
             case tree.Named(pairs):
-                return [line for name, told in pairs for line in paragraph(told, width, indent, f"{name}: ")]
+                return [line for name, words in pairs for line in paragraph(words, width, indent, f"{name}: ")]
             case tree.Names(title, names):
                 shown = listed(tuple(plain(name) for name in names), _NAMES_SHOWN if width else 0)
                 return paragraph(f"{title}: {shown}", width, indent)
@@ -74,9 +74,11 @@ class _Printer:
                 title = heading if number is None else f"{heading}: {number}"
                 inner = [line for part in block.blocks for line in self.lines(part, 2)]
                 inner += [
-                    line for one in block.differences for line in self._told(one.sentence, _TONES[one.meaning], f"{one.mark} ", 2)
+                    line
+                    for one in block.differences
+                    for line in self._painted(one.sentence, _TONES[one.meaning], f"{one.mark} ", 2)
                 ]
                 return [style.paint(title, Tone.HEADING), *inner]
 
-    def _told(self, text: str, tone: Tone | None, bullet: str = "", indent: int = 0) -> list[str]:
+    def _painted(self, text: str, tone: Tone | None, bullet: str = "", indent: int = 0) -> list[str]:
         return [self._style.paint(line, tone) for line in paragraph(text, self._width, indent, bullet)]

@@ -69,11 +69,11 @@ def over_time_lines(replay: Replay, names: Sequence[str], width: int) -> list[st
         parts = [columns(values, series.step_seconds, replay.seconds, number) for values in (one.demand, one.capacity)]
         waiting = columns(series.pending_pods, series.step_seconds, replay.seconds, number)
         scale = max(max(part) for part in parts)
-        told = (
+        summary = (
             f"{plain(name)} over {duration_text(replay.seconds)}, {one.title if one is cpu else 'memory'}: demand up to "
             f"{one.amount(max(one.demand))}, capacity up to {one.amount(max(one.capacity))}, pending pods up to {max(waiting):,}"
         )
-        lines += ["", *paragraph(told, width, 2)]
+        lines += ["", *paragraph(summary, width, 2)]
         rows = (*(bars(part, scale) for part in parts), bars(waiting, max(waiting)))
         lines += [
             f"{' ' * _INDENT}{heading.ljust(label)}{' ' * _GAP}{row}".rstrip() for heading, row in zip(_NAMES, rows, strict=True)

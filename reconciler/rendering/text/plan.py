@@ -203,8 +203,8 @@ def cautions(plan: Plan) -> Sentence:
     return (*problems, *((" ",) if problems else ()), "Not captured, so not taken into account: ", *kinds, ".")
 
 
-# The sections of a plan as lines of text; pull requests show the same lines in folds. A plan as a whole has no one order: a
-# terminal ends with its summary, a comment begins with it, and a page has a row for each group, pod and node to search in.
+# The sections of a plan as lines of text; pull requests show the same lines in folds. Each output has its own order. A terminal
+# ends with the summary, and a comment begins with it. A page has a row for each group, pod and node to search in.
 
 
 class Page:

@@ -61,17 +61,18 @@ def count_cells(
 
 def turned(
     rows: cython.uchar[::1],
-    many: cython.Py_ssize_t,
+    row_count: cython.Py_ssize_t,
     width: cython.Py_ssize_t,
     columns: cython.uchar[::1],
     height: cython.Py_ssize_t,
 ) -> None:
-    """Write a table of bits, `many` rows of `width` bytes, to `columns` column by column, `height` bytes each, all 0 before."""
+    """Write a table of bits, `row_count` rows of `width` bytes, to `columns` column by column, `height` bytes each, all 0
+    before."""
     row: cython.Py_ssize_t
     byte: cython.Py_ssize_t
     bit: cython.Py_ssize_t
     eight: cython.uchar
-    for row in range(many):
+    for row in range(row_count):
         for byte in range(width):
             eight = rows[row * width + byte]
             if eight:

@@ -31,8 +31,8 @@ def fill_each(
     worth: cython.longlong[::1],
     gains: cython.longlong[::1],
 ) -> int:
-    """First fit of the items on one node of each offer that is `usable`, in each of `ways` orders: rows of `orders`, with all
-    items. Row `offer * ways + way` of `loads` becomes the pods by item, as many of each as `counts` has.
+    """Fill one node of each `usable` offer with the items, first fit, once in each of `ways` orders. `orders` has one row per
+    way, each with all items. Row `offer * ways + way` of `loads` becomes the number of pods by item, at most `counts` of each.
 
     A row that is `known` stands as long as there are enough pods for it. Returns how many rows are new; `renewed` has which,
     and `gains` by row what its pods are worth together, by item `worth`.
@@ -45,7 +45,7 @@ def fill_each(
     item: cython.Py_ssize_t
     kind: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
-    many: cython.longlong
+    pods: cython.longlong
     need: cython.longlong
     gain: cython.longlong
     for offer in range(len(usable)):
@@ -70,20 +70,20 @@ def fill_each(
             gain = 0
             for place in range(items):
                 item = orders[way * items + place]
-                many = counts[item]
-                if many <= 0 or not may[offer * items + item]:
+                pods = counts[item]
+                if pods <= 0 or not may[offer * items + item]:
                     continue
                 for kind in range(width):
                     need = needs[item * width + kind]
-                    if need > 0 and left[kind] < need * many:
-                        many = left[kind] // need
-                        if many <= 0:
+                    if need > 0 and left[kind] < need * pods:
+                        pods = left[kind] // need
+                        if pods <= 0:
                             break
-                if many > 0:
-                    loads[row * items + item] = many
-                    gain += worth[item] * many
+                if pods > 0:
+                    loads[row * items + item] = pods
+                    gain += worth[item] * pods
                     for kind in range(width):
-                        left[kind] -= needs[item * width + kind] * many
+                        left[kind] -= needs[item * width + kind] * pods
             gains[row] = gain
     return size
 
@@ -105,13 +105,13 @@ def fill_by_value(
     loads: cython.longlong[::1],
     worths: cython.longlong[::1],
 ) -> int:
-    """Fill one node of each offer from `first` to `end` `turns` times, in order of value per use. A resource weighs more if it
-    was scarcer in earlier turns. Row `(offer - first) * turns + turn` of `loads` becomes the pods by item, with that row of
-    `worths` as their worth. Returns how many items may go on the last of these offers.
+    """Fill one node of each offer from `first` to `end`, `turns` times, in order of value per use. A resource has more weight if
+    it was scarcer in earlier turns. Row `(offer - first) * turns + turn` of `loads` becomes the number of pods by item, and the
+    same row of `worths` their worth. Returns how many items may run on the last of these offers.
 
-    `order` has a row for every offer with all items in any order; the order of the last call is best. Its first places become the
-    items that may go on it, in the order of the last turn. `keys` then has their value per weight for the last offer, and
-    `weights` the weight of a share of each resource there.
+    `order` has a row for every offer, with all items in any order; it is fastest to pass the result of the last call. The row
+    then begins with the items that may run there, in the order of the last turn. For the last offer, `keys` then has the value
+    per weight of these items, and `weights` the weight of a share of each resource.
     """
     items: cython.Py_ssize_t = len(counts)
     offer: cython.Py_ssize_t
@@ -123,7 +123,7 @@ def fill_by_value(
     kind: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
     row: cython.Py_ssize_t
-    many: cython.longlong
+    pods: cython.longlong
     need: cython.longlong
     worth: cython.longlong
     taken: cython.double
@@ -165,18 +165,18 @@ def fill_by_value(
                 loads[row + item] = 0
             for place in range(size):
                 item = order[start + place]
-                many = counts[item]
+                pods = counts[item]
                 for kind in range(width):
                     need = needs[item * width + kind]
-                    if need > 0 and left[kind] < need * many:
-                        many = left[kind] // need
-                        if many <= 0:
+                    if need > 0 and left[kind] < need * pods:
+                        pods = left[kind] // need
+                        if pods <= 0:
                             break
-                if many > 0:
-                    loads[row + item] = many
-                    worth += values[item] * many
+                if pods > 0:
+                    loads[row + item] = pods
+                    worth += values[item] * pods
                     for kind in range(width):
-                        left[kind] -= needs[item * width + kind] * many
+                        left[kind] -= needs[item * width + kind] * pods
             worths[(offer - first) * turns + turn] = worth
             if turn + 1 == turns:
                 break

@@ -29,9 +29,9 @@ def exchange(
     best: cython.longlong[::1],
     steps: cython.longlong,
 ) -> int:
-    """Improve the load `best` of one node. Each try removes one pod or all pods of an item, or none. Then one or two pods of
-    another item go first, and the rest is filled in `order` (all items that may). It continues while that gains. Returns what is
-    left of `steps`; one step is a look at one item.
+    """Improve the load `best` of one node. Each try removes one pod or all pods of an item, or none. Then it adds one or two pods
+    of another item and fills the rest in `order`, which has all items that may run there. It continues as long as the load
+    improves. Returns what is left of `steps`; one step examines one item.
 
     `least` has a row for every place of `order`. It becomes the least that items from there on need of each resource.
     """
@@ -44,7 +44,7 @@ def exchange(
     kind: cython.Py_ssize_t
     place: cython.Py_ssize_t
     before: cython.longlong
-    many: cython.longlong
+    pods: cython.longlong
     need: cython.longlong
     worth: cython.longlong
     most: cython.longlong = 0
@@ -72,13 +72,13 @@ def exchange(
                     base[kind] = free[offer * width + kind]
                 if out < items:
                     for item in range(items):
-                        many = best[item]
+                        pods = best[item]
                         if item == out:
-                            many = many - 1 if way == 0 else 0
-                        if many > 0:
-                            before += values[item] * many
+                            pods = pods - 1 if way == 0 else 0
+                        if pods > 0:
+                            before += values[item] * pods
                             for kind in range(width):
-                                base[kind] -= needs[item * width + kind] * many
+                                base[kind] -= needs[item * width + kind] * pods
                 for first in range(size):
                     item = order[first]
                     if item == out or values[item] <= 0:
@@ -86,8 +86,8 @@ def exchange(
                     if steps <= 0:
                         return 0
                     steps -= 1
-                    many = best[item] if out < items else 0
-                    if many + 1 + way > counts[item]:
+                    pods = best[item] if out < items else 0
+                    if pods + 1 + way > counts[item]:
                         continue
                     fits = True
                     for kind in range(width):
@@ -110,18 +110,18 @@ def exchange(
                         if not fits:
                             break
                         item = order[place]
-                        many = counts[item] - trial[item]
+                        pods = counts[item] - trial[item]
                         for kind in range(width):
                             need = needs[item * width + kind]
-                            if need > 0 and left[kind] < need * many:
-                                many = left[kind] // need
-                                if many <= 0:
+                            if need > 0 and left[kind] < need * pods:
+                                pods = left[kind] // need
+                                if pods <= 0:
                                     break
-                        if many > 0:
-                            trial[item] += many
-                            worth += values[item] * many
+                        if pods > 0:
+                            trial[item] += pods
+                            worth += values[item] * pods
                             for kind in range(width):
-                                left[kind] -= needs[item * width + kind] * many
+                                left[kind] -= needs[item * width + kind] * pods
                     if worth > most:
                         most = worth
                         gained = True
@@ -160,7 +160,7 @@ def search(
     place: cython.Py_ssize_t
     item: cython.Py_ssize_t
     kind: cython.Py_ssize_t
-    many: cython.longlong
+    pods: cython.longlong
     need: cython.longlong
     worth: cython.longlong = 0
     most: cython.longlong = 0
@@ -189,15 +189,15 @@ def search(
                 depth -= 1
                 continue
             item = order[depth]
-            many = counts[item]
+            pods = counts[item]
             for kind in range(width):
                 need = needs[item * width + kind]
-                if need > 0 and left[kind] < need * many:
-                    many = left[kind] // need
-            trial[item] = many
-            worth += values[item] * many
+                if need > 0 and left[kind] < need * pods:
+                    pods = left[kind] // need
+            trial[item] = pods
+            worth += values[item] * pods
             for kind in range(width):
-                left[kind] -= needs[item * width + kind] * many
+                left[kind] -= needs[item * width + kind] * pods
             if worth > most:
                 most = worth
                 for place in range(items):

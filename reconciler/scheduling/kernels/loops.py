@@ -24,21 +24,22 @@ def running_pods(
     pod_phase: cython.uchar[::1],
     succeeded: cython.int,
     failed: cython.int,
-    found: cython.int[::1],
+    picked: cython.int[::1],
 ) -> int:
-    """Write the indices of pods that are on a node and have not finished to `found`; returns how many there are."""
+    """Write the indices of pods that are on a node and have not finished to `picked`; returns how many there are."""
     index: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
     for index in range(len(pod_node)):
         if pod_node[index] >= 0 and pod_phase[index] != succeeded and pod_phase[index] != failed:
-            found[size] = index
+            picked[size] = index
             size += 1
     return size
 
 
 def by_node(pod_node: cython.int[::1], starts: cython.int[::1], order: cython.int[::1]) -> int:
-    """Write the indices of pods that are on a node to `order`, by node and in their order on each. Those of node n are
-    `order[starts[n]:starts[n + 1]]`. `starts` has two places more than there are nodes, all 0. Returns their number."""
+    """Write the indices of pods that are on a node to `order`, by node, and for each node in their own order. Those of node n are
+    `order[starts[n]:starts[n + 1]]`. `starts` must have two more places than there are nodes, all 0. Returns the number of these
+    pods."""
     index: cython.Py_ssize_t
     node: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
@@ -70,9 +71,9 @@ def waiting_pods(
     starts: cython.int[::1],
     order: cython.int[::1],
 ) -> int:
-    """Write to `order` the indices of pods without a node that are neither finished, terminating nor gated, by shape and in their
-    order in each. Those of shape s are `order[starts[s]:starts[s + 1]]`. `starts` has two places more than there are shapes, all
-    0. Returns their number."""
+    """Write to `order` the indices of pods without a node that are neither finished, terminating nor gated. They are by shape,
+    and for each shape in their own order. Those of shape s are `order[starts[s]:starts[s + 1]]`. `starts` must have two more
+    places than there are shapes, all 0. Returns the number of these pods."""
     index: cython.Py_ssize_t
     shape: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
@@ -100,38 +101,38 @@ def ending_pods(
     pod_phase: cython.uchar[::1],
     succeeded: cython.int,
     failed: cython.int,
-    found: cython.int[::1],
+    picked: cython.int[::1],
 ) -> int:
-    """Write the indices of pods that have finished or are terminating to `found`; returns how many there are."""
+    """Write the indices of pods that have finished or are terminating to `picked`; returns how many there are."""
     index: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
     for index in range(len(pod_deletion)):
         if pod_deletion[index] != 0 or pod_phase[index] == succeeded or pod_phase[index] == failed:
-            found[size] = index
+            picked[size] = index
             size += 1
     return size
 
 
 def kinds_of(
     pods: cython.int[::1],
-    many: cython.Py_ssize_t,
+    pod_count: cython.Py_ssize_t,
     pod_shape: cython.int[::1],
     pod_traits: cython.int[::1],
     traits: cython.longlong,
     kinds: cython.longlong[::1],
 ) -> None:
-    """Write one number per pod to `kinds`, equal for equal shape and traits: shape * `traits` + traits, of the first `many` of
-    `pods`."""
+    """Write one number per pod to `kinds`, equal for equal shape and traits: shape * `traits` + traits, of the first
+    `pod_count` of `pods`."""
     index: cython.Py_ssize_t
     shape: cython.longlong
-    for index in range(many):
+    for index in range(pod_count):
         shape = pod_shape[pods[index]]
         kinds[index] = shape * traits + pod_traits[pods[index]]
 
 
 def bind_each(
     pods: cython.int[::1],
-    many: cython.Py_ssize_t,
+    pod_count: cython.Py_ssize_t,
     pod_node: cython.int[::1],
     pod_shape: cython.int[::1],
     requests: cython.longlong[::1],
@@ -144,13 +145,13 @@ def bind_each(
     cell_below: cython.int[::1],
     size: cython.Py_ssize_t,
 ) -> int:
-    """Bind the first `many` of `pods`, each where its column says; pods on no node are passed over. Returns the new size."""
+    """Bind the first `pod_count` of `pods`, each where its column says; pods on no node are passed over. Returns the new size."""
     index: cython.Py_ssize_t
     pod: cython.Py_ssize_t
     node: cython.Py_ssize_t
     shape: cython.Py_ssize_t
     column: cython.Py_ssize_t
-    for index in range(many):
+    for index in range(pod_count):
         pod = pods[index]
         node = pod_node[pod]
         if node < 0:
@@ -199,7 +200,7 @@ def first_fit(
     index: cython.Py_ssize_t
     ordered: cython.bint = len(order) > 0
     requested: cython.Py_ssize_t = len(columns)
-    many: cython.longlong
+    pods: cython.longlong
     room: cython.longlong
     for turn in range(stop):
         if count <= 0:
@@ -207,26 +208,26 @@ def first_fit(
         node = order[turn] if ordered else turn
         if blocked[node] or not allowed[node_shape[node]]:
             continue
-        many = most_each if most_each < count else count
+        pods = most_each if most_each < count else count
         row = node * width
         for index in range(requested):
             room = free[row + columns[index]]
             if room < amounts[index]:
-                many = 0
+                pods = 0
                 break
             room //= amounts[index]
-            many = min(many, room)
-        if many <= 0:
+            pods = min(pods, room)
+        if pods <= 0:
             continue
         for index in range(requested):
-            free[row + columns[index]] -= amounts[index] * many
+            free[row + columns[index]] -= amounts[index] * pods
         cell_node[size] = node
         cell_shape[size] = shape
-        cell_count[size] = many
+        cell_count[size] = pods
         cell_below[size] = head[node]
         head[node] = size
         size += 1
-        count -= many
+        count -= pods
     return size
 
 
@@ -246,26 +247,26 @@ def pop_cells(
     node: cython.Py_ssize_t
     shape: cython.Py_ssize_t
     column: cython.Py_ssize_t
-    many: cython.longlong
+    pods: cython.longlong
     while size > target:
         size -= 1
         node = cell_node[size]
         shape = cell_shape[size]
-        many = cell_count[size]
+        pods = cell_count[size]
         head[node] = cell_below[size]
         for column in range(width):
-            free[node * width + column] += requests[shape * width + column] * many
+            free[node * width + column] += requests[shape * width + column] * pods
 
 
-def cells_of(wanted: cython.uchar[::1], cell_shape: cython.int[::1], size: cython.Py_ssize_t, found: cython.int[::1]) -> int:
-    """Write the indices of cells whose shape is wanted to `found`; returns how many there are."""
+def cells_of(wanted: cython.uchar[::1], cell_shape: cython.int[::1], size: cython.Py_ssize_t, cells: cython.int[::1]) -> int:
+    """Write the indices of cells whose shape is wanted to `cells`; returns how many there are."""
     cell: cython.Py_ssize_t
-    many: cython.Py_ssize_t = 0
+    matches: cython.Py_ssize_t = 0
     for cell in range(size):
         if wanted[cell_shape[cell]]:
-            found[many] = cell
-            many += 1
-    return many
+            cells[matches] = cell
+            matches += 1
+    return matches
 
 
 def with_room(
@@ -279,8 +280,8 @@ def with_room(
     order: cython.int[::1],
     stop: cython.Py_ssize_t,
     most_each: cython.longlong,
-    found: cython.int[::1],
-    room_found: cython.int[::1],
+    nodes: cython.int[::1],
+    rooms: cython.int[::1],
 ) -> int:
     """As `first_fit`, but only look: write nodes with room, and how many pods each takes; returns how many nodes."""
     turn: cython.Py_ssize_t
@@ -290,24 +291,24 @@ def with_room(
     size: cython.Py_ssize_t = 0
     ordered: cython.bint = len(order) > 0
     requested: cython.Py_ssize_t = len(columns)
-    many: cython.longlong
+    pods: cython.longlong
     room: cython.longlong
     for turn in range(stop):
         node = order[turn] if ordered else turn
         if blocked[node] or not allowed[node_shape[node]]:
             continue
-        many = most_each
+        pods = most_each
         row = node * width
         for index in range(requested):
             room = free[row + columns[index]]
             if room < amounts[index]:
-                many = 0
+                pods = 0
                 break
             room //= amounts[index]
-            many = min(many, room)
-        if many > 0:
-            found[size] = node
-            room_found[size] = many
+            pods = min(pods, room)
+        if pods > 0:
+            nodes[size] = node
+            rooms[size] = pods
             size += 1
     return size
 
@@ -316,16 +317,16 @@ def take(
     column: cython.uchar[::1],
     width: cython.Py_ssize_t,
     order: cython.int[::1],
-    found: cython.uchar[::1],
+    entries: cython.uchar[::1],
 ) -> None:
-    """Write the entries of a column, `width` bytes each, to `found` in the given order."""
+    """Write the entries of a column, `width` bytes each, to `entries` in the given order."""
     place: cython.Py_ssize_t
     row: cython.Py_ssize_t
     byte: cython.Py_ssize_t
     for place in range(len(order)):
         row = order[place]
         for byte in range(width):
-            found[place * width + byte] = column[row * width + byte]
+            entries[place * width + byte] = column[row * width + byte]
 
 
 def short_of(
@@ -333,14 +334,14 @@ def short_of(
     amounts: cython.longlong[::1],
     free: cython.longlong[::1],
     width: cython.Py_ssize_t,
-    found: cython.uchar[::1],
+    short: cython.uchar[::1],
 ) -> None:
     """Write 1 for every node where one of the amounts is not free."""
     node: cython.Py_ssize_t
     index: cython.Py_ssize_t
     requested: cython.Py_ssize_t = len(columns)
-    for node in range(len(found)):
+    for node in range(len(short)):
         for index in range(requested):
             if free[node * width + columns[index]] < amounts[index]:
-                found[node] = 1
+                short[node] = 1
                 break

@@ -38,10 +38,10 @@ def fit_each(
     """Bind the pods of several shapes, one shape after the other: entries `first` to `end` of `shapes` and `counts`. Each is
     first fit over the nodes of `before`, then those of `order`. Returns the new size of the stack.
 
-    `allowed[allowed_row[shape] * kinds + node_shape]` is 1 where the shape may run. Nodes of `order` before `cursor[shape]` have
-    no room. `reached[entry]` becomes the place up to which that is true afterwards. It stops after the first shape without a
-    place. Then `looked[1]` is the number of its entry (`end` if there is none) and `looked[2]` its pods without a place.
-    `looked[0]` grows by the number of nodes examined.
+    `allowed[allowed_row[shape] * kinds + node_shape]` is 1 if the shape may run there. Nodes of `order` before `cursor[shape]`
+    have no room. `reached[entry]` becomes the new place up to which no node has room. The call stops after the first shape
+    without a place for each of its pods. Then `looked[1]` is the number of its entry (`end` if there is none) and `looked[2]` is
+    how many of its pods have no place. `looked[0]` grows by the number of nodes examined.
     """
     entry: cython.Py_ssize_t
     turn: cython.Py_ssize_t
@@ -55,7 +55,7 @@ def fit_each(
     stop: cython.Py_ssize_t = len(order)
     may: cython.Py_ssize_t
     count: cython.longlong
-    many: cython.longlong
+    pods: cython.longlong
     amount: cython.longlong
     room: cython.longlong
     full: cython.bint
@@ -80,29 +80,29 @@ def fit_each(
                         break
                 node = order[turn]
             steps += 1
-            many = 0
+            pods = 0
             if not closed[node] and allowed[may + node_shape[node]]:
                 row = node * width
-                many = count
+                pods = count
                 for column in range(width):
                     amount = requests[base + column]
                     if amount > 0:
                         room = free[row + column]
                         if room < amount:
-                            many = 0
+                            pods = 0
                             break
-                        if room < amount * many:
-                            many = room // amount
-            if many > 0:
+                        if room < amount * pods:
+                            pods = room // amount
+            if pods > 0:
                 for column in range(width):
-                    free[row + column] -= requests[base + column] * many
+                    free[row + column] -= requests[base + column] * pods
                 cell_node[size] = node
                 cell_shape[size] = shape
-                cell_count[size] = many
+                cell_count[size] = pods
                 cell_below[size] = head[node]
                 head[node] = size
                 size += 1
-                count -= many
+                count -= pods
             if turn >= 0:
                 # A node that took some and not all has no room left; the one that took the last may have.
                 if count > 0:
@@ -142,16 +142,16 @@ def bind_list(
     node: cython.Py_ssize_t
     shape: cython.Py_ssize_t
     column: cython.Py_ssize_t
-    many: cython.longlong
+    pods: cython.longlong
     for entry in range(first, end):
         node = nodes[entry]
         shape = shapes[entry]
-        many = counts[entry]
+        pods = counts[entry]
         for column in range(width):
-            free[node * width + column] -= requests[shape * width + column] * many
+            free[node * width + column] -= requests[shape * width + column] * pods
         cell_node[size] = node
         cell_shape[size] = shape
-        cell_count[size] = many
+        cell_count[size] = pods
         cell_below[size] = head[node]
         head[node] = size
         size += 1
@@ -177,19 +177,20 @@ def fill_new(
     starts: cython.int[::1],
     entries: cython.int[::1],
     nodes: cython.int[::1],
-    many_of: cython.int[::1],
-    told: cython.longlong[::1],
+    pods_of: cython.int[::1],
+    examined: cython.longlong[::1],
 ) -> int:
     """Fill at most `most` equal new nodes, each with `empty` free, with the pods of several shapes, one shape after the other.
-    Each is first fit over the open nodes, then on one more while it takes any. Returns how many were opened.
+    The pods of a shape first fill the open nodes, first fit. Then nodes are opened for them, as long as a new node takes a pod.
+    Returns how many nodes were opened.
 
-    No node takes two pods of an entry that is `alone`. No node takes a pod next to pods of an earlier entry among its rivals,
+    If an entry is `alone`, no node takes two of its pods. The earlier entries that share no node with an entry are
     `rivals[rival_starts[entry]:rival_starts[entry + 1]]`. If `skews[entry]` is above 0, no node has more than that many pods of
-    the entry above the fewest of any host. `lowest[entry]` is the fewest of the hosts that are not new. While fewer than
-    `missing[entry]` new ones are open, the fewest is 0. One more pod on the last node with the fewest lets the first nodes take
-    more. Placements are written as columns `entries`, `nodes` (by number) and `many_of`. Those of one entry are at
+    the entry above the host with the fewest. `lowest[entry]` is the fewest on the hosts that already exist. While fewer than
+    `missing[entry]` new nodes are open, the fewest is 0. When the last node with the fewest gets a pod, the first nodes can take
+    more. Placements are written as columns `entries`, `nodes` (by number) and `pods_of`. Those of one entry are at
     `starts[entry]` to `starts[entry + 1]`. As work space, `free` has `most` rows, `shut` as many zeros and `held` as many
-    numbers. `told[0]` is the number of nodes examined.
+    numbers. `examined[0]` is the number of nodes examined.
     """
     entry: cython.Py_ssize_t
     other: cython.Py_ssize_t
@@ -203,7 +204,7 @@ def fill_new(
     at_least: cython.Py_ssize_t
     fresh: cython.bint
     count: cython.longlong
-    many: cython.longlong
+    pods: cython.longlong
     each: cython.longlong
     spare: cython.longlong
     least: cython.longlong
@@ -237,9 +238,9 @@ def fill_new(
                     free[node * width + column] = empty[column]
             steps += 1
             row = node * width
-            many = 0
+            pods = 0
             if fresh or not shut[node]:
-                many = each if each < count else count
+                pods = each if each < count else count
                 if skew > 0:
                     spare = lowest[entry]
                     if opened > 0 and least < spare:
@@ -256,43 +257,43 @@ def fill_new(
                             spare = 1
                         if alone[entry] and held[node] > 0:
                             spare = 0
-                    many = min(many, spare)
+                    pods = min(pods, spare)
                 for column in range(width):
                     amount = requests[base + column]
                     if amount > 0:
                         room = free[row + column]
                         if room < amount:
-                            many = 0
+                            pods = 0
                             break
-                        if room < amount * many:
-                            many = room // amount
+                        if room < amount * pods:
+                            pods = room // amount
             if fresh:
-                if many <= 0:
+                if pods <= 0:
                     break
                 opened += 1
-            if many > 0:
+            if pods > 0:
                 for column in range(width):
-                    free[row + column] -= requests[base + column] * many
-                count -= many
+                    free[row + column] -= requests[base + column] * pods
+                count -= pods
                 if skew > 0 and not fresh and held[node] > 0:
                     # A node has its second turn once all have had their first: its entry is the one of its number.
-                    many_of[starts[entry] + node] += many
+                    pods_of[starts[entry] + node] += pods
                 else:
                     entries[size] = entry
                     nodes[size] = node
-                    many_of[size] = many
+                    pods_of[size] = pods
                     size += 1
                 if skew > 0 and fresh:
-                    held[node] = many
-                    if opened == 1 or many < least:
-                        least = many
+                    held[node] = pods
+                    if opened == 1 or pods < least:
+                        least = pods
                         at_least = 0
-                    if many == least:
+                    if pods == least:
                         at_least += 1
                 elif skew > 0:
                     if held[node] == least:
                         at_least -= 1
-                    held[node] += many
+                    held[node] += pods
                     if at_least == 0:
                         if least < lowest[entry] and opened >= missing[entry]:
                             # All may have more now: from the first one on.
@@ -309,5 +310,5 @@ def fill_new(
             other = rivals[index]
             for row in range(starts[other], starts[other + 1]):
                 shut[nodes[row]] = 0
-    told[0] = steps
+    examined[0] = steps
     return opened

@@ -19,9 +19,9 @@ def rows_on(
     succeeded: cython.int,
     failed: cython.int,
     ending: cython.bint,
-    found: cython.int[::1],
+    picked: cython.int[::1],
 ) -> int:
-    """Write the rows of pods on marked nodes to `found`. With `ending`, they are those that end with their node (`ends` by
+    """Write the rows of pods on marked nodes to `picked`. With `ending`, they are those that end with their node (`ends` by
     traits, or already finished), else the others. Returns their number."""
     row: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
@@ -30,7 +30,7 @@ def rows_on(
         if pod_node[row] >= 0 and marked[pod_node[row]]:
             goes = ends[pod_traits[row]] != 0 or pod_phase[row] == succeeded or pod_phase[row] == failed
             if goes == ending:
-                found[size] = row
+                picked[size] = row
                 size += 1
     return size
 
@@ -41,11 +41,11 @@ def seats(
     counts: cython.int[::1],
     stays: cython.uchar[::1],
     starts: cython.int[::1],
-    found: cython.int[::1],
+    seated: cython.int[::1],
 ) -> int:
-    """Write to `found` every node that stays, once for each of its pods, by shape and in the order of the entries. Those of shape
-    s are `found[starts[s]:starts[s + 1]]`. `starts` has two places more than there are shapes, all 0. Entries of shapes beyond it
-    are skipped. Returns the number of nodes written, or -1 if a node that stays loses some."""
+    """Write to `seated` every node that stays, once for each of its pods, by shape and in the order of the entries. The nodes of
+    shape s are `seated[starts[s]:starts[s + 1]]`. `starts` must have two more places than there are shapes, all 0. Entries of
+    shapes beyond these are skipped. Returns the number of nodes written, or -1 if a node that stays loses pods."""
     entry: cython.Py_ssize_t
     turn: cython.Py_ssize_t
     shape: cython.Py_ssize_t
@@ -57,7 +57,7 @@ def seats(
                 return -1
             starts[shapes[entry] + 2] += counts[entry]
             size += counts[entry]
-    if size > len(found):
+    if size > len(seated):
         return size
     for shape in range(2, width + 2):
         starts[shape] += starts[shape - 1]
@@ -66,7 +66,7 @@ def seats(
         shape = shapes[entry]
         if shape < width and stays[nodes[entry]]:
             for turn in range(counts[entry]):
-                found[starts[shape + 1] + turn] = nodes[entry]
+                seated[starts[shape + 1] + turn] = nodes[entry]
             starts[shape + 1] += counts[entry]
     return size
 

@@ -72,28 +72,28 @@ class Eligibility:
     def rejections(self, demand: int, node: int) -> tuple[Rejection, ...]:
         """What NodeAffinity, NodeDeclaredFeatures, NodeUnschedulable and TaintToleration say, in this order."""
         judged, index = self._of(demand), self._nodes.shape[node]
-        found = judged.rejections.get(index)
-        if found is None:
+        rejections = judged.rejections.get(index)
+        if rejections is None:
             self._effort.judge()
             shape, wanted = self._nodes.shapes[index], judged.demand
             labels = label_reader(shape.labels, self._nodes.hostname(node))
-            said = (
+            answers = (
                 affinity_rejection(wanted.selector, wanted.terms, labels, self._nodes.names[node]),
                 features_rejection(shape, wanted.features),
                 unschedulable_rejection(shape, wanted.tolerations),
                 taint_rejection(shape, wanted.tolerations),
             )
-            found = tuple(rejection for rejection in said if rejection is not None)
+            rejections = tuple(rejection for rejection in answers if rejection is not None)
             if not judged.names_host:
-                judged.rejections[index] = found
-        return found
+                judged.rejections[index] = rejections
+        return rejections
 
     def plugins(self, demand: int, flags: memoryview, flag: str) -> list[tuple[str, ...]]:
         """By node, the plugins of `rejections`, and `flag` where `flags` has 1; sorted. As many nodes as there are flags."""
         shapes = self._nodes.shape[: len(flags)]
         if self._of(demand).names_host:
-            said = [tuple(item.plugin for item in self.rejections(demand, node)) for node in range(len(shapes))]
-            return [tuple(sorted((*names, flag))) if flagged else names for names, flagged in zip(said, flags, strict=True)]
+            plugins = [tuple(item.plugin for item in self.rejections(demand, node)) for node in range(len(shapes))]
+            return [tuple(sorted((*names, flag))) if flagged else names for names, flagged in zip(plugins, flags, strict=True)]
         allowed, by_shape = self.allowed(demand), {}
         for node, index in enumerate(shapes):
             if index not in by_shape:
@@ -119,10 +119,10 @@ class Eligibility:
         return all(key in labels or (key == HOSTNAME_LABEL and self._nodes.hostname(node) is not None) for key in keys)
 
     def _of(self, demand: int) -> "_Judged":
-        found = self._judged.get(demand)
-        if found is None:
-            found = self._judged[demand] = _Judged(self._demands.values[demand])
-        return found
+        judged = self._judged.get(demand)
+        if judged is None:
+            judged = self._judged[demand] = _Judged(self._demands.values[demand])
+        return judged
 
     def _is_affine(self, judged: "_Judged", index: int) -> bool:
         if not judged.keys and judged.demand.terms is None:

@@ -50,13 +50,15 @@ class AffinityRules(msgspec.Struct, frozen=True):
 
     def rejection(self, node: int) -> Rejection | None:
         """What the plugin says of one node, all of it."""
-        said = []
+        objections = []
         far = self._far(node)
         if far:
-            said.append(far)
-        said.extend(f"anti-affinity: a matching pod is in {_place(counter, node)}" for counter in _taken(self.away, node))
-        said.extend(f"a pod in {_place(counter, node)} has anti-affinity to this one" for counter in _taken(self.kept_away, node))
-        return Rejection("InterPodAffinity", "; ".join(dict.fromkeys(said))) if said else None
+            objections.append(far)
+        objections.extend(f"anti-affinity: a matching pod is in {_place(counter, node)}" for counter in _taken(self.away, node))
+        objections.extend(
+            f"a pod in {_place(counter, node)} has anti-affinity to this one" for counter in _taken(self.kept_away, node)
+        )
+        return Rejection("InterPodAffinity", "; ".join(dict.fromkeys(objections))) if objections else None
 
     def _far(self, node: int) -> str:
         for counter in self.near:

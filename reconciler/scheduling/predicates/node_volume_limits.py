@@ -28,10 +28,10 @@ class NodeVolumeLimits:
 
     def objection(self, shape: int) -> str:
         """Why no node at all will do: a claim that is not there or not the pod's own."""
-        found = self._attachments().of(shape)
-        if found.missing:
-            return f"claim {found.missing} does not exist"
-        return f"claim {found.foreign} was not made for this pod" if found.foreign else ""
+        shape_volumes = self._attachments().of(shape)
+        if shape_volumes.missing:
+            return f"claim {shape_volumes.missing} does not exist"
+        return f"claim {shape_volumes.foreign} was not made for this pod" if shape_volumes.foreign else ""
 
     def excluded(self, shape: int) -> list[int]:
         """Nodes where the volumes of the shape go beyond a limit."""
@@ -62,9 +62,9 @@ class NodeVolumeLimits:
             if volume not in state.users:
                 added[volume[0]] = added.get(volume[0], 0) + 1
         return "; ".join(
-            f"{driver} attaches {state.limits[driver]} volumes; {state.attached.get(driver, 0)} are there, {many} more needed"
-            for driver, many in sorted(added.items())
-            if driver in state.limits and state.attached.get(driver, 0) + many > state.limits[driver]
+            f"{driver} attaches {state.limits[driver]} volumes; {state.attached.get(driver, 0)} are there, {count} more needed"
+            for driver, count in sorted(added.items())
+            if driver in state.limits and state.attached.get(driver, 0) + count > state.limits[driver]
         )
 
     def _attachments(self) -> Attachments:

@@ -92,5 +92,5 @@ class SpreadRule:
 
 def spread_rejection(rules: tuple[SpreadRule, ...], node: int) -> Rejection | None:
     """What PodTopologySpread says of one node."""
-    said = [text for rule in rules if (text := rule.objection(node))]
-    return Rejection("PodTopologySpread", "; ".join(said)) if said else None
+    objections = [text for rule in rules if (text := rule.objection(node))]
+    return Rejection("PodTopologySpread", "; ".join(objections)) if objections else None

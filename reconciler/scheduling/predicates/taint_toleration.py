@@ -13,9 +13,9 @@ _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
     """Does one toleration cover one taint?
 
-    Source: core/v1 `Toleration.ToleratesTaint`, 1.36: an effect or key that is given must be equal, Exists covers any
-    value, Equal (or no operator) the same value. Gt and Lt need the gate TaintTolerationComparisonOperators, which is
-    alpha and off in 1.36: they cover nothing.
+    Source: core/v1 `Toleration.ToleratesTaint`, 1.36. If the toleration has an effect or a key, it must equal the taint's. Exists
+    matches any value. Equal (or no operator) matches the same value. Gt and Lt need the gate TaintTolerationComparisonOperators,
+    which is alpha and off in 1.36, so they match nothing.
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False
@@ -40,10 +40,10 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> t
 
 def taint_rejection(shape: NodeShape, tolerations: Iterable[Toleration]) -> Rejection | None:
     """What TaintToleration says, naming every taint that is not tolerated."""
-    found = untolerated(shape.taints, tolerations)
-    if not found:
+    taints = untolerated(shape.taints, tolerations)
+    if not taints:
         return None
-    return Rejection("TaintToleration", f"untolerated taint {', '.join(taint_text(taint) for taint in found)}")
+    return Rejection("TaintToleration", f"untolerated taint {', '.join(taint_text(taint) for taint in taints)}")
 
 
 def unschedulable_rejection(shape: NodeShape, tolerations: Iterable[Toleration]) -> Rejection | None:

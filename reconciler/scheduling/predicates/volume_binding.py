@@ -84,23 +84,23 @@ class VolumeBinding:
     def blocked(self, shape: int) -> list[bytearray]:
         """Masks of nodes that cannot use, or get, a volume of the shape."""
         claims = self._claims(shape)
-        found = [self._volume_mask(volume) for volume in claims.bound]
-        found.extend(self._only(self._names.get(name, -1)) for name in claims.chosen)
+        masks = [self._volume_mask(volume) for volume in claims.bound]
+        masks.extend(self._only(self._names.get(name, -1)) for name in claims.chosen)
         to_provision = list(claims.provisioning)
         by_node = False
         for claim in claims.waiting:
             assumed = self._assumed.get((claim.namespace, claim.name))
             if assumed is not None:
-                found.append(self._only(assumed.node))
+                masks.append(self._only(assumed.node))
             elif any(_could_take(volume, claim) for volume in self._volumes_for(claim)):
                 by_node = True
             else:
                 to_provision.append(claim)
         if by_node:
-            found.append(self._static.get(shape, lambda node: not self._unbound_objection(claims, node)))
+            masks.append(self._static.get(shape, lambda node: not self._unbound_objection(claims, node)))
         else:
-            found.extend(self._provision_mask(claim) for claim in to_provision)
-        return found
+            masks.extend(self._provision_mask(claim) for claim in to_provision)
+        return masks
 
     def excluded(self, shape: int) -> list[int]:
         """New nodes on which others take the room that the claims of the shape need."""
@@ -135,11 +135,11 @@ class VolumeBinding:
         claims = self._claims(shape)
         if claims.objection:
             return Rejection(PLUGIN, claims.objection)
-        said = [self._unusable(volume, node) for volume in claims.bound if not self._usable(volume, node)]
+        objections = [self._unusable(volume, node) for volume in claims.bound if not self._usable(volume, node)]
         unbound = self._unbound_objection(claims, node) or self._local.objection(claims.waiting, node)
         if unbound:
-            said.append(unbound)
-        return Rejection(PLUGIN, "; ".join(said)) if said else None
+            objections.append(unbound)
+        return Rejection(PLUGIN, "; ".join(objections)) if objections else None
 
     def _unusable(self, volume: PersistentVolume, node: int) -> str:
         """Which zone or host the volume needs, what the node has of it, and whether another node would do."""
@@ -150,10 +150,10 @@ class VolumeBinding:
         return f"volume {volume.name} needs {terms_text(terms)}; this node has {labels_text(terms, labels)}{nowhere}"
 
     def _claims(self, shape: int) -> ClaimSet:
-        found = self._sets.get(shape)
-        if found is None:
-            found = self._sets[shape] = self._sorted_out(shape)
-        return found
+        claim_set = self._sets.get(shape)
+        if claim_set is None:
+            claim_set = self._sets[shape] = self._sorted_out(shape)
+        return claim_set
 
     def _sorted_out(self, shape: int) -> ClaimSet:
         """Source: plugin VolumeBinding, PreFilter, and `GetPodVolumeClaims`, 1.36. A claim is bound once it names a volume and
@@ -180,8 +180,8 @@ class VolumeBinding:
                     return ClaimSet(f"volume {claim.volume} of claim {use.claim} does not exist")
                 bound.append(volume)
                 continue
-            found = self._book.storage_class(claim)
-            if found is None or found.binding_mode != WAIT_FOR_FIRST_CONSUMER or claim.volume:
+            storage_class = self._book.storage_class(claim)
+            if storage_class is None or storage_class.binding_mode != WAIT_FOR_FIRST_CONSUMER or claim.volume:
                 return ClaimSet(f"claim {use.claim} is not bound")
             waiting.append(claim)
         free = [claim for claim in waiting if not claim.selected_node]
@@ -223,14 +223,14 @@ class VolumeBinding:
         """Source: `checkVolumeProvisions` and `hasEnoughCapacity`. The class must have a provisioner and allow the node's
         topology. If the driver reports capacity, a capacity that the node can reach must be large enough for the claim.
         For a new node, its driver will report what the node itself has."""
-        found: StorageClass | None = self._book.storage_class(claim)
-        if found is None:
+        storage_class: StorageClass | None = self._book.storage_class(claim)
+        if storage_class is None:
             return f"claim {claim.name} has no storage class"
-        if found.provisioner in _NO_PROVISIONER:
-            return f"no volume of class {found.name} matches claim {claim.name} on this node, and none is provisioned"
-        if found.allowed_topologies and self._excludes(found.allowed_topologies, node):
-            return f"class {found.name} of claim {claim.name} provisions no volume for this node's topology"
-        capacities = self._book.capacities(found)
+        if storage_class.provisioner in _NO_PROVISIONER:
+            return f"no volume of class {storage_class.name} matches claim {claim.name} on this node, and none is provisioned"
+        if storage_class.allowed_topologies and self._excludes(storage_class.allowed_topologies, node):
+            return f"class {storage_class.name} of claim {claim.name} provisions no volume for this node's topology"
+        capacities = self._book.capacities(storage_class)
         if capacities is None or not claim.requested_bytes:
             return ""
         nodes = self._nodes
@@ -239,11 +239,11 @@ class VolumeBinding:
             enough = capacity.limit_bytes is not None and capacity.limit_bytes >= claim.requested_bytes
             if enough and selects(capacity.nodes, labels):
                 return ""
-        offer = self._local.offers(node, found.name)
+        offer = self._local.offers(node, storage_class.name)
         if offer is not None and offer.largest_bytes >= claim.requested_bytes:
             return ""
         needed = amount_text("memory", claim.requested_bytes, Rounding.UP)
-        return f"no storage of class {found.name} that this node can reach has {needed} left for claim {claim.name}"
+        return f"no storage of class {storage_class.name} that this node can reach has {needed} left for claim {claim.name}"
 
     def _matching(self, claim: PersistentVolumeClaim, node: int, taken: Container[str]) -> PersistentVolume | None:
         """Source: component-helpers `FindMatchingVolume`. A volume reserved for the claim, anywhere in the list, is the only
@@ -264,9 +264,9 @@ class VolumeBinding:
         return best
 
     def _volumes_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
-        found = self._book.volumes_for(claim)
-        self._shapes.effort.add(len(found))
-        return found
+        volumes = self._book.volumes_for(claim)
+        self._shapes.effort.add(len(volumes))
+        return volumes
 
     def _only(self, node: int) -> bytearray:
         mask = bytearray(b"\x01") * len(self._nodes)

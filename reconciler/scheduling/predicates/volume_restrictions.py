@@ -80,9 +80,9 @@ class VolumeRestrictions:
     def excluded(self, shape: int) -> set[int]:
         """Nodes where a disk of the shape is mounted by another pod."""
         self._learn()
-        found = {node for disk in self._disks(shape) for node in self._users_of(disk).of((disk.kind, disk.identity))}
-        self._shapes.effort.add(len(found))
-        return found
+        nodes = {node for disk in self._disks(shape) for node in self._users_of(disk).of((disk.kind, disk.identity))}
+        self._shapes.effort.add(len(nodes))
+        return nodes
 
     def rejection(self, shape: int, node: int) -> Rejection | None:
         """What the plugin says of one node."""
@@ -112,10 +112,10 @@ class VolumeRestrictions:
     def _in_use(self, namespace: str, claim: str) -> bool:
         self._learn()
         for user in self._users.get((namespace, claim), ()):
-            found = self._presence.get(user)
-            if found is None:
-                found = self._presence[user] = Presence(self._bindings, user)
-            if found.counts:
+            presence = self._presence.get(user)
+            if presence is None:
+                presence = self._presence[user] = Presence(self._bindings, user)
+            if presence.counts:
                 return True
         return False
 

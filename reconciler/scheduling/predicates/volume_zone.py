@@ -23,14 +23,14 @@ def volume_demands(volume: PersistentVolume) -> tuple[Demand, ...]:
     Source: plugin VolumeZone, `getPVTopologies`: several zones stand in one value with `__` between them; a value with an
     empty part is ignored.
     """
-    found = []
+    demands = []
     labels = dict(volume.labels)
     for key in _KEYS:
         if key in labels:
             values = [part.strip() for part in labels[key].split("__")]
             if all(values):
-                found.append((key, frozenset(values)))
-    return tuple(found)
+                demands.append((key, frozenset(values)))
+    return tuple(demands)
 
 
 class VolumeZone:
@@ -61,10 +61,10 @@ class VolumeZone:
                 continue
             if not claim.storage_class:
                 return f"claim {use.claim} has neither volume nor storage class"
-            found = self._book.storage_class(claim)
-            if found is None:
+            storage_class = self._book.storage_class(claim)
+            if storage_class is None:
                 return f"storage class {claim.storage_class} of claim {use.claim} does not exist"
-            if found.binding_mode != WAIT_FOR_FIRST_CONSUMER:
+            if storage_class.binding_mode != WAIT_FOR_FIRST_CONSUMER:
                 return f"claim {use.claim} has no volume yet"
         return ""
 
@@ -84,13 +84,13 @@ class VolumeZone:
 
     def _demands(self, shape: int) -> tuple[Demand, ...]:
         value = self._shapes.shapes[shape]
-        found: dict[Demand, None] = {}
+        demands: dict[Demand, None] = {}
         for use in claim_uses(value):
             claim = None if use.ephemeral else self._book.claim(value.namespace, use.claim)
             volume = None if claim is None else self._book.volume(claim.volume)
             if volume is not None:
-                found.update(dict.fromkeys(volume_demands(volume)))
-        return tuple(found)
+                demands.update(dict.fromkeys(volume_demands(volume)))
+        return tuple(demands)
 
     def _suits(self, demand: Demand, node: int) -> bool:
         """Source: Filter: a node with none of the four labels takes every volume; the old label is looked for first."""

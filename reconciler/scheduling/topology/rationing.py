@@ -64,9 +64,9 @@ def ration(
 ) -> dict[int, int]:
     """Bind up to `count` pods. Returns pods by node, in the order of the first use of nodes.
 
-    `nodes` are the candidates in order of preference, each once. `rooms` is for how many pods each has room. `bind(node, pods)`
-    must make the limits' counters count the pods. Between two moves of a floor, a domain can only close. So a node that a limit
-    rejects is parked until that limit's floor moves. Nodes without room never return.
+    `nodes` are the candidates in order of preference, each once. `rooms` has the number of pods that each has room for.
+    `bind(node, pods)` must make the limits' counters count the pods. Until a floor moves, a domain can close but never open. So a
+    node that a limit rejects is parked until that limit's floor moves. Nodes without room never return.
     """
     coarse, fine, most_groups = list[DomainLimit](), list[DomainLimit](), 1
     for limit in limits:
@@ -90,16 +90,16 @@ def ration(
         position = best.first
         node = nodes[position]
         room = left.get(node, rooms[position])
-        many = min(count, room)
+        pods = min(count, room)
         for limit in limits:
             domain = limit.counter.domains.of[node]
             if domain != NO_DOMAIN:
-                many = min(many, 1 if limit.moves_floor(domain) else limit.slack(domain))
-        bind(node, many)
-        count -= many
-        placed[node] = placed.get(node, 0) + many
-        left[node] = room - many
-        if many == room:
+                pods = min(pods, 1 if limit.moves_floor(domain) else limit.slack(domain))
+        bind(node, pods)
+        count -= pods
+        placed[node] = placed.get(node, 0) + pods
+        left[node] = room - pods
+        if pods == room:
             best.drop()
         for index, limit in enumerate(fine):
             if limit.floor != floors[index]:
@@ -109,12 +109,14 @@ def ration(
     return placed
 
 
-def _groups(nodes: "array[int]", coarse: Sequence[DomainLimit], fine: Sequence[DomainLimit], many: int) -> "Iterator[_Group]":
+def _groups(
+    nodes: "array[int]", coarse: Sequence[DomainLimit], fine: Sequence[DomainLimit], group_count: int
+) -> "Iterator[_Group]":
     """The candidates by their domains of the coarse limits, which make so many groups at most."""
     numbers, order = array("i", bytes(4 * len(nodes))), array("i", bytes(4 * len(nodes)))
     for limit in coarse:
         kernels.split(nodes, limit.counter.domains.of, len(limit.counter.domains.values) + 1, numbers)
-    starts = array("i", bytes(4 * (many + 2)))
+    starts = array("i", bytes(4 * (group_count + 2)))
     loops.by_node(numbers, starts, order)
     for first, end in pairwise(starts):
         if first < end:

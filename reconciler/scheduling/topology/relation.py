@@ -15,8 +15,8 @@ _SMALL_TABLE_BITS = 1 << 24
 class Relation:
     """Selections with who makes them; `of` says who selects an index. `reach` is all that is selected.
 
-    The table of bits has a row a holder and is turned by its first question, so that a question is a column of it. Where that
-    is a large table and many holders select the same, a row is a selection.
+    The table of bits has one row per holder. The first call of `of` transposes it, so that each later call reads one column. If
+    that table would be large and many holders select the same indices, it has one row per selection instead.
     """
 
     __slots__ = ("_columns", "_first", "_height", "_holders", "_rows", "reach")
@@ -30,8 +30,8 @@ class Relation:
         self._holders: list[Sequence[int]] = [*holders.values()]
         if span < 2 * len(holders) or span * (self.reach.last - self.reach.first) < _SMALL_TABLE_BITS:
             self._rows = [EMPTY] * span
-            for selected, many in holders.items():
-                for holder in many:
+            for selected, shapes in holders.items():
+                for holder in shapes:
                     self._rows[holder - self._first] = selected
             self._holders = []
         self._columns = bytearray()
@@ -69,11 +69,11 @@ def united(
 ) -> dict[str, IndexSet]:
     """What the anti-affinity terms of one shape select together, by topology key: one pod of it in a domain is as bad as another.
     Keys that are not among `keys` are left out."""
-    found: dict[str, IndexSet] = {}
+    selected: dict[str, IndexSet] = {}
     for term in terms:
         if term.topology_key in keys:
-            found[term.topology_key] = IndexSet.union_of((found.get(term.topology_key, EMPTY), select(term)))
-    return found
+            selected[term.topology_key] = IndexSet.union_of((selected.get(term.topology_key, EMPTY), select(term)))
+    return selected
 
 
 class Repulsion:

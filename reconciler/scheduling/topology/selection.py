@@ -41,15 +41,15 @@ class LabelIndex:
         """What the selector selects: nothing when there is none, everything when it is empty."""
         if selector is None:
             return EMPTY
-        found = self._known.get(selector)
-        return self._kept(selector, self._selected(selector.requirements)) if found is None else found
+        selected = self._known.get(selector)
+        return self._kept(selector, self._selected(selector.requirements)) if selected is None else selected
 
     def _selected(self, requirements: tuple[Requirement, ...]) -> IndexSet:
         self.all = self.all or IndexSet(0, (1 << self._size) - 1)
-        found = self.all
+        selected = self.all
         for requirement in requirements:
-            found = found & self._holding(requirement)
-        return found
+            selected = selected & self._holding(requirement)
+        return selected
 
     def _holding(self, requirement: Requirement) -> IndexSet:
         key, values = requirement.key, requirement.values
@@ -65,23 +65,23 @@ class LabelIndex:
         return self._with_values(key, [value for value in self._values.get(key, ()) if satisfies(requirement, value)])
 
     def _with_key(self, key: str) -> IndexSet:
-        found = self._known.get(key)
-        return self._kept(key, self._with_values(key, self._values.get(key, ()))) if found is None else found
+        selected = self._known.get(key)
+        return self._kept(key, self._with_values(key, self._values.get(key, ()))) if selected is None else selected
 
     def _with_values(self, key: str, values: Iterable[str]) -> IndexSet:
         having = self._values.get(key)
         if having is None:
             return EMPTY
-        found = [index for value in values for index in having.get(value, ())]
-        self.looked += len(found)
-        return IndexSet.of(found)
+        indices = [index for value in values for index in having.get(value, ())]
+        self.looked += len(indices)
+        return IndexSet.of(indices)
 
-    def _kept(self, name: object, found: IndexSet) -> IndexSet:
-        self._kept_bytes += _OF_AN_ENTRY + found.bits.bit_length() // 8
+    def _kept(self, name: object, selected: IndexSet) -> IndexSet:
+        self._kept_bytes += _OF_AN_ENTRY + selected.bits.bit_length() // 8
         if self._kept_bytes > _KEPT_BYTES:
             self._forget()
-        self._known[name] = found
-        return found
+        self._known[name] = selected
+        return selected
 
     def _forget(self) -> None:
         self._known.clear()
@@ -118,9 +118,9 @@ class ShapeSelection:
     def by_own_term(self, term: AffinityTerm) -> IndexSet:
         """Shapes that a term of the pod to be placed selects.
 
-        Source: plugin InterPodAffinity, PreFilter. A namespace selector means the Namespace objects that match it. An empty one
-        means every namespace, none means no further one. Some releases lose that result (see `Release`). They then match the
-        selector against empty labels, whatever the namespace.
+        Source: plugin InterPodAffinity, PreFilter. A namespace selector stands for the Namespace objects that match it. An empty
+        selector stands for every namespace; without a selector, no namespace is added. Some releases lose that result (see
+        `Release`). They then match the selector against empty labels, whatever the namespace.
         """
         self._refresh()
         selected, chosen = self._select(term.selector), term.namespace_selector
@@ -140,41 +140,41 @@ class ShapeSelection:
 
     def _select(self, selector: LabelSelector | None) -> IndexSet:
         before = self._labels.looked
-        found = self._labels.select(selector)
+        selected = self._labels.select(selector)
         self._shapes.effort.add(self._labels.looked - before)
-        return found
+        return selected
 
     def _in_named(self, names: tuple[str, ...]) -> IndexSet:
-        found = self._known.get(names)
-        if found is None:
+        shapes = self._known.get(names)
+        if shapes is None:
             self._shapes.effort.add(len(names))
             here = [self._numbers[name] for name in names if name in self._numbers]
-            found = self._kept(names, self._in_numbered(IndexSet.of(here)))
-        return found
+            shapes = self._kept(names, self._in_numbered(IndexSet.of(here)))
+        return shapes
 
     def _in_chosen(self, chosen: LabelSelector | None, *, known_only: bool) -> IndexSet:
         if chosen is None:
             return EMPTY
-        found = self._known.get((chosen, known_only))
-        if found is None:
+        shapes = self._known.get((chosen, known_only))
+        if shapes is None:
             names = self._labels_of_names.select(chosen)
             if known_only and chosen.requirements:
                 names = names & self._known_names
-            found = self._kept((chosen, known_only), self._in_numbered(names))
-        return found
+            shapes = self._kept((chosen, known_only), self._in_numbered(names))
+        return shapes
 
     def _in_numbered(self, names: IndexSet) -> IndexSet:
-        found = self._known.get(names)
-        if found is None:
-            found = self._kept(names, IndexSet.of([shape for number in names for shape in self._inside[number]]))
-            self._shapes.effort.add(len(found))
-        return found
+        shapes = self._known.get(names)
+        if shapes is None:
+            shapes = self._kept(names, IndexSet.of([shape for number in names for shape in self._inside[number]]))
+            self._shapes.effort.add(len(shapes))
+        return shapes
 
-    def _kept(self, name: object, found: IndexSet) -> IndexSet:
+    def _kept(self, name: object, shapes: IndexSet) -> IndexSet:
         if len(self._known) >= _KEPT_SETS:
             self._known.clear()
-        self._known[name] = found
-        return found
+        self._known[name] = shapes
+        return shapes
 
     def _refresh(self) -> None:
         if self._seen == len(self._shapes):

@@ -12,8 +12,8 @@ from reconciler.values.label_selector import Requirement
 
 # In-tree disks that a CSI driver has taken over on a node (CSI migration, csi-translation-lib 1.36).
 #
-# Of the plugins that can be translated, the scheduler knows five as migrated. VolumeBinding goes by what the node's CSINode
-# says, NodeVolumeLimits takes all five as taken over on every node that has a CSINode.
+# The scheduler treats five of the plugins that can be translated as migrated. VolumeBinding follows the node's CSINode.
+# NodeVolumeLimits assumes that all five are migrated on every node that has a CSINode.
 
 ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 REGION, BETA_REGION = "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"
@@ -45,15 +45,15 @@ _TRANSLATED_BUT_OFF = frozenset({"kubernetes.io/vsphere-volume", "kubernetes.io/
 
 def is_migrated(kind: str, node: CsiNode | None) -> bool:
     """Has a CSI driver taken over this in-tree type on the node?"""
-    found = MIGRATIONS.get(kind)
-    return found is not None and node is not None and found.plugin in node.migrated
+    migration = MIGRATIONS.get(kind)
+    return migration is not None and node is not None and migration.plugin in node.migrated
 
 
 def driver_of_provisioner(provisioner: str) -> str:
     """The CSI driver behind a provisioner; empty when its volumes are not attached by one."""
-    found = _BY_PLUGIN.get(provisioner)
-    if found is not None:
-        return found.driver
+    migration = _BY_PLUGIN.get(provisioner)
+    if migration is not None:
+        return migration.driver
     return "" if provisioner in _TRANSLATED_BUT_OFF else provisioner
 
 
@@ -196,29 +196,29 @@ class Attachments:
         """See `Watcher`."""
         limited = self.limited().get(node)
         if limited is not None:
-            found = self.of(shape)
-            for volume in found.volumes:
+            shape_volumes = self.of(shape)
+            for volume in shape_volumes.volumes:
                 limited.add(volume, count)
-            if found.foreign:
+            if shape_volumes.foreign:
                 limited.broken += count
 
     def of(self, shape: int) -> ShapeVolumes:
         """The volumes of a shape on nodes with a CSINode; there, NodeVolumeLimits takes in-tree disks as taken over."""
         self._watch()
-        found = self._volumes.get(shape)
-        if found is None:
-            found = self._volumes[shape] = self._volumes_of(shape)
-        return found
+        shape_volumes = self._volumes.get(shape)
+        if shape_volumes is None:
+            shape_volumes = self._volumes[shape] = self._volumes_of(shape)
+        return shape_volumes
 
     def _idle(self, name: str) -> frozenset[Volume]:
         """Source: `getNodeVolumeAttachmentInfo`: attachments of CSI volumes count under the driver that attached them."""
-        found = set()
+        volumes = set()
         for attachment in self._book.attached(name):
             volume = self._book.volume(attachment.volume)
             if volume is None or volume.driver in MIGRATIONS or volume.driver in NOT_ATTACHED_BY_CSI:
                 continue
-            found.add((attachment.driver, volume.handle))
-        return frozenset(found)
+            volumes.add((attachment.driver, volume.handle))
+        return frozenset(volumes)
 
     def _watch(self) -> None:
         start, self._seen = self._seen, len(self._shapes)
@@ -244,9 +244,9 @@ class Attachments:
             if self._book.foreign(shape, use, claim):
                 foreign = foreign or use.claim
                 continue
-            found = self._claimed(value.namespace, use.claim)
-            if all(found):
-                volumes.add(found)
+            volume = self._claimed(value.namespace, use.claim)
+            if all(volume):
+                volumes.add(volume)
         return ShapeVolumes(frozenset(volumes), missing, foreign)
 
     def _claimed(self, namespace: str, name: str) -> Volume:
@@ -256,8 +256,8 @@ class Attachments:
             return "", ""
         volume = self._book.volume(claim.volume) if claim.volume else None
         if volume is None:
-            found = self._book.storage_class(claim)
-            driver = driver_of_provisioner(found.provisioner) if found is not None else ""
+            storage_class = self._book.storage_class(claim)
+            driver = driver_of_provisioner(storage_class.provisioner) if storage_class is not None else ""
             return driver, f"claim {namespace}/{name}"
         if volume.driver in MIGRATIONS:
             return MIGRATIONS[volume.driver].driver, volume_handle(volume)

@@ -98,12 +98,12 @@ class NodeMasks:
 
     def get(self, key: Hashable, suits: Callable[[int], bool]) -> bytearray:
         """The mask of a judgement; `key` must name it completely."""
-        found = self._masks.get(key)
-        if found is None:
-            found = self._masks[key] = bytearray()
-        for node in range(len(found), len(self._nodes)):
-            found.append(not suits(node))
-        return found
+        mask = self._masks.get(key)
+        if mask is None:
+            mask = self._masks[key] = bytearray()
+        for node in range(len(mask), len(self._nodes)):
+            mask.append(not suits(node))
+        return mask
 
     def clear(self) -> None:
         """Forget everything: what judgements go by has changed."""

@@ -14,8 +14,8 @@ _Key = tuple[str, str]
 class LocalRoom:
     """Counts the claims of pods that are placed on nodes with room of their own.
 
-    kube-scheduler looks at each volume alone, and a driver refuses the one that does not fit any more. The pod waits again then,
-    and a node was added for it in vain: so the volumes of a new node are added up.
+    kube-scheduler judges each volume by itself, and a driver refuses a volume that no longer fits. The pod is then pending again,
+    and its new node was added in vain. So the volumes of a new node are added up.
     """
 
     def __init__(self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, bindings: Bindings) -> None:

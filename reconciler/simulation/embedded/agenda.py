@@ -54,8 +54,8 @@ class Shortage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineBehaviour(msgspec.Struct, frozen=True, kw_only=True):
-    """Machines of one target. A machine joins as a Ready node `join_seconds` after it was requested; the first `fail_first` ones
-    fail instead. A node shows its devices `device_seconds` after it joined. Cluster API removes its start-up taint after
+    """Machines of one target. A machine joins as a Ready node `join_seconds` after it was requested; the first `fail_first`
+    machines fail instead. A node shows its devices `device_seconds` after it joined. Cluster API removes its startup taint after
     `taint_seconds`. During a shortage a machine waits without a node, and joins `join_seconds` after the shortage ended."""
 
     join_seconds: int = 90

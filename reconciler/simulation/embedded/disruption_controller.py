@@ -35,19 +35,19 @@ class BudgetMembers:
         self.owners: dict[OwnerKey, int] = {}
         self.active: dict[OwnerKey, int] = {}
 
-    def follow(self, owner: OwnerKey, before: Counted | None, after: Counted | None, many: int = 1) -> None:
+    def follow(self, owner: OwnerKey, before: Counted | None, after: Counted | None, count: int = 1) -> None:
         """Pods joined (`before` None), changed, or are gone (`after` None)."""
         joined = (after is not None) - (before is not None)
         if joined:
-            self.pods += joined * many
-            self.owners[owner] = self.owners.get(owner, 0) + joined * many
+            self.pods += joined * count
+            self.owners[owner] = self.owners.get(owner, 0) + joined * count
             if not self.owners[owner]:
                 del self.owners[owner]
         was_healthy, was_active = before or (False, False)
         healthy, active = after or (False, False)
-        self.healthy += (healthy - was_healthy) * many
+        self.healthy += (healthy - was_healthy) * count
         if active is not was_active:
-            self.active[owner] = self.active.get(owner, 0) + (active - was_active) * many
+            self.active[owner] = self.active.get(owner, 0) + (active - was_active) * count
 
 
 BudgetKey = tuple[str, str]
@@ -77,12 +77,12 @@ class DisruptionController:
         columns = zip(
             rows.namespace, rows.shape, rows.traits, rows.phase, rows.flags, map(bool, rows.deletion_seconds), strict=True
         )
-        for (namespace, shape, traits, phase, flags, ending), many in Counter(columns).items():
+        for (namespace, shape, traits, phase, flags, ending), count in Counter(columns).items():
             owner = traits_of[traits].controller
             active = not ending and phase not in FINISHED_PHASES
             for key in self.budgets_of(shape) if owner is not None else ():
                 counted = (is_ready(flags) and not ending, active)
-                self._members[key].follow((owner.kind, namespace, owner.name), None, counted, many)
+                self._members[key].follow((owner.kind, namespace, owner.name), None, counted, count)
         unowned = {index for index, traits in enumerate(traits_of) if traits.controller is None}
         lone = [row for row, traits in enumerate(rows.traits) if traits in unowned] if unowned else []
         for pod in [self._objects.pods[rows.namespace[row], rows.name[row]] for row in lone if self.budgets_of(rows.shape[row])]:
@@ -93,18 +93,18 @@ class DisruptionController:
 
     def budgets_of(self, shape: int) -> tuple[BudgetKey, ...]:
         """The budgets whose selector takes pods of a shape."""
-        found = self._of_shape.get(shape)
-        if found is None:
+        keys = self._of_shape.get(shape)
+        if keys is None:
             pod = self._objects.pod_shapes[shape]
             labels = dict(pod.labels)
             # Most selectors ask for one value of one label: only those that could match are asked.
             asked = [*self._by_label.get((pod.namespace, "", ""), ())]
             for label in pod.labels:
                 asked.extend(self._by_label.get((pod.namespace, *label), ()))
-            found = self._of_shape[shape] = tuple(
+            keys = self._of_shape[shape] = tuple(
                 sorted(key for key in asked if selects(self._objects.budgets[key].selector, labels))
             )
-        return found
+        return keys
 
     def changed(self, pod: PodObject) -> None:
         """A pod was made, became ready or unready, or began to terminate."""

@@ -232,13 +232,13 @@ class Machines:
         """Which DaemonSets have a pod on a node of this shape, asked of an otherwise empty node."""
         if not self._daemon_pods:
             return ()
-        found = self._daemons_of.get(index)
-        if found is None:
+        daemons = self._daemons_of.get(index)
+        if daemons is None:
             state = SchedulingState(self._objects.empty_world())
             node = state.add_node("template", template)
-            found = tuple(daemon for daemon in self._daemon_pods if state.place(daemon.shape, 1, [node]))
-            self._daemons_of[index] = found
-        return found
+            daemons = tuple(daemon for daemon in self._daemon_pods if state.place(daemon.shape, 1, [node]))
+            self._daemons_of[index] = daemons
+        return daemons
 
     def _shrink(self, target: TargetRef, count: int) -> None:
         machine_of = {machine.node: machine for machine in self._objects.machines.values() if machine.node}
@@ -311,15 +311,15 @@ class Machines:
 
 def _numbers(objects: ClusterObjects) -> dict[TargetRef, int]:
     """The highest number that names a machine or node of each target: a name is never used twice."""
-    found: dict[TargetRef, int] = {}
+    numbers: dict[TargetRef, int] = {}
     named = [(node.target, name) for name, node in objects.nodes.items()]
     named.extend((machine.target, machine.name) for machine in objects.machines.values())
     for target, name in named:
         head, _, tail = name.rpartition("-")
         number = whole_number(tail)
         if target is not None and head == target.name and number is not None:
-            found[target] = max(found.get(target, 0), number)
-    return found
+            numbers[target] = max(numbers.get(target, 0), number)
+    return numbers
 
 
 def _without_devices(shape: NodeShape) -> NodeShape:

@@ -90,16 +90,16 @@ class PodStore(MutableMapping[PodKey, PodObject]):
         self.waiting = {self._make(row): None for row, node in enumerate(table.node) if node < 0}
 
     def __getitem__(self, key: PodKey) -> PodObject:
-        found = self._pods[key]
-        if isinstance(found, int):
-            _ = self._nodes[self._table.node[found]].pods
+        entry = self._pods[key]
+        if isinstance(entry, int):
+            _ = self._nodes[self._table.node[entry]].pods
             return self[key]
-        return found
+        return entry
 
     def get(self, key: PodKey, default: PodObject | None = None) -> PodObject | None:  # type: ignore[override]
         """The pod, or `default`."""
-        found = self._pods.get(key, default)
-        return self[key] if isinstance(found, int) else found
+        entry = self._pods.get(key, default)
+        return self[key] if isinstance(entry, int) else entry
 
     def __setitem__(self, key: PodKey, pod: PodObject) -> None:
         self._pods[key] = pod
@@ -351,8 +351,8 @@ class ClusterObjects:
 
 
 def _interned(index: dict[Value, int], values: list[Value], value: Value) -> int:
-    found = index.get(value)
-    if found is None:
-        found = index[value] = len(values)
+    position = index.get(value)
+    if position is None:
+        position = index[value] = len(values)
         values.append(value)
-    return found
+    return position

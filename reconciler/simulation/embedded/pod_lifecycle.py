@@ -116,12 +116,12 @@ class PodLifecycle:
         return self._objects.pods.get((pod.namespace, pod.name)) is pod
 
 
-# Who makes room for a pod of higher priority that fits nowhere.
+# The pods that are preempted for a pod of higher priority that fits nowhere.
 #
-# SOURCE: kube-scheduler's DefaultPreemption. On each node all pods of lower priority are taken away; if the pod fits then, as
-# many as possible are spared, the most important first. Of the nodes that would do, the one wins with the fewest victims that a
-# disruption budget protects, then the lowest priority of the highest victim, then the fewest victims; ties here go to the first
-# by name.
+# SOURCE: kube-scheduler's DefaultPreemption. On each node it removes all pods of lower priority. If the pod then fits, it puts
+# back as many of them as possible, the most important first. Among the possible nodes it chooses the one where disruption budgets
+# protect the fewest victims. The next criteria are the lowest priority of the highest victim, and the fewest victims. Here, the
+# first name breaks ties.
 
 
 class Preemption(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ Counted = tuple[bool, bool]
 
 class PodObject:
     """One pod; it changes over time, so it is not a struct. Times are Unix seconds, 0 if absent. `replaces` is the key of the
-    evicted or deleted pod that this one replaces. `managed`: its controller knows it. `counted` is its part in disruption budgets
-    (None: they do not know it)."""
+    evicted or deleted pod that this one replaces. `managed`: its controller knows it. `counted` is how it counts for disruption
+    budgets (None: they do not know it)."""
 
     __slots__ = (
         "counted",

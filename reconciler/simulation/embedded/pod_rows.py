@@ -28,7 +28,7 @@ _COLUMNS: tuple[tuple[str, Callable[[PodObject], Any]], ...] = (
 _CHANGING = ("node", "nominated", "phase", "flags", "deletion_seconds", "unschedulable_seconds")
 _READ = dict(_COLUMNS)
 # If more than one pod in this many is new or gone, all rows are written again: cutting and joining cost per cut.
-_MANY_CUTS = 32
+_PODS_PER_CUT = 32
 _NOWHERE = array("i", (-1,)).tobytes()
 
 
@@ -65,7 +65,7 @@ class PodRows:
         None if no index changed."""
         self._table = self._followed(moved)
         cuts = len(self._joined) + len(self._gone)
-        if cuts * _MANY_CUTS > len(self._pods) or (cuts and not self._in_order):
+        if cuts * _PODS_PER_CUT > len(self._pods) or (cuts and not self._in_order):
             self._arrange(self._table)
         elif cuts:
             self._cut(self._table)
@@ -83,7 +83,7 @@ class PodRows:
                 table.nominated = array("i", map(moved.__getitem__, table.nominated))
         changed = [pod for pod in self._changed if (pod.namespace, pod.name) not in self._joined]
         places: dict[PodKey, int] = {}
-        if not self._in_order or len(changed) * _MANY_CUTS > len(table):
+        if not self._in_order or len(changed) * _PODS_PER_CUT > len(table):
             places = {key: row for row, key in enumerate(zip(table.namespace, table.name, strict=True))}
         rows = [
             (places[pod.namespace, pod.name] if places else self._row(table, (pod.namespace, pod.name)), pod) for pod in changed

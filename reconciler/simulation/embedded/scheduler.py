@@ -165,20 +165,20 @@ class Scheduler:
                 state.bind(pod.shape, self._cache.place_of(pod.nominated))
                 continue
             given_up = {victim for preemption in preemptions for victim in preemption.victims}
-            found = find_victims(pod, objects, state, nodes, given_up, self._protected) if higher else None
-            if found is None:
+            eviction = find_victims(pod, objects, state, nodes, given_up, self._protected) if higher else None
+            if eviction is None:
                 if pod.nominated is not None:
                     pod.nominated = None
                     objects.touch_pod(pod)
                 higher = False  # the next one of this shape has no better luck
                 continue
-            place = self._cache.place_of(found.node)
-            for victim in found.victims:
+            place = self._cache.place_of(eviction.node)
+            for victim in eviction.victims:
                 state.unbind(victim.shape, place)
             state.bind(pod.shape, place)
-            pod.nominated = found.node
+            pod.nominated = eviction.node
             objects.touch_pod(pod)
-            preemptions.append(found)
+            preemptions.append(eviction)
 
     def _is_made_room_for(self, pod: PodObject, node: NodeObject, state: SchedulingState) -> bool:
         """Whether lower ones still end where the pod is to go; not when the node takes no pods any more."""

@@ -40,9 +40,9 @@ class Workload:
 class Workloads:
     """All controllers that own pods, except DaemonSets and mirror pods.
 
-    A controller starts content: it wants as many pods as it has, whatever its `replicas`, so demand does not change by itself. A
-    new pending pod of the same shape fills the gap of an evicted one. A StatefulSet reuses the name once it is free; others take
-    a new name.
+    At the start, each controller is satisfied: it wants as many pods as it has, whatever its `replicas`, so demand does not
+    change by itself. For an evicted pod, a new pending pod of the same shape is created. A StatefulSet reuses the name once it is
+    free; others use a new name.
     """
 
     def __init__(self, objects: ClusterObjects) -> None:
@@ -62,12 +62,12 @@ class Workloads:
             if owner is not None:
                 key = (owner.kind, namespace, owner.name)
                 self.by_key.setdefault(key, Workload(key, rows.shape[row], traits, self._pods_of))
-        for (namespace, traits, ending, phase), many in alike.items():
+        for (namespace, traits, ending, phase), count in alike.items():
             owner = self._owner(traits)
             if owner is not None and not ending and phase not in FINISHED_PHASES:
                 workload = self.by_key[owner.kind, namespace, owner.name]
-                workload.active += many
-                workload.desired += many
+                workload.active += count
+                workload.desired += count
 
     def of(self, pod: PodObject) -> Workload | None:
         """The controller that would make the pod again; None: nobody."""
@@ -76,8 +76,8 @@ class Workloads:
 
     def _owner(self, traits: int) -> Owner | None:
         """The controller of pods with these traits, unless they go with their node."""
-        found = self._objects.pod_traits[traits]
-        return None if found.daemonset or found.mirror else found.controller
+        pod_traits = self._objects.pod_traits[traits]
+        return None if pod_traits.daemonset or pod_traits.mirror else pod_traits.controller
 
     def _pods_of(self, key: WorkloadKey) -> dict[PodObject, None]:
         """Objects of all pods are made once somebody asks; few do."""
@@ -89,7 +89,7 @@ class Workloads:
                     self._members.setdefault(workload.key, {})[pod] = None
         return self._members.setdefault(key, {})
 
-    def found(self, namespace: str, name: str) -> Workload | None:
+    def named(self, namespace: str, name: str) -> Workload | None:
         """By the name of the controller or, for a ReplicaSet, of its Deployment (its name without the last part)."""
         exact = [w for w in self.by_key.values() if w.key[1:] == (namespace, name)]
         if exact:
@@ -149,7 +149,7 @@ class Workloads:
 
         SOURCE: the order of ReplicaSets: pods without a node, then pending, then not ready, then the youngest.
         """
-        found: list[PodObject] = []
+        pods: list[PodObject] = []
         for key in self._dirty:
             workload = self.by_key[key]
             over = workload.active - workload.desired
@@ -158,8 +158,8 @@ class Workloads:
                 active.sort(
                     key=lambda pod: (pod.node is not None, pod.phase is not PodPhase.PENDING, pod.ready, -pod.created, pod.name)
                 )
-                found.extend(active[:over])
-        return found
+                pods.extend(active[:over])
+        return pods
 
     def _next_pod(self, workload: Workload, now_seconds: int) -> PodObject | None:
         """The pod for one gap, like one that left; None while the name that it must have is still taken."""
@@ -170,7 +170,7 @@ class Workloads:
             if before is None and workload.vacant:
                 return None
             ordinals = (f"{name}-{ordinal}" for ordinal in range(len(taken) + 1))
-            new_name = before.name if before else next(found for found in ordinals if (namespace, found) not in taken)
+            new_name = before.name if before else next(candidate for candidate in ordinals if (namespace, candidate) not in taken)
         else:
             before = workload.vacant[0] if workload.vacant else None
             new_name = self._new_name(namespace, name)
@@ -184,9 +184,9 @@ class Workloads:
     def _new_name(self, namespace: str, name: str) -> str:
         while True:
             self._count += 1
-            found = f"{name}-{_suffix(self._count)}"
-            if (namespace, found) not in self._objects.pods:
-                return found
+            candidate = f"{name}-{_suffix(self._count)}"
+            if (namespace, candidate) not in self._objects.pods:
+                return candidate
 
 
 def _suffix(number: int) -> str:

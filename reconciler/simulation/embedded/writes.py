@@ -183,8 +183,8 @@ class SimulatedWrites:
 
     def ended(self) -> tuple[Ended, ...]:
         """Removals that ended since the last call."""
-        found, self._ended = tuple(self._ended), []
-        return found
+        ended, self._ended = tuple(self._ended), []
+        return ended
 
     def draining(self) -> tuple[tuple[TargetRef, str, int, str], ...]:
         """Removals in flight: target, node, pods that have not left, the last refusal."""

@@ -80,8 +80,8 @@ def _values(part: P, path: str) -> Iterator[tuple[str, P]]:
             for index, item in enumerate(value):
                 called = getattr(item, "name", "")
                 rest = (*value[:index], *value[index + 1 :])
-                told = f"{name}[{index}]" + (f" ({called})" if called else "")
-                yield told, msgspec.structs.replace(part, **{field.name: rest})
+                label = f"{name}[{index}]" + (f" ({called})" if called else "")
+                yield label, msgspec.structs.replace(part, **{field.name: rest})
         else:
             yield name, msgspec.structs.replace(part, **{field.name: field.default})
 

@@ -24,10 +24,11 @@ _WRITTEN_IN_TODAY = "there is no policy to compare with: write given.today, or n
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run found. Of a snapshot: `plan` with its settled column, and `node_of` the evicted pods. Of a scenario: `plan` is
-    the last one, and `nodes_of` counts nodes at the end by group name. `longest_wait_seconds` is None where a pod never got a
-    node. `unmet` are the scenario's own expectations that do not hold. `pending` and `evicted` are pods as `namespace/name`. A
-    pod that moved twice counts twice. `consequences` are (code, sentence), None where nothing is compared."""
+    """The results of a run. For a snapshot, `plan` has its settled column, and `node_of` has the nodes of the evicted pods. For a
+    scenario, `plan` is the last plan, and `nodes_of` has the number of nodes at the end by group name. `longest_wait_seconds` is
+    None if a pod never got a node. `unmet` are the scenario's own expectations that do not hold. `pending` and `evicted` are pods
+    as `namespace/name`. A pod that moved twice counts twice. `consequences` are (code, sentence), or None if there is nothing to
+    compare."""
 
     plan: Plan
     pending: tuple[str, ...]
@@ -130,8 +131,8 @@ def _group(
     line = lines.get(name)
     if line is None:
         near = difflib.get_close_matches(name, lines, n=1)
-        told = f"did you mean {near[0]}?" if near else f"there are {', '.join(lines) or 'none'}"
-        message = f"the policy has no group {name} in this cluster; {told}"
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(lines) or 'none'}"
+        message = f"the policy has no group {name} in this cluster; {hint}"
         yield _result(text, f"{path}.name", "GroupExists", f"group {name}", "no such group", message, holds=False)
         return
     if expected.desired is not None:
@@ -230,11 +231,11 @@ def _consequence(text: PolicyTestText, path: str, code: str, seen: Seen, *, pres
             code="Consequence", place=str(text.place(path)), path=path, verdict=Verdict.SKIPPED, expected=expected,
             actual="not compared", message=_WRITTEN_IN_TODAY,
         )  # fmt: skip
-    found = [sentence for known, sentence in seen.consequences if known == code]
+    sentences = [sentence for known, sentence in seen.consequences if known == code]
     others = ", ".join(dict.fromkeys(known for known, _ in seen.consequences)) or "none"
-    message = f"{code}: {found[0]}" if found else f"the change does not cause {code}; it causes: {others}"
+    message = f"{code}: {sentences[0]}" if sentences else f"the change does not cause {code}; it causes: {others}"
     return _result(
-        text, path, "Consequence", expected, "present" if found else "absent", message, holds=bool(found) is present
+        text, path, "Consequence", expected, "present" if sentences else "absent", message, holds=bool(sentences) is present
     )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from zlib import crc32
 
+from msgspec.structs import replace
+
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.pods.pod import Owner, PodShape
 from reconciler.cluster.target import TargetRef
@@ -12,13 +14,13 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.workloads.workload import Controller
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
-from reconciler.decisions.groups.effective_groups import closes_at, effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.money import money
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.replay import Replay, ReplayFigures, waited_seconds
-from reconciler.policy.documents import GroupFields, PolicySet
-from reconciler.policy.values.schedule import openings_after
+from reconciler.policy.documents import GroupFields, PolicySet, ScaleDown, Size, Window
+from reconciler.policy.windows import window_edges
 from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.agenda import Event, Happened, MachineBehaviour
 from reconciler.simulation.embedded.cluster import SimulatedCluster
@@ -134,9 +136,6 @@ class Demand:
 
 # Instants at which a policy changes its effect without any event: windows, scheduled budgets, ends of holds.
 
-_Span = tuple[str, str, int]
-"""Schedule, time zone, seconds that it stays open."""
-
 
 class PolicyClock:
     """The edges of everything in a policy that depends on the clock."""
@@ -144,10 +143,14 @@ class PolicyClock:
     def __init__(self, policy: PolicySet) -> None:
         rules = policy.policy
         levels: list[GroupFields] = [*policy.groups, *(tier.defaults for tier in rules.tiers), rules.defaults]
-        spans = {(window.schedule, window.time_zone, window.duration_seconds) for fields in levels for window in fields.windows}
-        scheduled = [budget for budget in rules.budgets if budget.schedule]
-        spans |= {(budget.schedule, budget.time_zone, budget.duration_seconds or 0) for budget in scheduled}
-        self._spans: list[_Span] = sorted(spans)
+        self._windows = {
+            replace(window, name="", size=Size(), scale_down=ScaleDown()) for one in levels for window in one.windows
+        }
+        self._windows |= {
+            Window(schedule=budget.schedule, time_zone=budget.time_zone, duration_seconds=budget.duration_seconds or 0)
+            for budget in rules.budgets
+            if budget.schedule
+        }
         self._ends = sorted(
             fields.hold.until_seconds for fields in levels if fields.hold is not None and fields.hold.until_seconds is not None
         )
@@ -160,13 +163,8 @@ class PolicyClock:
         return self._known
 
     def _edges(self, after_seconds: int) -> Iterator[int]:
-        for schedule, zone, duration in self._spans:
-            opens = next(openings_after(schedule, zone, after_seconds), None)
-            if opens is not None:
-                yield opens
-            closes = closes_at(schedule, zone, duration, after_seconds)
-            if closes is not None:
-                yield closes
+        for window in self._windows:
+            yield from window_edges(window, after_seconds)
         yield from (end for end in self._ends if end > after_seconds)
 
 
@@ -201,9 +199,9 @@ class ZoneSpread:
         placed: Counter[int] = Counter()
         for _ in range(count):
             for zone in sorted(by_zone, key=lambda zone: (there[zone], zone)):
-                found = state.place(shape, 1, by_zone[zone])
-                if found:
-                    placed[found[0][0]] += 1
+                places = state.place(shape, 1, by_zone[zone])
+                if places:
+                    placed[places[0][0]] += 1
                     there[zone] += 1
                     break
                 del by_zone[zone]  # no room for one of them now, so none for the next either
@@ -258,9 +256,9 @@ _SPEAKS_FOR_ITSELF = (ActionKind.RESIZE, ActionKind.REMOVE_NODE)  # what follows
 class ReplayRun:
     """One policy over one trace. Deterministic: same inputs, same figures.
 
-    Iterations are on the loop's interval. Those at which the decision cannot have changed are left out. Then no pod or node came
-    or went, no timer of the plan expired, and no window opened or closed. Changes under way are checked every minute, a cluster
-    in steady state every ten. Actions are carried out whatever the policy's mode: this shows what would come.
+    Iterations are on the loop's interval. Iterations in which the decision cannot have changed are skipped. In these, no pod or
+    node came or went, no timer of the plan expired, and no window opened or closed. Changes in progress are checked every minute,
+    a cluster in steady state every ten. Actions are carried out whatever the policy's mode, because this shows what would happen.
     """
 
     def __init__(
@@ -472,7 +470,7 @@ class ReplayRun:
 
 # One trace under one or two policies, on the same cluster.
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 def replay(
@@ -483,13 +481,13 @@ def replay(
     lead_seconds: int = LEAD_SECONDS,
     join_seconds: int = 90,
     work_budget: int = DEFAULT_WORK_BUDGET,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Replay:
     """The figures of each policy (with its source) over one trace. Pure.
 
-    It runs on the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`). Without one, it runs on
-    the groups of the policies alone. A target that only one of two policies prices has that price under both. Nodes join
-    `join_seconds` after they were requested. `told` reports progress: seconds done, and of how many.
+    It runs on the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`). Without `world`, it runs
+    on the groups of the policies alone. If only one of two policies has a price for a target, that price applies under both.
+    Nodes join `join_seconds` after they were requested. `progress` receives how far it is: seconds done, and seconds in total.
     """
     begin = trace.start_seconds - lead_seconds
     start = policy_world([policy for _, policy in sides], begin) if world is None else world
@@ -498,7 +496,7 @@ def replay(
         groups = effective_groups(start, policy, begin)
         prices |= {group.target: group.price_micros for group in groups if group.price_micros is not None}
     seconds = trace.end_seconds - begin
-    found: list[ReplayFigures] = []
+    figures: list[ReplayFigures] = []
     for number, (source, policy) in enumerate(sides):
         run = ReplayRun(
             policy,
@@ -510,9 +508,9 @@ def replay(
             work_budget=work_budget,
         )
         for now in run.turns():
-            if told is not None:
-                told(number * seconds + now - begin, len(sides) * seconds)
-        found.append(run.figures(source))
+            if progress is not None:
+                progress(number * seconds + now - begin, len(sides) * seconds)
+        figures.append(run.figures(source))
     return Replay(
         trace=trace.name,
         cluster=start.name,
@@ -521,5 +519,5 @@ def replay(
         seconds=trace.end_seconds - trace.start_seconds,
         peak_demand_pods=trace.peak_pods,
         currency=sides[0][1].policy.currency,
-        sides=tuple(found),
+        sides=tuple(figures),
     )

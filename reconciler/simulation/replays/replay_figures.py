@@ -33,8 +33,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """Reads events in order from an instant on. `nodes` maps the nodes of that instant to their target (empty: nobody's).
-    `placed` and `waiting` map pods to the time since when they run or wait. `sizes` maps a node to its offer, a pod to its
+    """Reads events in order, beginning at one instant. `nodes` maps the nodes of that instant to their target (empty: no target).
+    `placed` and `waiting` have the time since when pods run or wait. `sizes` maps a node to its resources, and a pod to its
     requests."""
 
     def __init__(

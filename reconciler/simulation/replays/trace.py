@@ -95,16 +95,19 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
 _WEEK_SECONDS = 7 * 86_400
 
 
-# Capacity curves: lines of CSV that say how much is wanted from when on, as pods of one size.
+# Capacity curves: lines of CSV with the demand at each instant, as pods of one size.
 #
-# # Any comment. Lines that begin with `# pod` say what the pods are like, here of all curves and of one: # pod: cpu=1
-# memory=2Gi # pod web: cpu=500m memory=1Gi spread=zone toleration=tier selector=pool=general priority=0 kind=Job
-# time,cpu:web,pods:batch 2026-11-02T00:00:00Z,129.6,4 2026-11-02T00:05:00Z,244.8,4
+#     # Any comment. Lines that begin with `# pod` describe the pods, here first those of all curves, then those of one:
+#     # pod: cpu=1 memory=2Gi
+#     # pod web: cpu=500m memory=1Gi spread=zone toleration=tier selector=pool=general priority=0 kind=Job
+#     time,cpu:web,pods:batch
+#     2026-11-02T00:00:00Z,129.6,4
+#     2026-11-02T00:05:00Z,244.8,4
 #
-# Times ascend: RFC 3339, `2026-11-02 00:05:00` (UTC), or whole seconds. A value holds until the next line; the curve ends one
-# step after its last line. `pods` counts pods, `cpu` is in cores and `memory` an amount, each served by as many whole pods as
-# it takes; `nodes` are pods that share no node with each other. A name behind the colon tells several curves apart. Without a
-# heading the one value is `cpu`, as capacity datasets print it.
+# Times ascend. They are RFC 3339, `2026-11-02 00:05:00` (UTC), or whole seconds. A value holds until the next line, and the curve
+# ends one step after its last line. `pods` is a number of pods. `cpu` is in cores and `memory` an amount; whole pods cover each.
+# `nodes` is a number of pods that share no node with each other. The name after the colon distinguishes curves. Without a
+# heading, the only value is `cpu`, which is the form of public capacity data sets.
 
 NAMESPACE = "replay"
 MOST_LINES = 2_000_000
@@ -160,11 +163,11 @@ def read_curve(name: str, text: str, every_seconds: int = 0) -> Trace:
         if number > MOST_LINES:
             raise TraceError(number, 1, f"more than {MOST_LINES} lines", "make the steps of the trace longer")
         if stripped.startswith("#"):
-            found = _POD_LINE.fullmatch(stripped)
-            if found is not None:
+            match = _POD_LINE.fullmatch(stripped)
+            if match is not None:
                 if times:
                     raise TraceError(number, 1, "pods must be described above the first value", "move the line up")
-                sizes.setdefault(found[1] or "", []).append((number, line.index(":") + 2, found[2]))
+                sizes.setdefault(match[1] or "", []).append((number, line.index(":") + 2, match[2]))
             continue
         if not stripped:
             continue
@@ -195,15 +198,15 @@ def _columns(number: int, cells: list[str]) -> tuple[list[_Curve], bool]:
         return [_Curve("cpu", "demand", 1)], False
     curves: list[_Curve] = []
     for at, cell in enumerate(cells[1:], 1):
-        found = _COLUMN.fullmatch(cell.strip())
-        if found is None:
+        match = _COLUMN.fullmatch(cell.strip())
+        if match is None:
             hint = f"write one of the units {', '.join(_UNITS)}; to tell several apart, add a name after a colon: cpu:web"
             raise TraceError(number, _column_of(cells, at), f"unknown column {cell.strip()[:40]!r}", hint)
-        name = found[2] or "demand"
+        name = match[2] or "demand"
         if any(curve.name == name for curve in curves):
             hint = "give each a name: cpu:web,cpu:api"
             raise TraceError(number, _column_of(cells, at), f"two curves have the name {name!r}", hint)
-        curves.append(_Curve(found[1], name, at))
+        curves.append(_Curve(match[1], name, at))
     if not curves:
         raise TraceError(number, 1, "the heading has no value column", "write for example time,cpu")
     return curves, True
@@ -211,9 +214,9 @@ def _columns(number: int, cells: list[str]) -> tuple[list[_Curve], bool]:
 
 def _sizes(lines: dict[str, list[tuple[int, int, str]]], curves: list[_Curve]) -> dict[str, _PodSize]:
     known = {curve.name for curve in curves}
-    for name, found in lines.items():
+    for name, entries in lines.items():
         if name and name not in known:
-            number, column, _ = found[0]
+            number, column, _ = entries[0]
             raise TraceError(number, column, f"unknown curve {name!r}", f"write one of {', '.join(sorted(known))}")
     general = _size(_PodSize(), lines.get("", []))
     return {name: _size(general, lines.get(name, [])) for name in known}
@@ -240,8 +243,8 @@ def _with(size: _PodSize, key: str, value: str) -> _PodSize:
         case "toleration":
             return msgspec.structs.replace(size, tolerations=tuple(sorted({*size.tolerations, value})))
         case "selector":
-            label, found, wanted = value.partition("=")
-            if not found:
+            label, separator, wanted = value.partition("=")
+            if not separator:
                 raise ValueError("write a selector as LABEL=VALUE")
             return msgspec.structs.replace(size, selector=tuple(sorted({**dict(size.selector), label: wanted}.items())))
         case "priority":
@@ -438,7 +441,7 @@ def backtest(name: str, captures: Sequence[tuple[str, World]]) -> Backtest:
             )
     worlds = [world for _, world in ordered]
     counts = [_wanted(world) for world in worlds]
-    sources = {source: index for index, source in enumerate(dict.fromkeys(source for found in counts for source in found))}
+    sources = {source: index for index, source in enumerate(dict.fromkeys(source for counted in counts for source in counted))}
     steps = []
     for before, now, world in zip(counts, counts[1:], worlds[1:], strict=False):
         touched = (*now, *(source for source in before if source not in now))
@@ -499,5 +502,5 @@ def _merged(worlds: Sequence[World]) -> World:
 
 def _latest(parts: Iterable[tuple[Value, ...]], key: Callable[[Value], object]) -> tuple[Value, ...]:
     """Of each key the value of the last part that has it, in the order of the keys."""
-    found = {key(value): value for part in parts for value in part}
-    return tuple(found[name] for name in sorted(found, key=str))
+    newest = {key(value): value for part in parts for value in part}
+    return tuple(newest[name] for name in sorted(newest, key=str))

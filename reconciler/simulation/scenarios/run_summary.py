@@ -10,8 +10,9 @@ from reconciler.simulation.embedded.agenda import Event, Happened
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Totals of a run over `seconds` of virtual time. Waiting times are from a pod's creation (or the start of the run) to its
-    binding. `pods_never_placed` had no node when they ended, or at the end; a waiting time that falls on one of them is
-    `seconds`, and means longer. `cost` is None when no group has a price; `unpriced` names groups without."""
+    binding. `pods_never_placed` had no node when they ended, or at the end of the run. If a waiting time is that of such a pod,
+    it is `seconds`, and the true one is longer. `cost` is None if no group has a price; `unpriced` names groups without a
+    price."""
 
     seconds: int
     pods_placed: int

@@ -216,11 +216,11 @@ def read_scenario(path: str, data: bytes) -> ScenarioText:
 
     Raises `DocumentError`.
     """
-    source, found = documents_of(path, data, API_VERSION)
-    if len(found) != 1:
-        message = f"the file has {len(found)} documents of apiVersion {API_VERSION}; it must have exactly one"
+    source, documents = documents_of(path, data, API_VERSION)
+    if len(documents) != 1:
+        message = f"the file has {len(documents)} documents of apiVersion {API_VERSION}; it must have exactly one"
         raise document_error("NoScenario", source, Spot(1, 1), message, f"begin with apiVersion: {API_VERSION} and kind: {KIND}")
-    read = read_typed(found[0], source, Scenario)
+    read = read_typed(documents[0], source, Scenario)
     text = ScenarioText(read.value, read.spots, read.source)
     if (error := _wrong(text)) is not None:
         raise error

@@ -29,8 +29,8 @@ from reconciler.simulation.scenarios.scenario import (
 )
 from reconciler.values.label_selector import LabelSelector, Requirement
 
-# The World that an inline start describes: of the first kind of target that is registered, since a scenario has to name some
-# kind and no line of it depends on which. Snapshots bring those of any platform into a simulation.
+# The World that an inline start describes. Its targets have the first registered kind: a scenario needs some kind, and no line of
+# it depends on which. Snapshots bring targets of any platform into a simulation.
 
 NAMESPACE = "prod"
 START_SECONDS = 1_795_219_200
@@ -139,12 +139,12 @@ def _template(group: StartGroup) -> NodeShape:
 
 
 def _taints(group: StartGroup) -> tuple[Taint, ...]:
-    found = []
+    taints = []
     for text in group.taints:
         pair, _, effect = text.rpartition(":")
         key, _, value = pair.partition("=")
-        found.append(Taint(key, value, effect))
-    return tuple(sorted(found))
+        taints.append(Taint(key, value, effect))
+    return tuple(sorted(taints))
 
 
 def _node(name: str, shape: int) -> Node:
@@ -250,7 +250,7 @@ ANY_GROUP = "*"
 
 def behaviours(text: ScenarioText, start_seconds: int) -> tuple[dict[str, MachineBehaviour], MachineBehaviour]:
     """By target name, and for all others."""
-    found = {
+    by_target = {
         rule.group: MachineBehaviour(
             join_seconds=rule.join_after.seconds,
             fail_first=rule.fail_first,
@@ -262,7 +262,7 @@ def behaviours(text: ScenarioText, start_seconds: int) -> tuple[dict[str, Machin
         )
         for rule in text.scenario.spec.machines
     }
-    return found, found.pop(ANY_GROUP, MachineBehaviour())
+    return by_target, by_target.pop(ANY_GROUP, MachineBehaviour())
 
 
 class ScenarioPlay:
@@ -296,7 +296,7 @@ class ScenarioPlay:
         """The event as something to do; what it names is checked now."""
         if event.scale is not None:
             namespace, _, name = event.scale.workload.partition("/")
-            if self._cluster.workloads.found(namespace, name) is None:
+            if self._cluster.workloads.named(namespace, name) is None:
                 raise self._text.error(f"{path}.scale.workload", f"unknown controller {event.scale.workload} at the start")
             return partial(self._scale, namespace, name, event.scale.replicas)
         if event.budget is not None:
@@ -312,16 +312,16 @@ class ScenarioPlay:
         return partial(self._policy, event.policy or "")
 
     def _target(self, name: str, path: str) -> TargetRef:
-        found = self._targets.get(name)
-        if found is None:
+        target = self._targets.get(name)
+        if target is None:
             raise self._text.error(
                 path, f"unknown target {name!r} at the start", f"write one of {', '.join(sorted(self._targets))}"
             )
-        return found
+        return target
 
     def _scale(self, namespace: str, name: str, replicas: int) -> None:
         cluster = self._cluster
-        workload = cluster.workloads.found(namespace, name)
+        workload = cluster.workloads.named(namespace, name)
         if workload is None:
             return
         cluster.journal.add(

@@ -23,14 +23,16 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "one.state is RemovalState.FINISHED and one.generation": "no target of a view is None, so that nothing waits for it",
     },
     "reconciler/control/preflight.py": {
-        '0 -> 1 in: minor = whole_number(found.minor.rstrip("+")) or 0': ("a version that says no number is too old either way"),
+        '0 -> 1 in: minor = whole_number(version.minor.rstrip("+")) or 0': (
+            "a version that says no number is too old either way"
+        ),
     },
     "reconciler/control/policy/custom_resources.py": {
         "title.startswith('NodeGroup ') and title not in refused -> title not in refused": (
             "where the policy itself has problems, that is told instead"
         ),
-        "self._allow_no_groups or found is None or before is None or found.groups -> "
-        "self._allow_no_groups or before is None or found.groups": "without a missing policy and mistakes in it something is",
+        "self._allow_no_groups or in_force is None or before is None or in_force.groups -> "
+        "self._allow_no_groups or before is None or in_force.groups": "without a missing policy and mistakes in it something is",
         "policy is None or policy.policy.discovery or (not (before.groups or before.policy.discovery)) -> "
         "policy.policy.discovery or not (before.groups or before.policy.discovery)": "what was judged good can be read",
     },

@@ -25,7 +25,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
     },
     "reconciler/decisions/demand/purchase.py": {
-        "0 -> 1 in: found = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}": (
+        "0 -> 1 in: counts = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}": (
             "every kind is in one of them, and what is counted is one at least"
         ),
         "all((len(kind) <= digits for kind in counts)) -> any((len(kind) <= digits for kind in counts))": (
@@ -81,10 +81,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "which fillings are tried first: where they give nothing those by the values themselves are asked for"
         ),
         "1 -> 2 in: best, best_score = -1, 0.0": "any number below zero stands for none",
-        "many and problem.items[index].offers[offer] -> problem.items[index].offers[offer]": (
+        "pods and problem.items[index].offers[offer] -> problem.items[index].offers[offer]": (
             "items with no pod left are passed over further down"
         ),
-        "have < want * many -> have <= want * many": "what is divided then comes to as many again",
+        "have < want * most -> have <= want * most": "what is divided then comes to as many again",
         "sum(map(float.__mul__, weights, map(float, item.need))) + 1e-09 -> "
         "sum(map(float.__mul__, weights, map(float, item.need))) - 1e-09": (
             "a pod that needs nothing is in every filling, whichever place in the order it has"
@@ -135,13 +135,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/decisions/growth/cost/mixes.py": {
         "200 -> 201": _EFFORT,
         "2 -> 3 in: _FEW_WAYS = 2  # ways to fill a node that large problems try": _EFFORT,
-        "100 -> 101 in: _MANY_NODES = 100": _EFFORT,
+        "100 -> 101 in: _LARGE_NODE_COUNT = 100": _EFFORT,
         "2 -> 3 in: _CLOSE_PERMILLE = 2": _EFFORT,
         "5 -> 6": _EFFORT,
         "60 -> 61": _EFFORT,
         "2000 -> 2001": _EFFORT,
         "problem.size > _LARGE -> problem.size >= _LARGE": _EFFORT,
-        "sum(prices.amounts) > _MANY_NODES -> sum(prices.amounts) >= _MANY_NODES": _EFFORT,
+        "sum(prices.amounts) > _LARGE_NODE_COUNT -> sum(prices.amounts) >= _LARGE_NODE_COUNT": _EFFORT,
         "slack <= problem.cost(best) * _CLOSE_PERMILLE // 1000 -> slack < problem.cost(best) * _CLOSE_PERMILLE // 1000": _EFFORT,
         "1000 -> 1001": _EFFORT,
         "problem.size <= SMALL -> problem.size < SMALL": _EFFORT,
@@ -352,7 +352,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "a node of no group has a blocker that says so"
         ),
         "group is None or own -> own": "a node of no group has a blocker that says so",
-        "found.short or 0 -> found.short": "asked only where a shape lacks a place",
+        "moved.short or 0 -> moved.short": "asked only where a shape lacks a place",
         "node != candidate.index and any((self._draft.state.fits(shape, node) for shape in candidate.moving)) -> "
         "any((self._draft.state.fits(shape, node) for shape in candidate.moving))": (
             "a node that headroom stands on and that is little used was kept for that before"

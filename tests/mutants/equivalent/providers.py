@@ -21,15 +21,17 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "reading.facts.replicas or 0 -> reading.facts.replicas": _NOBODYS,
         "0 -> 1 in: replicas = (facts.replicas or 0) - fewer": _NOBODYS,
         "facts.replicas or 0 -> facts.replicas in: replicas = (facts.replicas or 0) - fewer": _NOBODYS,
-        "0 -> 1 in: if asked < _MANY or asked * 2 < (reading.facts.replicas or 0):": "eight are more than one, and than none",
-        "outcome is None and found is not None -> outcome is None": "one that is gone is refused by `unfit`: it has ended",
-        "found is not None and mark is not None and (found.deleting or self._lowered(reading, mark)) -> "
-        "mark is not None and (found.deleting or self._lowered(reading, mark))": "only what was found bears a mark",
+        "0 -> 1 in: if asked < _WORTH_LISTING or asked * 2 < (reading.facts.replicas or 0):": (
+            "eight are more than one, and than none"
+        ),
+        "outcome is None and answer is not None -> outcome is None": "one that is gone is refused by `unfit`: it has ended",
+        "current is not None and mark is not None and (current.deleting or self._lowered(reading, mark)) -> "
+        "mark is not None and (current.deleting or self._lowered(reading, mark))": "only what was found bears a mark",
     },
     "reconciler/providers/machines/marks.py": {
-        "found is None or found.mark is None or self.own(found) is not None -> "
-        "found.mark is None or self.own(found) is not None": "one that is gone was refused by `unfit` before",
-        "found is None or mark is None -> mark is None": "nothing covers one that is gone",
+        "machine is None or machine.mark is None or self.own(machine) is not None -> "
+        "machine.mark is None or self.own(machine) is not None": "one that is gone was refused by `unfit` before",
+        "machine is None or mark is None -> mark is None": "nothing covers one that is gone",
         "0 -> 1 in: return DeleteMark(self._owner, reading.facts.generation, reading.facts.replicas or 0)": _NOBODYS,
         "reading.facts.replicas or 0 -> reading.facts.replicas": _NOBODYS,
     },

@@ -76,7 +76,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "count <= 0 -> count < 0": "no pods are placed in any case where none are asked for",
     },
     "reconciler/scheduling/predicates/volume_binding.py": {
-        "1 -> 2 in: found.extend(self._only(self._names.get(name, -1)) for name in claims.chosen)": _NEGATIVE,
+        "1 -> 2 in: masks.extend(self._only(self._names.get(name, -1)) for name in claims.chosen)": _NEGATIVE,
         "False -> True in: by_node = False": _SLOWER,
         "any(((claim.namespace, claim.name) not in self._assumed for claim in self._claims(shape).waiting)) -> "
         "all(((claim.namespace, claim.name) not in self._assumed for claim in self._claims(shape).waiting))": "with one of its "
@@ -132,7 +132,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "most_groups * width <= _MOST_GROUPS -> most_groups * width < _MOST_GROUPS": _SLOWER,
         "most_groups * width -> most_groups // width": _SLOWER,
         "1 -> 2 in: width = len(limit.counter.domains.values) + 1": _SLOWER,
-        '2 -> 3 in: starts = array("i", bytes(4 * (many + 2)))': "one group more, and it is empty",
+        '2 -> 3 in: starts = array("i", bytes(4 * (group_count + 2)))': "one group more, and it is empty",
     },
     "reconciler/scheduling/topology_rules.py": {
         "2 -> 3 in: _EVERY_NODE, _NO_NODE = -1, -2": _NEGATIVE,

@@ -104,11 +104,11 @@ class FirstFits:
     def renew(self, left: "array[int]", usable: bytearray, worth: "array[int]") -> "array[int]":
         """Fill again if too few pods are left for the previous filling, with nodes of `usable` offers only. Returns the new rows:
         `offer * orders + order`. `gains` has the worth of the pods by row."""
-        many = fillings.fill_each(
+        row_count = fillings.fill_each(
             self._orders, self._ways, left, self._needs, self._width, self._free, self._may, usable, self._left, self._loads,
             self._known, self._renewed, worth, self.gains,
         )  # fmt: skip
-        return self._renewed[:many]
+        return self._renewed[:row_count]
 
     def load(self, row: int) -> Load:
         """What is on the node of a row."""
@@ -124,7 +124,7 @@ def match(problem: Problem, offer: int, left: Sequence[int]) -> Load:
     offered = problem.offers[offer].free
     free = list(offered)
     load = [0] * len(left)
-    open_items = [index for index, many in enumerate(left) if many and problem.items[index].offers[offer]]
+    open_items = [index for index, pods in enumerate(left) if pods and problem.items[index].offers[offer]]
     while open_items:
         best, best_score = -1, 0.0
         weights = [have / (total * total) if total else 0.0 for have, total in zip(free, offered, strict=True)]
@@ -162,7 +162,7 @@ class Pricing:
         order = [index for index in self._order(offer, values) if problem.items[index].offers[offer]]
         search = _Search(problem, offer, order, values, above, steps)
         search.descend(0, list(problem.offers[offer].free), 0)
-        return search.found
+        return search.loads
 
     def _order(self, offer: int, values: Sequence[int]) -> list[int]:
         weights = self._weights[offer]
@@ -175,7 +175,7 @@ class Pricing:
 
 class _Search:
     def __init__(self, problem: Problem, offer: int, order: list[int], values: Sequence[int], above: int, steps: int) -> None:
-        self.found: list[Load] = []
+        self.loads: list[Load] = []
         self.steps = steps
         self._above = above
         self._order = order
@@ -206,7 +206,7 @@ class _Search:
         """All fillings from this item on."""
         self.steps -= 1
         if depth == len(self._order) and value > self._above and self._full(free):
-            self.found.append(self._load(depth))
+            self.loads.append(self._load(depth))
         if depth == len(self._order) or self.steps <= 0:
             return
         # What is used up and needed by nobody is no number here, which `min` passes over: the first one is.
@@ -214,26 +214,26 @@ class _Search:
         if value + hope <= self._above:
             return
         need, gain = self._needs[depth], self._values[depth]
-        many = self._most[depth]
+        most = self._most[depth]
         for have, want in zip(free, need, strict=True):
-            if have < want * many:
-                many = have // want
-        for pods in range(many, -1, -1):
+            if have < want * most:
+                most = have // want
+        for pods in range(most, -1, -1):
             self._chosen[depth] = pods
             self.descend(depth + 1, [have - want * pods for have, want in zip(free, need, strict=True)], value + gain * pods)
         self._chosen[depth] = 0
 
     def _load(self, depth: int) -> Load:
         load = [0] * self._width
-        for position, many in enumerate(self._chosen[:depth]):
-            load[self._order[position]] = many
+        for position, pods in enumerate(self._chosen[:depth]):
+            load[self._order[position]] = pods
         return tuple(load)
 
     def _full(self, free: list[int]) -> bool:
         """Can no pod be added?"""
         return not any(
-            many < most and all(map(int.__le__, need, free))
-            for many, most, need in zip(self._chosen, self._most, self._needs, strict=True)
+            pods < most and all(map(int.__le__, need, free))
+            for pods, most, need in zip(self._chosen, self._most, self._needs, strict=True)
         )
 
 
@@ -244,9 +244,9 @@ _ROUNDS = 300
 _OF_EACH = 2  # fillings of an offer that one round adds
 _ENOUGH = 6  # fillings that a closer look adds before the linear program says what they change
 _CLOSE_STEPS, _CLOSER, _CLOSEST_STEPS = 30_000, 4, 1_000_000
-# What all rounds of a problem may take, in steps of a closer look; of those a node filled by value takes so many an item, and
-# the linear program so many an item and filling, as measured. On 20 offers this is what ends the rounds from 50 items on: twice
-# the items took 1.4 to 1.7 times as long without it, for mixes that cost the same within 0.3 %.
+# The work that all rounds of a problem may take, in steps of a closer look. A node filled by value costs a number of steps per
+# item. The linear program costs a number per item and filling. Both were measured. With 20 offers, this bound ends the rounds
+# from 50 items on. Without it, twice the items took 1.4 to 1.7 times as long, for mixes whose cost was the same within 0.3 %.
 _ALL_STEPS, _STEPS_BY_VALUE, _STEPS_OF_PROGRAM = 14_000_000, 12, 1
 
 
@@ -292,15 +292,15 @@ class _ColumnsSearch:
         """Add nodes filled by `smooth` values, or by those of the last program where they give nothing; how many are new."""
         for values, offers in ((smooth, self._likely), (prices.values, self._every)):
             worths, judge = array("q", values), array("q", prices.values)
-            found = [
+            candidates = [
                 Filling(offer, load)
                 for offer in offers
                 for load in self._node.by_value(offer, worths, judge, prices.prices[offer] + ROUNDING, _OF_EACH)
             ]
             self.left -= _STEPS_BY_VALUE * self._items * len(offers)
-            added = master.add(found)
+            added = master.add(candidates)
             if added:
-                self._likely = sorted({filling.offer for filling in found})
+                self._likely = sorted({filling.offer for filling in candidates})
                 return added
         self._likely = self._every
         return 0
@@ -316,13 +316,13 @@ class _ColumnsSearch:
 
     def _looked_at(self, prices: Prices) -> list[Filling]:
         """The best of so many steps an offer, of enough offers, the one after the last first."""
-        values, found = array("q", prices.values), list[Filling]()
+        values, best_fillings = array("q", prices.values), list[Filling]()
         for offer in (*self._every[self._first :], *self._every[: self._first]):
             best, taken = self._node.improved(offer, values, self._steps)
             self.left -= taken
             if best.worth > prices.prices[offer] + ROUNDING:
-                found.append(Filling(offer, best.load))
-                if len(found) == _ENOUGH:
+                best_fillings.append(Filling(offer, best.load))
+                if len(best_fillings) == _ENOUGH:
                     self._first = (offer + 1) % len(self._every)
                     break
-        return found
+        return best_fillings

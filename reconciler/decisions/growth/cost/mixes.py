@@ -29,9 +29,9 @@ class Ways(msgspec.Struct, frozen=True):
     orders: tuple[tuple[int, ...], ...]
     fillers: tuple[Filler, ...]
 
-    def first(self, many: int) -> "Ways":
+    def first(self, count: int) -> "Ways":
         """So many of them."""
-        return Ways(self.orders[:many], self.fillers[: max(0, many - len(self.orders))])
+        return Ways(self.orders[:count], self.fillers[: max(0, count - len(self.orders))])
 
 
 def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
@@ -63,8 +63,8 @@ def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
                     known[offer, way] = load, sum(map(int.__mul__, worth, load))
                     changed.add(offer)
             if offer in changed:
-                found = [(row, in_order.gains[row]) for row in range(offer * orders, (offer + 1) * orders)]
-                best_of[offer] = _first_best(price, [*found, *(known[offer, way] for way in range(len(ways.fillers)))])
+                rows = [(row, in_order.gains[row]) for row in range(offer * orders, (offer + 1) * orders)]
+                best_of[offer] = _first_best(price, [*rows, *(known[offer, way] for way in range(len(ways.fillers)))])
             filling, gain = best_of[offer]
             # Of offers that cost the same for it the one that takes the most: fewer nodes.
             if gain and (best_offer < 0 or (price * best_worth, best_worth) < (best_price * gain, gain)):
@@ -82,11 +82,11 @@ def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
     return problem.trimmed(mix)
 
 
-def _first_best(price: int, found: Sequence[tuple[int | Load, int]]) -> tuple[int | Load, int]:
+def _first_best(price: int, choices: Sequence[tuple[int | Load, int]]) -> tuple[int | Load, int]:
     """Of fillings and what they are worth the first that is worth most for the price; of those for nothing the first."""
     if price:
-        return max(found, key=lambda one: one[1])
-    return next((one for one in found if one[1]), found[0])
+        return max(choices, key=lambda one: one[1])
+    return next((one for one in choices if one[1]), choices[0])
 
 
 def worths(problem: Problem) -> list[list[int]]:
@@ -111,8 +111,8 @@ def orders(problem: Problem) -> tuple[tuple[int, ...], ...]:
     largest = [max(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]
     shares = [[need * _SCALE // most for need, most in zip(item.need, largest, strict=True)] for item in problem.items]
     keys = [[max(row) for row in shares], [sum(row) for row in shares], *([row[kind] for row in shares] for kind in kinds)]
-    found = [sorted(range(len(shares)), key=key.__getitem__, reverse=True) for key in keys]
-    return tuple(dict.fromkeys(map(tuple, found)))
+    item_orders = [sorted(range(len(shares)), key=key.__getitem__, reverse=True) for key in keys]
+    return tuple(dict.fromkeys(map(tuple, item_orders)))
 
 
 def ways_to_fill(problem: Problem) -> Ways:
@@ -171,8 +171,8 @@ class _Sizes:
 
     def bits(self, are: Iterable[bool]) -> int:
         """A bit for each offer that is told to be, in order of price."""
-        told = list(are)
-        return sum(1 << rank for rank, offer in enumerate(self.by_price) if told[offer])
+        flags = list(are)
+        return sum(1 << rank for rank, offer in enumerate(self.by_price) if flags[offer])
 
     def taking(self, taken: _Taken) -> Iterator[int]:
         """The offers that take it, the cheapest first."""
@@ -202,15 +202,15 @@ class _Polish:
 
     def taken(self, load: Load) -> "_Taken":
         """What a load takes, and which offers let it in."""
-        found = self._known.get(load)
-        if found is None:
+        taken = self._known.get(load)
+        if taken is None:
             used, offers = self._nothing, self._every
             for index, pods in enumerate(load):
                 if pods:
                     used = tuple([have + need * pods for have, need in zip(used, self._needs[index], strict=True)])
                     offers &= self._lets_in[index]
-            found = self._known[load] = _Taken(used, offers)
-        return found
+            taken = self._known[load] = _Taken(used, offers)
+        return taken
 
     def downgrade(self) -> None:
         """The cheapest node that takes the load."""
@@ -289,12 +289,12 @@ class _Polish:
                 free, more = list(spare), [0] * len(left)
                 for index, item in enumerate(items):
                     if left[index] and item.offers[filling.offer]:
-                        many = min(left[index], *(have // need for have, need in zip(free, item.need, strict=True) if need))
-                        more[index] = many
-                        free = [have - need * many for have, need in zip(free, item.need, strict=True)]
+                        pods = min(left[index], *(have // need for have, need in zip(free, item.need, strict=True) if need))
+                        more[index] = pods
+                        free = [have - need * pods for have, need in zip(free, item.need, strict=True)]
                 if not any(more):
                     break
-                left = [have - many for have, many in zip(left, more, strict=True)]
+                left = [have - pods for have, pods in zip(left, more, strict=True)]
                 moves.append((filling, Filling(filling.offer, tuple(map(int.__add__, filling.load, more)))))
                 if not any(left):
                     return moves
@@ -303,7 +303,7 @@ class _Polish:
 
 _LARGE = 200  # size above which only quick steps are taken
 _FEW_WAYS = 2  # ways to fill a node that large problems try
-_MANY_NODES = 100
+_LARGE_NODE_COUNT = 100
 _CLOSE_PERMILLE = 2
 _BRANCH_NODES = 5
 _MOST_FILLINGS = 200  # that large problems choose from in whole numbers: 1,200 took 6 s and cost the same
@@ -332,17 +332,17 @@ def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | N
     if not problem.proper(given):
         return Answer(given, problem.cost(given), problem.cost(given))
     apart = parts(problem)
-    found = [_least_cost(part.problem, part.of(given), solver) for part in apart]
+    answers = [_least_cost(part.problem, part.of(given), solver) for part in apart]
     if len(apart) == 1:
-        return found[0]
+        return answers[0]
     width = len(problem.items)
-    mix = [pair for part, answer in zip(apart, found, strict=True) for pair in part.whole(answer.mix, width)]
+    mix = [pair for part, answer in zip(apart, answers, strict=True) for pair in part.whole(answer.mix, width)]
     return Answer(
         tuple(sorted(mix)),
-        sum(answer.cost_micros for answer in found),
-        sum(answer.greedy_micros for answer in found),
-        sum(answer.bound_micros or answer.cost_micros for answer in found),
-        any(answer.solver_missing for answer in found),
+        sum(answer.cost_micros for answer in answers),
+        sum(answer.greedy_micros for answer in answers),
+        sum(answer.bound_micros or answer.cost_micros for answer in answers),
+        any(answer.solver_missing for answer in answers),
     )
 
 
@@ -387,13 +387,13 @@ def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
     """The cheapest of `given` and all greedy mixes, polished, and all of them as they were."""
     large = _large(problem)
     ways = ways_to_fill(problem).first(_FEW_WAYS) if large else ways_to_fill(problem)
-    found = [given]
+    mixes = [given]
     for worth in worths(problem)[: 1 if large else None]:
         mix = greedy(problem, worth, ways)
         if mix is not None:
-            found.append(mix)
-    polished = [mix for mix in (polish(problem, mix) for mix in found) if problem.proper(mix)]
-    return min((given, *polished), key=lambda mix: (problem.rank(mix), mix)), found
+            mixes.append(mix)
+    polished = [mix for mix in (polish(problem, mix) for mix in mixes) if problem.proper(mix)]
+    return min((given, *polished), key=lambda mix: (problem.rank(mix), mix)), mixes
 
 
 def _large(problem: Problem) -> bool:
@@ -403,17 +403,17 @@ def _large(problem: Problem) -> bool:
 def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list[Mix]:
     """Mixes in whole numbers: rounded down with a greedy rest, and for problems that are not large the solver's own."""
     rounded = _rounded(problem, master.fillings, prices)
-    found = [start] if rounded is None else [start, rounded]
+    mixes = [start] if rounded is None else [start, rounded]
     large = _large(problem)
-    if large and sum(prices.amounts) > _MANY_NODES:
+    if large and sum(prices.amounts) > _LARGE_NODE_COUNT:
         # What is lost by rounding is the less the more nodes there are.
-        return found
-    best = _cheapest(problem, found)
+        return mixes
+    best = _cheapest(problem, mixes)
     master.add(filling for filling, _ in best)
     chosen, _ = master.whole(best, prices, _BRANCH_NODES, _MOST_FILLINGS if large else None)
     if chosen is not None:
-        found.append(chosen)
-        best = _cheapest(problem, found)
+        mixes.append(chosen)
+        best = _cheapest(problem, mixes)
     # A mix cheaper than the best holds no filling whose reduced cost is above what is still to be gained; where all others
     # can be listed, what the solver then chooses is the optimum.
     slack = problem.cost(best) - round(prices.bound)
@@ -421,8 +421,8 @@ def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list
     if problem.size <= SMALL and not close and master.add(_near(problem, prices, slack)):
         chosen, _ = master.whole(best, prices, _BRANCH_NODES)
         if chosen is not None:
-            found.append(chosen)
-    return found
+            mixes.append(chosen)
+    return mixes
 
 
 def _cheapest(problem: Problem, mixes: Sequence[Mix]) -> Mix:
@@ -434,12 +434,12 @@ def _cheapest(problem: Problem, mixes: Sequence[Mix]) -> Mix:
 def _near(problem: Problem, prices: Prices, slack: int) -> list[Filling]:
     """Fillings within `slack` of paying, the nearest of them where there are too many."""
     pricing = Pricing(problem)
-    found = [
+    candidates = [
         (price - sum(map(int.__mul__, prices.values, load)), Filling(offer, load))
         for offer, price in enumerate(prices.prices)
         for load in pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)
     ]
-    return [filling for _, filling in sorted(found)[:_NEAR_FILLINGS]]
+    return [filling for _, filling in sorted(candidates)[:_NEAR_FILLINGS]]
 
 
 def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> Mix | None:
@@ -452,10 +452,10 @@ def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> M
     large = _large(problem)
     ways = ways_to_fill(rest).first(_FEW_WAYS) if large else ways_to_fill(rest)
     values = [[value + 1 for value in prices.values], *(() if large else worths(problem)[:1])]
-    found = [mix for mix in (greedy(rest, worth, ways) for worth in values) if mix is not None]
-    if not found:
+    mixes = [mix for mix in (greedy(rest, worth, ways) for worth in values) if mix is not None]
+    if not mixes:
         return None
-    best = min((polish(rest, mix) for mix in found), key=lambda mix: (rest.rank(mix), mix))
+    best = min((polish(rest, mix) for mix in mixes), key=lambda mix: (rest.rank(mix), mix))
     return merged(kept, best)
 
 
@@ -468,10 +468,10 @@ def remainder(problem: Problem, mix: Mix) -> Problem:
         left = [have - pods * times for have, pods in zip(left, filling.load, strict=True)]
     return msgspec.structs.replace(
         problem,
-        items=tuple(msgspec.structs.replace(item, count=many) for item, many in zip(problem.items, left, strict=True)),
+        items=tuple(msgspec.structs.replace(item, count=pods) for item, pods in zip(problem.items, left, strict=True)),
         offers=tuple(
-            msgspec.structs.replace(offer, most=max(0, offer.most - many))
-            for offer, many in zip(problem.offers, nodes, strict=True)
+            msgspec.structs.replace(offer, most=max(0, offer.most - node_count))
+            for offer, node_count in zip(problem.offers, nodes, strict=True)
         ),
         caps=tuple(
             msgspec.structs.replace(cap, bound=cap.bound - sum(w * n for w, n in zip(cap.weights, nodes, strict=True)))

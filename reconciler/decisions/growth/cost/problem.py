@@ -89,7 +89,7 @@ class Problem(msgspec.Struct, frozen=True):
                     placed[index] += pods * times
         return (
             all(pods == item.count for pods, item in zip(placed, self.items, strict=True))
-            and all(many <= offer.most for many, offer in zip(nodes, self.offers, strict=True))
+            and all(node_count <= offer.most for node_count, offer in zip(nodes, self.offers, strict=True))
             and all(sum(w * n for w, n in zip(cap.weights, nodes, strict=True)) <= cap.bound for cap in self.caps)
             and all(self.holds(filling.offer, filling.load) for filling, _ in mix)
         )
@@ -105,16 +105,16 @@ class Problem(msgspec.Struct, frozen=True):
             while wanted > 0:
                 # As often as all of it is asked for; what is cut off is cut off once.
                 whole = min((left[index] // load[index] for index in on_it), default=0)
-                many = min(wanted, whole) or 1
+                node_count = min(wanted, whole) or 1
                 if not whole:
                     load = tuple(map(min, load, left))
                     on_it = [index for index in on_it if load[index]]
                     if not on_it:
                         break
-                kept[Filling(filling.offer, load)] += many
+                kept[Filling(filling.offer, load)] += node_count
                 for index in on_it:
-                    left[index] -= load[index] * many
-                wanted -= many
+                    left[index] -= load[index] * node_count
+                wanted -= node_count
         return tuple(sorted(kept.items()))
 
 
@@ -167,13 +167,13 @@ class Part(msgspec.Struct, frozen=True):
 
     def whole(self, mix: Mix, width: int) -> list[tuple[Filling, int]]:
         """A mix of this part as one of the whole problem, which has `width` items."""
-        found = []
+        pairs = []
         for filling, times in mix:
             load = [0] * width
             for item, pods in zip(self.items, filling.load, strict=True):
                 load[item] = pods
-            found.append((Filling(self.offers[filling.offer], tuple(load)), times))
-        return found
+            pairs.append((Filling(self.offers[filling.offer], tuple(load)), times))
+        return pairs
 
 
 def parts(problem: Problem) -> list[Part]:

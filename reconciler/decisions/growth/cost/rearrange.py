@@ -101,8 +101,8 @@ class Growth:
 
 # From a draft to a problem in numbers, and back.
 #
-# Pods under rules about zones (or other domains) take part, too: of every shape as many go to each domain as before, so that
-# whatever counts them there counts the same.
+# Pods under rules about zones (or other domains) take part, too. Each domain gets as many pods of each shape as before, so that
+# the counts behind these rules stay the same.
 
 _MILLION = 1_000_000
 Domain = tuple[str | None, ...]
@@ -176,11 +176,11 @@ class Posed(msgspec.Struct, frozen=True):
 
     def nodes(self, mix: Mix) -> list[GrownNode]:
         """The nodes of a mix: by group in canonical order, full ones first."""
-        found = []
+        grown = []
         for filling, times in sorted(mix, key=lambda pair: (pair[0].offer, [-pods for pods in pair[0].load])):
             load = sorted((shape, pods) for shape, pods in zip(self.shapes, filling.load, strict=True) if pods)
-            found += [GrownNode(self.positions[filling.offer], tuple(load))] * times
-        return found
+            grown += [GrownNode(self.positions[filling.offer], tuple(load))] * times
+        return grown
 
 
 def pose(
@@ -332,12 +332,12 @@ def _has_choice(
 
 def _keys(draft: Draft, nodes: Sequence[GrownNode]) -> dict[int, frozenset[str]]:
     """The labels whose values its pods keep, by shape that may get other nodes."""
-    found: dict[int, frozenset[str]] = {}
+    keys_of: dict[int, frozenset[str]] = {}
     for shape in sorted({shape for node in nodes for shape, _ in node.load}):
         keys = frozenset[str]() if draft.state.node_local(shape) else draft.state.domain_keys(shape)
         if keys is not None:
-            found[shape] = keys
-    return found
+            keys_of[shape] = keys
+    return keys_of
 
 
 def _answer(draft: Draft, posed: Posed) -> Answer | None:
@@ -391,7 +391,7 @@ def _takes(draft: Draft, group: GroupDraft, load: tuple[tuple[int, int], ...], k
             fits = fits and state.enters(shape, trial)
             state.bind(shape, trial, pods)
         else:
-            fits = fits and sum(many for _, many in state.place(shape, pods, [trial])) == pods
+            fits = fits and sum(placed for _, placed in state.place(shape, pods, [trial])) == pods
     left = template.allocatable.plus(state.used(trial), -1)
     state.undo(mark)
     return fits and all(amount >= 0 for _, amount in left.items())
@@ -400,9 +400,9 @@ def _takes(draft: Draft, group: GroupDraft, load: tuple[tuple[int, int], ...], k
 def _because(
     draft: Draft, by: Expander, before: Sequence[GrownNode], after: Sequence[GrownNode], answer: Answer
 ) -> LeastCostMix | LeastWasteMix:
-    many = Counter(node.position for node in after)
-    names = {position: draft.groups[position].group.name for position in many}
-    mix = " + ".join(f"{many[position]} x {names[position]}" for position in sorted(many))
+    node_counts = Counter(node.position for node in after)
+    names = {position: draft.groups[position].group.name for position in node_counts}
+    mix = " + ".join(f"{node_counts[position]} x {names[position]}" for position in sorted(node_counts))
     alone = len({node.position for node in before}) == 1
     one_by_one = "a single group" if alone else "one group after another"
     if by is Expander.LEAST_COST:
@@ -431,8 +431,8 @@ def _because(
 
 def _capacity(draft: Draft, nodes: Sequence[GrownNode]) -> Resources:
     total = Resources()
-    for position, many in Counter(node.position for node in nodes).items():
+    for position, node_count in Counter(node.position for node in nodes).items():
         template = draft.groups[position].group.template
         if template is not None:
-            total = total.plus(bought_capacity(template), many)
+            total = total.plus(bought_capacity(template), node_count)
     return total

@@ -72,7 +72,7 @@ def classified(message: str) -> FailureKind:
 def launch_failure(item: AutoScalingGroup, activities: Iterable[ScalingActivity]) -> LaunchFailure | None:
     """Why the missing instances will not come for now. None while AWS still tries, or if nothing is missing.
 
-    AWS tries a launch that fails in one zone in the others, unless the group is `balanced-only`. The failure is final once the
+    If a launch fails in one zone, AWS tries the other zones, unless the group is `balanced-only`. The failure is final once the
     newest launch in every zone of the group has failed. It is not final while a launch runs, after a later launch succeeded, or
     if all instances are there.
     """
@@ -120,11 +120,11 @@ def _seconds(text: str) -> int:
         return 0
 
 
-# What AWS has announced for an instance, as its node shows it, and why AWS ends an instance.
+# What AWS has announced for an instance, as its node shows it, and why AWS terminates an instance.
 #
-# AWS sends a notice to the instance itself. A watcher on the node turns it into a taint. SOURCE: the four keys of
-# aws-node-termination-handler (EKS drains its own node groups on the same notices); causes as the activity history of Auto
-# Scaling words them.
+# AWS sends a notice to the instance itself. A watcher on the node turns the notice into a taint. SOURCE: the four keys of
+# aws-node-termination-handler (EKS drains its own node groups on the same notices). The causes are in the words of the Auto
+# Scaling activity history.
 
 _HANDLER = "aws-node-termination-handler/"
 _LEAVING = ("Terminating", "Terminated")
@@ -166,13 +166,13 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
 def notices(taints: Mapping[str, tuple[Taint, ...]], nodes: tuple[Node, ...]) -> dict[str, Notice]:
     """Notices by instance id, the most certain one first. `taints` has the taints of each node by name."""
-    found: dict[str, Notice] = {}
+    by_instance: dict[str, Notice] = {}
     for node in nodes:
         keys = {taint.key for taint in taints.get(node.name, ())}
         for key, (code, words, ends) in _BY_TAINT.items():
             if key in keys:
-                found.setdefault(node.provider_id.rpartition("/")[2], Notice(code=code, words=words, ends=ends))
-    return found
+                by_instance.setdefault(node.provider_id.rpartition("/")[2], Notice(code=code, words=words, ends=ends))
+    return by_instance
 
 
 def going(item: AutoScalingGroup, noticed: Mapping[str, Notice], activities: tuple[ScalingActivity, ...]) -> Iterator[Caution]:

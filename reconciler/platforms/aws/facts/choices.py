@@ -19,9 +19,10 @@ _INSTANCES = "its instances"
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    """`types` by name; `problems` are sentences about what is unknown; `origin` names the source. `spot`: some new instances may
-    be spot, or come from a block of reserved capacity, so no list has their price. `declared` is False if only running instances
-    show the types. Their nodes then tell more. `max_pods` is the number in user data."""
+    """The instance types that a group may use. `types` are sorted by name. `problems` are sentences about what is unknown.
+    `origin` names the source. `spot`: some new instances may be spot, or come from a block of reserved capacity, so no list has
+    their price. `declared` is False if only running instances show the types. Their nodes are then the better source. `max_pods`
+    is the number in user data."""
 
     types: tuple[KnownType, ...] = ()
     disk_gib: int | None = None
@@ -38,21 +39,21 @@ class _Collected:
     def __init__(self, view: AwsView) -> None:
         self.view = view
         self.names: dict[str, None] = {}
-        self.found: dict[str, KnownType] = {}
+        self.types: dict[str, KnownType] = {}
         self.problems: list[str] = []
 
     def named(self, name: str) -> None:
         known = self.view.known(name)
         if known is not None:
-            self.found[name] = known
+            self.types[name] = known
         else:
             self.problems.append(
                 f"instance type {name} is not in the instance table, and describe-instance-types was not captured"
             )
 
     def required(self, wanted: InstanceRequirements) -> None:
-        allowed = allowed_types(wanted, {**known_types(), **self.view.told})
-        self.found.update((item.name, item) for item in allowed)
+        allowed = allowed_types(wanted, {**known_types(), **self.view.described})
+        self.types.update((item.name, item) for item in allowed)
         if not allowed:
             self.problems.append("no known instance type fulfills the InstanceRequirements of the group")
 
@@ -104,7 +105,7 @@ def choices(item: AutoScalingGroup, view: AwsView) -> Choices:
                     collected.named(name)
     devices = (configuration.block_device_mappings if configuration else None) or (data.block_device_mappings if data else None)
     return Choices(
-        types=tuple(known for _, known in sorted(collected.found.items())),
+        types=tuple(known for _, known in sorted(collected.types.items())),
         max_pods=max_pods([configuration.user_data] if configuration else [one.user_data for one in templates]),
         disk_gib=_disk(devices) or (managed.disk_size if managed else None),
         spot=_spot(item, data, spot_configuration=bool(configuration and configuration.spot_price))

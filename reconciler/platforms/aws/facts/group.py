@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from reconciler.cluster.target import Machine, OwnerEvidence, TargetFacts, TargetRef
+from reconciler.cluster.target import Machine, OwnerEvidence, RolloutPace, TargetFacts, TargetRef
 from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.cluster.targets.size_annotations import near_misses, read_options
 from reconciler.cluster.values.selection import label_pairs
@@ -16,11 +16,11 @@ from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMP
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 
-# Which clusters the tags of an Auto Scaling group name: the clusters that its instances join.
+# The clusters that the tags of an Auto Scaling group name. Its instances join these clusters.
 #
-# SOURCE: Amazon EKS tags the groups that it keeps with `eks:cluster-name` (and `aws:eks:cluster-name`), eksctl with
+# SOURCE: Amazon EKS tags its own groups with `eks:cluster-name` (and `aws:eks:cluster-name`), eksctl with
 # `alpha.eksctl.io/cluster-name`, kOps with `KubernetesCluster`. The cloud provider of Kubernetes reads
-# `kubernetes.io/cluster/NAME`, the auto-discovery of the Cluster Autoscaler `k8s.io/cluster-autoscaler/NAME`.
+# `kubernetes.io/cluster/NAME`, and the Cluster Autoscaler's auto-discovery reads `k8s.io/cluster-autoscaler/NAME`.
 
 _NAMED_BY_VALUE = ("eks:cluster-name", "aws:eks:cluster-name", "alpha.eksctl.io/cluster-name", "KubernetesCluster")
 _NAMED_BY_KEY = ("kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/")
@@ -63,11 +63,11 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
     """The facts of one group. Its tags are in `labels`, because discovery selects by them. Our own marks are in `annotations`."""
     tags = {tag.key: tag.value for tag in item.tags or ()}
     options, option_problems = read_options(tags.items(), _OPTION)
-    found = choices(item, view)
+    machine_choices = choices(item, view)
     managed = view.managed.get(item.auto_scaling_group_name)
-    node, template_problems = template(item, tags, found, managed)
+    node, template_problems = template(item, tags, machine_choices, managed)
     suspended = sorted({process.process_name for process in item.suspended_processes or ()} & set(_SIZING_PROCESSES))
-    price = _price(item, found)
+    price = _price(item, machine_choices)
     return TargetFacts(
         ref=reference(item),
         uid=item.auto_scaling_group_arn,
@@ -88,6 +88,7 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
         ),
         writers=writers(item, view),
         unseen=unseen(view),
+        rollout=_rollout_pace(item),
         on_demand_base=_on_demand_base(item),
         price_per_hour=price,
         price_origin=f"the price list of {PRICED_REGION} of {TABLE_DATE}, Linux on demand" if price else "",
@@ -99,12 +100,41 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
     )
 
 
-def _price(item: wire.AutoScalingGroup, found: Choices) -> str:
+def _price(item: wire.AutoScalingGroup, machine_choices: Choices) -> str:
     """The highest price of its types. Empty if one has no price: spot, another region, or a type that is not in the list."""
-    prices = [known.price_per_hour for known in found.types]
-    if found.problems or found.spot or region_of(item.auto_scaling_group_arn) != PRICED_REGION or not all(prices):
+    prices = [known.price_per_hour for known in machine_choices.types]
+    if (
+        machine_choices.problems
+        or machine_choices.spot
+        or region_of(item.auto_scaling_group_arn) != PRICED_REGION
+        or not all(prices)
+    ):
         return ""
     return max(prices, key=float, default="")
+
+
+def _rollout_pace(item: wire.AutoScalingGroup) -> RolloutPace | None:
+    """How fast AWS replaces instances, from the group's instance maintenance policy; None without one.
+
+    SOURCE: `InstanceMaintenancePolicy` of the Amazon EC2 Auto Scaling API. Its percentages are of the desired capacity, and -1
+    clears them. An instance refresh may bring its own. How AWS rounds is not documented, so the smaller number counts, but one
+    instance at least.
+    """
+    policy = item.instance_maintenance_policy
+    if policy is None or policy.min_healthy_percentage is None or policy.max_healthy_percentage is None:
+        return None
+    lowest, highest = policy.min_healthy_percentage, policy.max_healthy_percentage
+    if lowest < 0 or highest < 0:
+        return None
+    surge = _share(item.desired_capacity, highest - 100)
+    unavailable = _share(item.desired_capacity, 100 - lowest)
+    origin = f"instance maintenance policy {lowest}% to {highest}%"
+    return RolloutPace(surge=surge, unavailable=unavailable if surge else max(1, unavailable), origin=origin)
+
+
+def _share(instances: int, percent: int) -> int:
+    """So many percent of the instances, and one at least where it is more than none."""
+    return max(1, instances * percent // 100) if percent > 0 else 0
 
 
 def _on_demand_base(item: wire.AutoScalingGroup) -> int:

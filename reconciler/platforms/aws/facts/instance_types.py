@@ -13,7 +13,7 @@ from reconciler.platforms.aws.facts.wire import InstanceRequirements, InstanceTy
 
 TABLE_DATE = "2026-07-20"
 TABLE_ORIGIN = f"the instance table of {TABLE_DATE}"
-TOLD_ORIGIN = "describe-instance-types"
+DESCRIBED_ORIGIN = "describe-instance-types"
 PRICED_REGION = "us-east-1"
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 _GPU_RESOURCES = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Habana": "habana.ai/gaudi"}
@@ -56,7 +56,7 @@ def _known(row: Mapping[str, str]) -> KnownType:
     )
 
 
-def told_type(item: InstanceType) -> KnownType:
+def described_type(item: InstanceType) -> KnownType:
     """What AWS says about a type now. The price comes from the table, since this answer has none. A card of an unknown make does
     not count as a device: the person who installs its plugin declares it in a tag."""
     network, known = item.network_info, known_types().get(item.instance_type)
@@ -86,7 +86,7 @@ def told_type(item: InstanceType) -> KnownType:
         accelerator=gpus[0].name.lower() if gpus else "",
         accelerators=sum(gpu.count for gpu in gpus),
         price_per_hour=known.price_per_hour if known is not None else "",
-        origin=TOLD_ORIGIN,
+        origin=DESCRIBED_ORIGIN,
     )
 
 

@@ -29,9 +29,9 @@ def _resolved(wanted: LaunchTemplateSpecification, view: AwsView) -> tuple[str, 
     """Template and number of the version; None where the number is not known."""
     if whole_number(wanted.version or "") is not None:
         return _key(wanted)
-    found = view.template(wanted)
+    version = view.template(wanted)
     name = wanted.launch_template_id or wanted.launch_template_name
-    return (name, str(found.version_number)) if found is not None else None
+    return (name, str(version.version_number)) if version is not None else None
 
 
 def _key(one: LaunchTemplateSpecification) -> tuple[str, str]:

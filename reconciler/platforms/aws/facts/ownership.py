@@ -62,27 +62,29 @@ def _writers(item: AutoScalingGroup, view: AwsView) -> Iterator[OtherWriter]:
     for schedule in view.schedules.get(name, ()):
         if region_of(schedule.scheduled_action_arn) in ("", region) and schedule.desired_capacity is not None:
             when = f"at {schedule.recurrence}" if schedule.recurrence else f"on {schedule.start_time}"
-            said = f"scheduled action {schedule.scheduled_action_name} sets desired capacity {schedule.desired_capacity} {when}"
-            yield OtherWriter(by=f"scheduled action {schedule.scheduled_action_name}", evidence=said)
+            evidence = (
+                f"scheduled action {schedule.scheduled_action_name} sets desired capacity {schedule.desired_capacity} {when}"
+            )
+            yield OtherWriter(by=f"scheduled action {schedule.scheduled_action_name}", evidence=evidence)
     for refresh in view.refreshes.get(name, ()):
         if refresh.status in REFRESHING:
-            said = f"instance refresh {refresh.instance_refresh_id} is {refresh.status}: it replaces instances by itself"
-            yield OtherWriter(by="instance refresh", evidence=said)
+            evidence = f"instance refresh {refresh.instance_refresh_id} is {refresh.status}: it replaces instances by itself"
+            yield OtherWriter(by="instance refresh", evidence=evidence)
     managed = view.managed.get(name)
     if managed is not None and managed.status not in WRITABLE_STATES:
-        said = f"managed node group {managed.nodegroup_name} is {managed.status}: EKS sets its size and replaces its nodes"
-        yield OtherWriter(by=f"managed node group {managed.nodegroup_name}", evidence=said)
+        evidence = f"managed node group {managed.nodegroup_name} is {managed.status}: EKS sets its size and replaces its nodes"
+        yield OtherWriter(by=f"managed node group {managed.nodegroup_name}", evidence=evidence)
     pool = item.warm_pool_configuration
     if pool is not None and pool.instance_reuse_policy is not None and pool.instance_reuse_policy.reuse_on_scale_in:
-        said = "the warm pool has ReuseOnScaleIn: a removed instance keeps running, outside the group"
-        yield OtherWriter(by="warm pool", evidence=said)
+        evidence = "the warm pool has ReuseOnScaleIn: a removed instance keeps running, outside the group"
+        yield OtherWriter(by="warm pool", evidence=evidence)
 
 
 def _weights(item: AutoScalingGroup) -> set[str]:
     mixed = item.mixed_instances_policy.launch_template if item.mixed_instances_policy else None
     overrides = (mixed.overrides if mixed else None) or ()
-    found = {one.weighted_capacity or "1" for one in (*overrides, *(item.instances or ()))}
-    return found if found - {"1"} else set()
+    weights = {one.weighted_capacity or "1" for one in (*overrides, *(item.instances or ()))}
+    return weights if weights - {"1"} else set()
 
 
 def _scales(policy: ScalingPolicy) -> bool:

@@ -34,17 +34,17 @@ def words_of_group(item: Mapping[str, Any]) -> Iterable[str]:
 
 def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Pseudonyms) -> Object:
     """One item as `read` decodes it. Raises `msgspec.ValidationError`."""
-    found: Object = msgspec.to_builtins(convert(item, read))
-    if found.get("Tags"):
-        found["Tags"] = [_tag(str(tag["Key"]), str(tag["Value"]), words) for tag in found["Tags"]]
-    if found.get("labels"):
-        found["labels"] = {words.word(key): words.value(key, text) for key, text in found["labels"].items()}
-    if found.get("taints"):
-        found["taints"] = [
+    fields: Object = msgspec.to_builtins(convert(item, read))
+    if fields.get("Tags"):
+        fields["Tags"] = [_tag(str(tag["Key"]), str(tag["Value"]), words) for tag in fields["Tags"]]
+    if fields.get("labels"):
+        fields["labels"] = {words.word(key): words.value(key, text) for key, text in fields["labels"].items()}
+    if fields.get("taints"):
+        fields["taints"] = [
             {"key": words.word(one["key"]), "value": words.value(one["key"], one["value"] or ""), "effect": one["effect"]}
-            for one in found["taints"]
+            for one in fields["taints"]
         ]
-    cleaned: Object = _cleaned(found)
+    cleaned: Object = _cleaned(fields)
     return cleaned
 
 

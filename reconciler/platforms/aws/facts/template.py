@@ -30,7 +30,7 @@ _TAG_ORIGIN = "node-template tags"
 
 
 def template(
-    item: AutoScalingGroup, tags: Mapping[str, str], found: Choices, managed: ManagedNodeGroup | None
+    item: AutoScalingGroup, tags: Mapping[str, str], choices: Choices, managed: ManagedNodeGroup | None
 ) -> tuple[TargetTemplate, tuple[str, ...]]:
     """The template, and sentences about what could not be read.
 
@@ -41,15 +41,15 @@ def template(
     tagged, tag_taints, problems = _tagged(tags)
     amounts, limits = capacity.apart(tagged)
     taints = (*tag_taints, *(_managed_taints(managed) if managed else ()))
-    problems.extend(found.problems if not _sized(amounts) else ())
-    marks = msgspec.structs.replace(_marks(item, tags, found, managed, taints, amounts), attach_limits=limits)
-    least = _least(found)
-    stated = {PODS: found.max_pods} if found.max_pods else {}
+    problems.extend(choices.problems if not _sized(amounts) else ())
+    marks = msgspec.structs.replace(_marks(item, tags, choices, managed, taints, amounts), attach_limits=limits)
+    least = _least(choices)
+    stated = {PODS: choices.max_pods} if choices.max_pods else {}
     unknown_pods = PODS not in {**stated, **amounts}
     if least is None:
         resources, incomplete = capacity.complete({**stated, **amounts} if amounts else {}, "the node-template tags")
         return msgspec.structs.replace(marks, capacity=resources, pods_guessed=unknown_pods), (*problems, *incomplete)
-    if len(architectures := {known.machine.architecture for known in found.types}) > 1:
+    if len(architectures := {known.machine.architecture for known in choices.types}) > 1:
         problems.append(
             f"its instance types have several architectures ({', '.join(sorted(architectures))}), so a new node's is unknown"
         )
@@ -86,10 +86,10 @@ def _tagged(tags: Mapping[str, str]) -> tuple[dict[str, int], list[Taint], list[
         elif key.startswith(TAINT):
             # EKS's documentation writes the effect alone. The Cluster Autoscaler accepts `value:Effect` only, and drops the rest.
             written = f":{text}" if text in _EFFECT_NAMES else f"={text}"
-            found, taint_problems = capacity.taint_list(f"{key.removeprefix(TAINT)}{written}", f"tag {key}")
-            taints.extend(taint for taint in found if _usable(taint.key, taint.value))
+            parsed, taint_problems = capacity.taint_list(f"{key.removeprefix(TAINT)}{written}", f"tag {key}")
+            taints.extend(taint for taint in parsed if _usable(taint.key, taint.value))
             problems.extend(taint_problems)
-            problems.extend(_unusable(key, taint.key, taint.value) for taint in found if not _usable(taint.key, taint.value))
+            problems.extend(_unusable(key, taint.key, taint.value) for taint in parsed if not _usable(taint.key, taint.value))
         elif key.startswith(LABEL) and not _usable(key.removeprefix(LABEL), text):
             problems.append(_unusable(key, key.removeprefix(LABEL), text))
     return amounts, taints, problems
@@ -116,11 +116,11 @@ def _managed_taints(managed: ManagedNodeGroup) -> tuple[Taint, ...]:
     )
 
 
-def _least(found: Choices) -> tuple[Resources, Resources, tuple[Resources, ...]] | None:
+def _least(choices: Choices) -> tuple[Resources, Resources, tuple[Resources, ...]] | None:
     """Capacity, allocatable and all capacities. None if nothing declares them, or if an unknown type may be smaller."""
-    if not found.types or found.problems or not found.declared:
+    if not choices.types or choices.problems or not choices.declared:
         return None
-    machines = [msgspec.structs.replace(known.machine, disk_gib=found.disk_gib or DEFAULT_DISK_GIB) for known in found.types]
+    machines = [msgspec.structs.replace(known.machine, disk_gib=choices.disk_gib or DEFAULT_DISK_GIB) for known in choices.types]
     wholes = [machine_capacity(machine) for machine in machines]
     sizes = tuple(sorted(set(wholes)))
     return _minimum(wholes), _minimum([allocatable(machine) for machine in machines]), sizes if len(sizes) > 1 else ()
@@ -144,19 +144,19 @@ def _tagged_allocatable(whole: Resources, usable: Resources, amounts: Mapping[st
 def _marks(
     item: AutoScalingGroup,
     tags: Mapping[str, str],
-    found: Choices,
+    choices: Choices,
     managed: ManagedNodeGroup | None,
     taints: tuple[Taint, ...],
     amounts: Mapping[str, int],
 ) -> TargetTemplate:
     zones = item.availability_zones or ()
     region = region_of(item.auto_scaling_group_arn)
-    architectures = {known.machine.architecture for known in found.types}
+    architectures = {known.machine.architecture for known in choices.types}
     labels = {
         # With several zones, types or architectures, nobody can tell which one the next instance gets.
         **({ZONE_LABEL: zones[0]} if len(zones) == 1 else {}),
         **({_REGION_LABEL: region} if region else {}),
-        **({_INSTANCE_TYPE_LABEL: found.types[0].name} if len(found.types) == 1 else {}),
+        **({_INSTANCE_TYPE_LABEL: choices.types[0].name} if len(choices.types) == 1 else {}),
         **({_ARCH_LABEL: min(architectures)} if len(architectures) == 1 else {}),
         **({_NODE_GROUP_LABEL: tags[_NODE_GROUP_TAG]} if tags.get(_NODE_GROUP_TAG) else {}),
         **({_CAPACITY_LABEL: managed.capacity_type} if managed and managed.capacity_type else {}),
@@ -166,10 +166,10 @@ def _marks(
         **((managed.labels if managed else None) or {}),
     }
     tagged = bool(amounts) or any(key.startswith((LABEL, TAINT)) for key in tags)
-    types = sorted({known.origin for known in found.types}) if found.declared and not found.problems else []
+    types = sorted({known.origin for known in choices.types}) if choices.declared and not choices.problems else []
     origins = (
         *((_TAG_ORIGIN,) if tagged else ()),
-        *((f"{found.origin}, {' and '.join(types)}",) if types else ()),
+        *((f"{choices.origin}, {' and '.join(types)}",) if types else ()),
         *(("the managed node group",) if managed is not None and (managed.labels or managed.taints) else ()),
     )
     return TargetTemplate(

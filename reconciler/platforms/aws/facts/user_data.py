@@ -26,8 +26,8 @@ _DEFAULT = 110
 
 def max_pods(texts: Iterable[str | None]) -> int | None:
     """The one number that all of these user data (base64) state; None where one states nothing, or they differ."""
-    found = {_stated(text) for text in texts}
-    return found.pop() if len(found) == 1 else None
+    numbers = {_stated(text) for text in texts}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def without_the_rest(text: str) -> str:
@@ -38,10 +38,10 @@ def without_the_rest(text: str) -> str:
 
 def _stated(text: str | None) -> int | None:
     lines = [line for line in _plain(text or "").splitlines() if not line.lstrip().startswith("#")]
-    found = {int(number) for line in lines for match in _STATED.findall(line) for number in match if number}
-    if len(found) == 1:
-        return found.pop()
-    return _DEFAULT if not found and any(_NOT_BY_TYPE.search(line) for line in lines) else None
+    numbers = {int(number) for line in lines for match in _STATED.findall(line) for number in match if number}
+    if len(numbers) == 1:
+        return numbers.pop()
+    return _DEFAULT if not numbers and any(_NOT_BY_TYPE.search(line) for line in lines) else None
 
 
 def _plain(text: str) -> str:

@@ -25,12 +25,12 @@ class AwsView(msgspec.Struct, frozen=True, kw_only=True):
     """What is known in addition to the groups. `policies`, `schedules`, `activities` and `refreshes` are keyed by the name of the
     group, with the region in the ARN of each if it has one. `captured` lists the kinds that were read at all.
 
-    `told` has the instance types that AWS described. `managed` has EKS's node groups by the name of their Auto Scaling group.
-    `noticed` has what was announced for instances."""
+    `described` has the instance types that AWS described. `managed` has EKS's node groups by the name of their Auto Scaling
+    group. `noticed` has what was announced for instances."""
 
     templates: tuple[LaunchTemplateVersion, ...] = ()
     configurations: Mapping[str, LaunchConfiguration] = {}
-    told: Mapping[str, KnownType] = {}
+    described: Mapping[str, KnownType] = {}
     policies: Mapping[str, tuple[ScalingPolicy, ...]] = {}
     schedules: Mapping[str, tuple[ScheduledAction, ...]] = {}
     activities: Mapping[str, tuple[ScalingActivity, ...]] = {}
@@ -41,7 +41,7 @@ class AwsView(msgspec.Struct, frozen=True, kw_only=True):
 
     def known(self, name: str) -> KnownType | None:
         """One instance type, from AWS's answer, else from the table."""
-        return self.told.get(name) or known_types().get(name)
+        return self.described.get(name) or known_types().get(name)
 
     def template(self, wanted: LaunchTemplateSpecification) -> LaunchTemplateVersion | None:
         """The version that new instances are made from now; None if it was not captured."""

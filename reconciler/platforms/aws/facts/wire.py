@@ -344,6 +344,13 @@ class ZoneDistribution(msgspec.Struct, rename="pascal"):
     capacity_distribution_strategy: str = ""
 
 
+class InstanceMaintenancePolicy(msgspec.Struct, rename="pascal"):
+    """Within which share of the desired capacity AWS replaces instances, in percent. A value of -1 is none."""
+
+    min_healthy_percentage: int | None = None
+    max_healthy_percentage: int | None = None
+
+
 class AutoScalingGroup(msgspec.Struct, rename="pascal"):
     """One Auto Scaling group. `read_seconds` is ours, not AWS's: when the read began, by our clock (0: unknown, from a file)."""
 
@@ -366,5 +373,6 @@ class AutoScalingGroup(msgspec.Struct, rename="pascal"):
     capacity_rebalance: bool | None = None
     max_instance_lifetime: int | None = None
     availability_zone_distribution: ZoneDistribution | None = None
+    instance_maintenance_policy: InstanceMaintenancePolicy | None = None
     read_seconds: int = 0
     kind: str = ""

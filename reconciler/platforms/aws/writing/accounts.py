@@ -45,15 +45,15 @@ class Accounts:
         with self._lock:
             return self._named.get((region, name), "")
 
-    def on_write(self, told: Callable[[str, str, bool], None]) -> None:
-        """Call `told` for every group that this process has written or tried to write, with its region and name. The third
+    def on_write(self, listener: Callable[[str, str, bool], None]) -> None:
+        """Call `listener` for every group that this process has written or tried to write, with its region and name. The third
         argument is true if the read before the write found somebody else who sizes it."""
-        self._written.append(told)
+        self._written.append(listener)
 
     def wrote(self, region: str, name: str, *, others: bool = False) -> None:
         """Record a write to a group: earlier reads of it are now old."""
-        for told in self._written:
-            told(region, name, others)
+        for listener in self._written:
+            listener(region, name, others)
 
 
 @cache

@@ -101,9 +101,9 @@ class Region:
         wall_seconds: Callable[[], float] = time.time,
         written: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        """`left` are groups that the policy `owner` named before. They are asked for until they no longer have its mark.
-        `written` says when recent writes to them were found: a read without the mark may be older than the write.
-        `wall_seconds` is the clock by which the loop records its writes."""
+        """`left` are groups that the policy `owner` named before. They are read until they no longer have its mark. `written` has
+        the times of recent writes to them: a read without the mark may be older than the write. `wall_seconds` is the clock by
+        which the loop records its writes."""
         self._aws = aws
         self.wanted = wanted
         self._left = frozenset(left)
@@ -150,8 +150,8 @@ class Region:
 
     def _knows_of_others(self, name: str) -> bool:
         beside = (one for kind in ("ScalingPolicy", "ScheduledAction") for one in self._beside.get(kind, ()))
-        found = any(one["AutoScalingGroupName"] == name for one in (*beside, *self._refreshes.items()))
-        return found or name in self._updating
+        sized_by_others = any(one["AutoScalingGroupName"] == name for one in (*beside, *self._refreshes.items()))
+        return sized_by_others or name in self._updating
 
     def ask(self, now: float) -> bool:
         """Ask everything that is due. Returns whether something has changed."""
@@ -166,9 +166,9 @@ class Region:
             self.heard = self._asked["groups"] = now
             self._written.clear()
         elif moving := sorted(self._moving | self._held | self._written | self._settling(now) | self._marked_lately.keys()):
-            found = self._named(moving)
-            gone = set(moving) - found.keys()
-            self._take({name: item for name, item in {**self._groups, **found}.items() if name not in gone})
+            groups = self._named(moving)
+            gone = set(moving) - groups.keys()
+            self._take({name: item for name, item in {**self._groups, **groups}.items() if name not in gone})
             self._written.clear()
         problems: list[str] = []
         self._ask_beside(now, problems)
@@ -177,10 +177,10 @@ class Region:
         self._ask_templates(now, problems)
         self._ask_node_groups(now, problems)
         self.whole = True
-        told = self._machines.ask(now, self._groups.values(), self._templates.values())
+        machines_changed = self._machines.ask(now, self._groups.values(), self._templates.values())
         self.problems = tuple(problems)
         judged = any(self.read_seconds.get(name) != read.get(name) for name in self._unsettled)
-        return told or judged or before != (self._groups, self._beside, self._templates, self._managed)
+        return machines_changed or judged or before != (self._groups, self._beside, self._templates, self._managed)
 
     def items(self) -> dict[str, list[Parameters]]:
         """Everything that is known, by kind."""
@@ -220,17 +220,17 @@ class Region:
         return {name for name, at in self._unsettled.items() if now - at > READ_LAG_SECONDS and name in self._groups} - lately
 
     def _listed(self) -> Iterable[Parameters]:
-        found: dict[str, Parameters] = {}
+        groups: dict[str, Parameters] = {}
         began = int(self._wall_seconds())
         for tags in self.wanted.tags:
             for item in paged(
                 self._aws, AUTO_SCALING, "DescribeAutoScalingGroups", "AutoScalingGroups", 100, Filters=filters(tags)
             )[0]:
-                found[item["AutoScalingGroupName"]] = item
-        self._left -= found.keys()
-        self.read_seconds = dict.fromkeys(found, began)
-        found.update(self._named(sorted((self._left | set(self.wanted.names)) - found.keys())))
-        return found.values()
+                groups[item["AutoScalingGroupName"]] = item
+        self._left -= groups.keys()
+        self.read_seconds = dict.fromkeys(groups, began)
+        groups.update(self._named(sorted((self._left | set(self.wanted.names)) - groups.keys())))
+        return groups.values()
 
     def _take(self, groups: dict[str, Parameters]) -> None:
         """Store the groups, and derive here what follows from them, so that reads stay cheap."""
@@ -243,16 +243,16 @@ class Region:
         self._picks = {pick for item in self._groups.values() for pick in picks(item)}
 
     def _named(self, names: list[str]) -> dict[str, Parameters]:
-        found: dict[str, Parameters] = {}
+        groups: dict[str, Parameters] = {}
         began = int(self._wall_seconds())
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
             items, _ = paged(
                 self._aws, AUTO_SCALING, "DescribeAutoScalingGroups", "AutoScalingGroups", 100, AutoScalingGroupNames=some
             )
-            found.update((item["AutoScalingGroupName"], item) for item in items)
-        self.read_seconds.update(dict.fromkeys(found, began))
-        return found
+            groups.update((item["AutoScalingGroupName"], item) for item in items)
+        self.read_seconds.update(dict.fromkeys(groups, began))
+        return groups
 
     def _ask_beside(self, now: float, problems: list[str]) -> None:
         """Policies and schedules of all groups at once. Without the right to ask, the problem is reported and nothing is
@@ -264,14 +264,14 @@ class Region:
             if not self._due(kind, now, BESIDE_SECONDS):
                 continue
             try:
-                found, _ = paged(self._aws, AUTO_SCALING, action, key, 100)
+                items, _ = paged(self._aws, AUTO_SCALING, action, key, 100)
             except AwsError as error:
                 if not error.denied:
                     raise
                 problems.append(f"{action}: {error.message}")
                 self._beside.pop(kind, None)
             else:
-                self._beside[kind] = [one for one in found if one["AutoScalingGroupName"] in self._groups]
+                self._beside[kind] = [one for one in items if one["AutoScalingGroupName"] in self._groups]
             self._asked[kind] = now
 
     def _ask_activities(self) -> None:
@@ -284,17 +284,17 @@ class Region:
             answer = self._aws.call(AUTO_SCALING, "DescribeScalingActivities", MaxRecords=100)
             self._beside["ScalingActivity"] = answer.body.get("Activities") or []
             return
-        found: list[Parameters] = []
+        activities: list[Parameters] = []
         for name in short:
             answer = self._aws.call(AUTO_SCALING, "DescribeScalingActivities", AutoScalingGroupName=name, MaxRecords=20)
-            found.extend(answer.body.get("Activities") or ())
-        self._beside["ScalingActivity"] = found
+            activities.extend(answer.body.get("Activities") or ())
+        self._beside["ScalingActivity"] = activities
 
     def _ask_refreshes(self, now: float) -> None:
         known = self._beside.get("ScalingActivity", [])
         if not self.whole and len(self._short) <= _ACTIVITIES_OF:
             known = known + self._newest_activities()
-        self._refreshes.told_by(known, first=not self.whole)
+        self._refreshes.follow(known, first=not self.whole)
         self._refreshes.ask(now, self._groups)
         # Where nothing hints at a refresh, the read before each write asks, so none is overlooked.
         self._beside["InstanceRefresh"] = self._refreshes.items()
@@ -319,13 +319,13 @@ class Region:
         if not needed:
             return
         try:
-            found = self._versions(needed)
+            versions = self._versions(needed)
         except AwsError as error:
             if not error.denied:
                 raise
             problems.append(f"DescribeLaunchTemplateVersions: {error.message}")
-            found = {}
-        self._templates = {**({} if again else self._templates), **found}
+            versions = {}
+        self._templates = {**({} if again else self._templates), **versions}
         self._missing = used - self._templates.keys()
         if again:
             self._asked["templates"] = now
@@ -333,7 +333,7 @@ class Region:
     def _versions(self, needed: set[tuple[str, str]]) -> dict[tuple[str, str], Parameters]:
         """Versions of launch templates. A few are asked one by one. For many, one call lists the default and latest versions of
         all templates, and only the rest are asked one by one."""
-        found: dict[tuple[str, str], Parameters] = {}
+        by_pick: dict[tuple[str, str], Parameters] = {}
         action, key = "DescribeLaunchTemplateVersions", "LaunchTemplateVersions"
         if len({template for template, _ in needed}) > _FEW_TEMPLATES:
             versions = {version for _, version in needed}
@@ -342,14 +342,14 @@ class Region:
             for item in listed:
                 template = item["LaunchTemplateId"]
                 if item.get("DefaultVersion"):
-                    found[template, "$Default"] = item
+                    by_pick[template, "$Default"] = item
                 if template not in latest or item["VersionNumber"] > latest[template]["VersionNumber"]:
                     latest[template] = item
-                found[template, str(item["VersionNumber"])] = item
-            found.update({(template, "$Latest"): item for template, item in latest.items()})
-            found = {pick: item for pick, item in found.items() if pick in needed}
+                by_pick[template, str(item["VersionNumber"])] = item
+            by_pick.update({(template, "$Latest"): item for template, item in latest.items()})
+            by_pick = {pick: item for pick, item in by_pick.items() if pick in needed}
         left: dict[str, list[str]] = {}
-        for template, version in sorted(needed - found.keys()):
+        for template, version in sorted(needed - by_pick.keys()):
             left.setdefault(template, []).append(version)
         for template, missing in left.items():
             try:
@@ -359,8 +359,8 @@ class Region:
                     raise
                 continue
             for item, version in zip(answer.body.get(key) or (), missing, strict=False):
-                found[template, version] = item
-        return found
+                by_pick[template, version] = item
+        return by_pick
 
     def _ask_node_groups(self, now: float, problems: list[str]) -> None:
         """Managed node groups of EKS: only for groups without instances, and for those that EKS may be changing. Nodes that are
@@ -381,7 +381,7 @@ class Region:
             asked += 1
             self._asked[f"node group {place}"] = now
             try:
-                found = node_group(self._aws, tags)
+                managed = node_group(self._aws, tags)
             except AwsError as error:
                 if not error.denied:
                     raise
@@ -389,9 +389,9 @@ class Region:
                 self._updating.discard(name)
                 continue
             self._managed.pop(place, None)
-            if found is not None:
-                self._managed[place] = found
-            if found is None or found.get("status", "") in WRITABLE_STATES:
+            if managed is not None:
+                self._managed[place] = managed
+            if managed is None or managed.get("status", "") in WRITABLE_STATES:
                 self._updating.discard(name)
 
 

@@ -13,10 +13,10 @@ import msgspec
 from reconciler.platforms.aws.facts.ownership import REFRESHING
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
 
-# Instance refreshes that are under way. AWS lists them by group, so they are asked for only where one is suspected.
+# Instance refreshes in progress. AWS lists them by group, so only groups with a suspected refresh are asked.
 #
-# Two things raise the suspicion: the read before a write finds somebody who sizes the group, or an activity names a refresh as
-# its cause. A refresh that is over is not asked for again.
+# Two things raise the suspicion. The read before a write shows that somebody else sizes the group, or an activity names a refresh
+# as its cause. Once a refresh is over, its group is not asked again.
 
 AGAIN_SECONDS = 60.0
 _CAUSE = "instance refresh"
@@ -28,13 +28,13 @@ class Refreshes:
     def __init__(self, aws: Aws) -> None:
         self._aws = aws
         self._due: dict[str, float] = {}
-        self._found: dict[str, Parameters] = {}
+        self._refreshes: dict[str, Parameters] = {}
 
     def suspect(self, name: str) -> None:
         """Record that this group may have a refresh."""
         self._due.setdefault(name, float("-inf"))
 
-    def told_by(self, activities: Iterable[Parameters], *, first: bool = False) -> None:
+    def follow(self, activities: Iterable[Parameters], *, first: bool = False) -> None:
         """Take activities in AWS's words. Finished activities count in the `first` read only: an older refresh may be waiting
         between two instances."""
         for item in activities:
@@ -60,22 +60,22 @@ class Refreshes:
             if newest is None or newest.get("Status") not in REFRESHING:
                 self._forget(name)
                 continue
-            self._found[name] = newest
+            self._refreshes[name] = newest
             self._due[name] = now + AGAIN_SECONDS
 
     def items(self) -> list[Parameters]:
         """Refreshes that are under way."""
-        return [item for _, item in sorted(self._found.items())]
+        return [item for _, item in sorted(self._refreshes.items())]
 
     def _forget(self, name: str) -> None:
         self._due.pop(name, None)
-        self._found.pop(name, None)
+        self._refreshes.pop(name, None)
 
 
-# Current facts about machines, from AWS: the types that groups name, and launch configurations, if the rights allow it.
+# Current facts about machines, from AWS: the types that groups name and, if the permissions allow it, launch configurations.
 #
-# The built-in table dates from one day. Newer and corrected types come from here. No right is required: without them, the table
-# is used.
+# The built-in table dates from one day. Newer and corrected types come from here. No permission is required: without them, the
+# table is used.
 
 TYPES_SECONDS = 86_400.0
 _TYPES_AT_ONCE = 100
@@ -96,12 +96,12 @@ class MachineTypes:
     def ask(self, now: float, groups: Iterable[Parameters], templates: Iterable[Parameters]) -> bool:
         """Ask for everything that groups name and that was not asked for within a day. Returns whether there is news. Raises
         `AwsError` for anything but a refusal."""
-        found = list(groups)
+        listed = list(groups)
         before = len(self._configurations)
-        wanted = {item["LaunchConfigurationName"] for item in found if item.get("LaunchConfigurationName")}
+        wanted = {item["LaunchConfigurationName"] for item in listed if item.get("LaunchConfigurationName")}
         for some in _portions(sorted(wanted - self._configurations.keys() - self._without), _CONFIGURATIONS_AT_ONCE):
             self._ask_configurations(some)
-        named = types_of(found, templates) | {item["InstanceType"] for item in self._configurations.values()}
+        named = types_of(listed, templates) | {item["InstanceType"] for item in self._configurations.values()}
         due = sorted(name for name in named if now - self._asked.get(name, float("-inf")) >= TYPES_SECONDS)
         for some in _portions(due, _TYPES_AT_ONCE):
             self._ask_types(some)
@@ -110,8 +110,8 @@ class MachineTypes:
 
     def items(self) -> dict[str, list[Parameters]]:
         """All that is known, by kind. A kind without an answer is missing."""
-        found = {"InstanceType": self._types, "LaunchConfiguration": self._configurations}
-        return {kind: [item for _, item in sorted(items.items())] for kind, items in found.items() if items}
+        by_kind = {"InstanceType": self._types, "LaunchConfiguration": self._configurations}
+        return {kind: [item for _, item in sorted(items.items())] for kind, items in by_kind.items() if items}
 
     def _ask_configurations(self, names: list[str]) -> None:
         action, key = "DescribeLaunchConfigurations", "LaunchConfigurations"
@@ -143,12 +143,12 @@ class MachineTypes:
 
 def types_of(groups: Iterable[Parameters], templates: Iterable[Parameters]) -> set[str]:
     """The instance types that templates, overrides and instances name."""
-    found = {(item.get("LaunchTemplateData") or {}).get("InstanceType") for item in templates}
+    names = {(item.get("LaunchTemplateData") or {}).get("InstanceType") for item in templates}
     for item in groups:
         mixed: Mapping[str, Parameters] = item.get("MixedInstancesPolicy") or {}
-        found |= {one.get("InstanceType") for one in (mixed.get("LaunchTemplate") or {}).get("Overrides") or ()}
-        found |= {one.get("InstanceType") for one in item.get("Instances") or ()}
-    return {name for name in found if name}
+        names |= {one.get("InstanceType") for one in (mixed.get("LaunchTemplate") or {}).get("Overrides") or ()}
+        names |= {one.get("InstanceType") for one in item.get("Instances") or ()}
+    return {name for name in names if name}
 
 
 def _portions(names: list[str], size: int) -> list[list[str]]:
@@ -191,10 +191,10 @@ class BesideGroups:
         if len(self._alone) < _ALONE_AT_MOST:
             self._alone.append(now)
             return _asked(aws, AutoScalingGroupName=name)
-        found = _asked(aws)
+        beside = _asked(aws)
         # Dated by its beginning: the list may miss what was added meanwhile.
-        self._all = now, found
-        return found.of(name)
+        self._all = now, beside
+        return beside.of(name)
 
 
 def _asked(aws: Aws, **of_one: str) -> Beside:

@@ -115,11 +115,11 @@ def unread(error: AwsError, what: str) -> WriteResult:
     return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")
 
 
-# How fast one account and region is asked, so that AWS need not throttle it.
+# The rate of calls for one account and region, so that AWS need not throttle them.
 #
-# SOURCE: Auto Scaling has one bucket for all its calls of an account and region and does not publish the sizes; EC2's, which
-# are published, hold 100 tokens for reads and 50 for writes, with 20 and 5 a second. Below both by far, since others ask as
-# well.
+# SOURCE: Auto Scaling has one bucket for all calls of an account and region, and does not publish its size. EC2 publishes its
+# buckets: 100 tokens for reads and 50 for writes, refilled at 20 and 5 per second. The rate here is far below both, because other
+# clients call as well.
 
 BURST, PER_SECOND = 25, 5
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0

@@ -40,11 +40,11 @@ class ReadAsked(msgspec.Struct, frozen=True, kw_only=True):
         """Parameters of the smallest call; None if there is nothing to ask for."""
         if self.of_node_group:
             tags = ({tag["Key"]: tag.get("Value", "") for tag in item.get("Tags") or ()} for item in groups)
-            found = next((one for one in tags if one.get("eks:cluster-name") and one.get("eks:nodegroup-name")), None)
+            tagged = next((one for one in tags if one.get("eks:cluster-name") and one.get("eks:nodegroup-name")), None)
             return (
                 None
-                if found is None
-                else {"clusterName": found["eks:cluster-name"], "nodegroupName": found["eks:nodegroup-name"]}
+                if tagged is None
+                else {"clusterName": tagged["eks:cluster-name"], "nodegroupName": tagged["eks:nodegroup-name"]}
             )
         if self.service == EC2:
             return {"MaxResults": 5} if self.action == "DescribeInstanceTypes" else {"MaxResults": 5, "Versions": ["$Default"]}

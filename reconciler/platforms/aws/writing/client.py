@@ -35,10 +35,10 @@ class BotoAws:
         try:
             body = getattr(self._client(service), xform_name(action))(**parameters)
         except exceptions.ClientError as error:
-            told = error.response.get("Error", {})
+            details = error.response.get("Error", {})
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             # The service may report a fault after it has done the work.
-            raise AwsError(told.get("Code", ""), told.get("Message", ""), status=status, sent=status >= 500) from None
+            raise AwsError(details.get("Code", ""), details.get("Message", ""), status=status, sent=status >= 500) from None
         except (exceptions.NoCredentialsError, exceptions.CredentialRetrievalError, exceptions.PartialCredentialsError) as error:
             raise AwsError("NoCredentials", str(error)) from None
         except (exceptions.EndpointConnectionError, exceptions.ConnectTimeoutError) as error:

@@ -40,14 +40,14 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read(aws: Aws, target: TargetRef, around: BesideGroups | None = None) -> Reading | None:
-    """The group and everything that could hold it, read now; None if it does not exist. `around` knows groups that are written at
-    once. Raises `AwsError` and `msgspec.ValidationError`, also if only a part could not be read: the other writers are part of
-    the judgement."""
+    """The group and everything that could hold it, read now; None if it does not exist. `around` shares the reads of scaling
+    policies and scheduled actions among groups that are written at the same time. Raises `AwsError` and
+    `msgspec.ValidationError`, also if only a part could not be read, because the judgement needs the other writers."""
     answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[target.name])
-    found = answer.body.get("AutoScalingGroups")
-    if not found:
+    groups = answer.body.get("AutoScalingGroups")
+    if not groups:
         return None
-    item = converted(found[0], AutoScalingGroup)
+    item = converted(groups[0], AutoScalingGroup)
     name = {"AutoScalingGroupName": target.name}
     others = (around or BesideGroups()).of(aws, target.name)
     refreshes = aws.call(AUTO_SCALING, "DescribeInstanceRefreshes", **name, MaxRecords=1).body.get("InstanceRefreshes") or ()
@@ -65,10 +65,10 @@ def seen_again(aws: Aws, before: Reading) -> Reading | None:
     as `read`."""
     name = before.facts.ref.name
     answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[name])
-    found = answer.body.get("AutoScalingGroups")
-    if not found:
+    groups = answer.body.get("AutoScalingGroups")
+    if not groups:
         return None
-    return Reading(converted(found[0], AutoScalingGroup), before.facts, answer.date_seconds)
+    return Reading(converted(groups[0], AutoScalingGroup), before.facts, answer.date_seconds)
 
 
 def _managed(aws: Aws, item: AutoScalingGroup) -> dict[str, beside.ManagedNodeGroup]:
@@ -82,7 +82,7 @@ def node_group(aws: Aws, tags: dict[str, str]) -> dict[str, Any] | None:
     if not cluster or not name:
         return None
     try:
-        found: dict[str, Any] | None = aws.call(EKS, "DescribeNodegroup", clusterName=cluster, nodegroupName=name).body.get(
+        answer: dict[str, Any] | None = aws.call(EKS, "DescribeNodegroup", clusterName=cluster, nodegroupName=name).body.get(
             "nodegroup"
         )
     except AwsError as error:
@@ -90,7 +90,7 @@ def node_group(aws: Aws, tags: dict[str, str]) -> dict[str, Any] | None:
             # Tags outlive the node group that set them.
             return None
         raise
-    return found
+    return answer
 
 
 def converted(body: dict[str, Any], kind: type[Any]) -> Any:  # noqa: ANN401 - one function for every kind of answer

@@ -62,10 +62,10 @@ def set_hold(aws: Aws, target: TargetRef, text: str) -> str:
     action = "DescribeAutoScalingGroups"
     try:
         answer = aws.call(AUTO_SCALING, action, AutoScalingGroupNames=[target.name])
-        found = answer.body.get("AutoScalingGroups")
-        if not found:
+        groups = answer.body.get("AutoScalingGroups")
+        if not groups:
             raise CloudError(f"{target} does not exist")
-        before = next((str(tag.get("Value", "")) for tag in found[0].get("Tags") or () if tag["Key"] == HOLD), "")
+        before = next((str(tag.get("Value", "")) for tag in groups[0].get("Tags") or () if tag["Key"] == HOLD), "")
         action = "CreateOrUpdateTags" if text else "DeleteTags"
         if text and before != text:
             set_tags(aws, target.name, {HOLD: text})

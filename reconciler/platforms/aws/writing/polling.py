@@ -19,10 +19,10 @@ from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError, 
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
 
-# Auto Scaling groups for one decision, asked once: those that policies name, or those that belong to the cluster.
+# Auto Scaling groups for one decision, read once: those that policies name, or those that belong to the cluster.
 #
 # A group belongs to a cluster if one of its instances is a node there, or if it has the same cluster tag as such a group. So an
-# empty group is found as well, and the groups of the account's other clusters are not.
+# empty group is found as well. Groups of other clusters in the account are not.
 
 # `aws:///eu-central-1a/i-0123` and, of a local zone, `aws:///us-west-2-lax-1a/i-0123`; an older form has no zone.
 _PROVIDER_ID = re.compile(r"^aws:///(?:(?P<region>[a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z0-9-]*/)?(?P<instance>i-[0-9a-f]+)$")
@@ -49,18 +49,18 @@ def ask_once(accounts: Accounts, question: CloudQuestion, region: str) -> CloudA
             known.extend(_own(accounts.of(place), place, question.provider_ids, known))
         except AwsError as error:
             unread.append(f"Auto Scaling groups of {place} (those of this cluster's nodes): {error}")
-    told = [f"{one.wanted.region}: {text}" for one in known for text in one.problems]
-    return CloudAnswer(documents=_documents(known), unread=(*told, *unread))
+    problems = [f"{one.wanted.region}: {text}" for one in known for text in one.problems]
+    return CloudAnswer(documents=_documents(known), unread=(*problems, *unread))
 
 
 def _own(aws: Aws, place: str, provider_ids: tuple[str, ...], known: list[Region]) -> list[Region]:
     """The groups of one region that belong to the cluster and are not known yet. Raises `AwsError`."""
     already = {item["AutoScalingGroupName"] for one in known if one.wanted.region == place for item in _groups(one)}
     names = tuple(name for name in belonging(aws, provider_ids) if name not in already)
-    found = [Region(aws, Wanted(region=place, names=names))] if names else []
-    for one in found:
+    regions = [Region(aws, Wanted(region=place, names=names))] if names else []
+    for one in regions:
         one.ask(0)
-    return found
+    return regions
 
 
 def belonging(aws: Aws, provider_ids: Iterable[str]) -> tuple[str, ...]:
@@ -84,8 +84,8 @@ def _clusters(item: Parameters) -> set[str]:
 
 
 def _regions(provider_ids: Iterable[str], own: str) -> list[str]:
-    found = {match["region"] for text in provider_ids if (match := _PROVIDER_ID.match(text)) and match["region"]}
-    return sorted(found | ({own} if own else set()))
+    regions = {match["region"] for text in provider_ids if (match := _PROVIDER_ID.match(text)) and match["region"]}
+    return sorted(regions | ({own} if own else set()))
 
 
 def _groups(one: Region) -> list[Parameters]:
@@ -113,10 +113,11 @@ _BEFORE = "Auto Scaling groups that were sized before"
 class AwsPoll:
     """A `PolledSource`. Without a policy, or with one that names nothing of AWS, it asks nothing and waits for nothing.
 
-    `remembered` are the targets of the last decision, also of an earlier process. If the policy no longer
-    names one, the loop looks it up by name, as the process itself. It follows the group while that has our mark. Both conditions
-    must hold: the mark is only the policy's name, which a policy of another cluster may share. This loop must not release what it
-    has not sized. A group of another account is not found this way: only the former policy had its role.
+    `remembered` are the targets of the last decision, also of an earlier process. If the policy no longer names one, the loop
+    looks it up by name, with the credentials of the process itself. It follows the group as long as the group has our mark. Both
+    conditions must hold, because the mark is only the policy's name, and a policy of another cluster may have the same name. This
+    loop must not release what it has not sized. A group of another account is not found this way: only the former policy had its
+    role.
     """
 
     def __init__(
@@ -231,15 +232,15 @@ class AwsPoll:
         before = {(one.region, one.role): region for one, region in self._regions.items()}
         places = {(one.region, one.role) for one in asked}
         gone = [Wanted(region=region, role=role) for region, role in {**before, **former} if (region, role) not in places]
-        found: dict[Wanted, Region] = {}
+        followed: dict[Wanted, Region] = {}
         for one in (*asked, *gone):
             place = one.region, one.role
             left = (before[place].marked(owner) if place in before else frozenset[str]()) | former.get(place, frozenset())
             known = self._regions.get(one)
             written = before[place].written_lately if place in before else {}
-            found[one] = known if known is not None and one in asked else self._region(one, left, owner, written)
+            followed[one] = known if known is not None and one in asked else self._region(one, left, owner, written)
             self._accounts.named(one.region, one.role, left)
-        return {one: region for one, region in found.items() if not region.over}
+        return {one: region for one, region in followed.items() if not region.over}
 
     def _region(self, one: Wanted, left: Iterable[str], owner: str, written: Mapping[str, float]) -> Region:
         return Region(self._accounts.of(one.region, one.role), one, left, owner, self._wall_seconds, written)
@@ -272,13 +273,13 @@ class AwsPoll:
 def _former(targets: Iterable[str], asked: tuple[Wanted, ...]) -> dict[tuple[str, str], frozenset[str]]:
     """The groups among these targets that nobody names any more, by region, asked as the process itself."""
     named = {(one.region, name) for one in asked for name in one.names}
-    found: dict[tuple[str, str], set[str]] = {}
+    by_region: dict[tuple[str, str], set[str]] = {}
     for text in targets:
         kind, _, rest = text.partition(" ")
         region, _, name = rest.partition("/")
         if kind == AUTO_SCALING_GROUP and (region, name) not in named:
-            found.setdefault((region, ""), set()).add(name)
-    return {place: frozenset(names) for place, names in found.items()}
+            by_region.setdefault((region, ""), set()).add(name)
+    return {place: frozenset(names) for place, names in by_region.items()}
 
 
 def _polling_documents(one: Wanted, region: Region) -> tuple[Document, ...]:

@@ -102,9 +102,9 @@ class AwsProvider:
                 # Only its tag shows that the protection of the instances is ours.
                 message = f"{target}: the scale-in protection of a cancellation is not removed yet"
                 return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
-            found = ours(dict(reading.facts.annotations))
-            if found:
-                delete_tags(aws, target.name, found)
+            marks = ours(dict(reading.facts.annotations))
+            if marks:
+                delete_tags(aws, target.name, marks)
             return WriteResult()
 
         return self._judged(target, write)
@@ -141,9 +141,9 @@ class AwsProvider:
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """End exactly these instances; desired capacity falls with each."""
-        found = self._removals.step(target, leaving, floor)
+        removals = self._removals.step(target, leaving, floor)
         self._accounts.wrote(target.region, target.name)
-        return found
+        return removals
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Nothing is marked before an instance is removed, so there is nothing to undo."""
@@ -185,9 +185,9 @@ class AwsProvider:
             self._accounts.wrote(target.region, target.name, others=bool(reading.facts.writers))
 
     def _sign(self, aws: Aws, reading: Reading, desired: int, annotations: Mapping[str, str]) -> bool:
-        """Record what is about to be written, by whose policy and why, before the write. A process that ends in between leaves a
-        mark that is too high, which accuses nobody. Returns whether it is signed: if the policy's mark is already there, the
-        write goes on without. Raises `AwsError`."""
+        """Record what is about to be written, by which policy and why, before the write. If the process ends in between, the mark
+        is too high, but it blames nobody. Returns whether the tags were written. If they were not, but the policy's mark is
+        already there, the write goes on without them. Raises `AwsError`."""
         tags = {key: text for key, text in annotations.items() if key in OUR_MARKS}
         try:
             set_tags(aws, reading.facts.ref.name, {**tags, WRITTEN: written(desired, reading.date_seconds)})

@@ -27,15 +27,15 @@ from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRe
 from reconciler.providers.ownership_guard import not_ours, objection
 from reconciler.values.whole_number import whole_number
 
-# Withdrawing requests that never got an instance, without ever ending an instance that runs.
+# Withdrawing requests that never got an instance, without ever terminating a running instance.
 #
 # SOURCE: two ways in which others lost nodes. One is an absolute write based on an old read (kubernetes/autoscaler#10147: the
-# missing instance had come meanwhile). The other is a value below the number of running instances (#9182: 32 busy nodes).
-# If desired capacity is below the number of instances, the group's own policy chooses which to end. So it is never set below a
-# number that was read for this write, and meanwhile every instance in service has scale-in protection. An instance that comes
-# in between has none: it is the only one that AWS may end, and it runs nothing. AWS acts some seconds after the write (measured:
-# 2 to 4). So the protection stays until a read that cannot be older shows no more instances than desired. A tag records the
-# protection and when it began.
+# missing instance had come meanwhile). The other is a value below the number of running instances (#9182: 32 busy nodes). If
+# desired capacity is below the number of instances, the group's own policy chooses which to terminate. So it is never set below a
+# number that was read for this write, and meanwhile every instance in service has scale-in protection. An instance that comes in
+# between has no protection. It is the only one that AWS may terminate, and it runs nothing. AWS acts some seconds after the write
+# (measured: 2 to 4). So the protection stays until a read that is certainly newer than the write shows no more instances than
+# desired. A tag records the protection and when it began.
 
 _PROTECTED_AT_ONCE = 50
 _ENDING = ("Terminating", "Terminated")
@@ -62,8 +62,8 @@ class Cancellations:
         return self._lower(target, seen_again(self._aws, reading), desired)
 
     def _end(self, target: TargetRef, reading: Reading, name: str, *, decrement: bool) -> WriteResult:
-        found = reading.instance(name)
-        if found is None or found.lifecycle_state.startswith(_ENDING):
+        instance = reading.instance(name)
+        if instance is None or instance.lifecycle_state.startswith(_ENDING):
             return WriteResult()
         try:
             self._aws.call(
@@ -79,7 +79,7 @@ class Cancellations:
             return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
         if now.item.desired_capacity <= desired:
             return WriteResult()
-        if (wrong := _too_many(now, desired)) is not None:
+        if (wrong := _surplus(now, desired)) is not None:
             return wrong
         shielded = tuple(
             one.instance_id for one in now.counted if one.lifecycle_state == IN_SERVICE and not one.protected_from_scale_in
@@ -100,7 +100,7 @@ class Cancellations:
             last = self._read(target)
             if last is None or last.item.desired_capacity != now.item.desired_capacity:
                 return WriteResult(code=WriteCode.STALE, message=f"somebody else wrote {target} meanwhile")
-            wrong = _too_many(last, desired)
+            wrong = _surplus(last, desired)
             lowered = wrong is None
             return wrong or set_desired(self._aws, last, desired)
         except AwsError as error:
@@ -166,7 +166,7 @@ def may_unshield(facts: TargetFacts, date_seconds: int) -> bool:
     return since is not None and date_seconds > since + READ_LAG_SECONDS
 
 
-def _too_many(reading: Reading, desired: int) -> WriteResult | None:
+def _surplus(reading: Reading, desired: int) -> WriteResult | None:
     there = len(reading.counted)
     if there <= desired:
         return None
@@ -235,7 +235,7 @@ class Removals:
             # What was done stays if this fails. The next step reads again.
             with suppress(AwsError, msgspec.ValidationError):
                 after = seen_again(self._aws(target), reading) or reading
-        return tuple(self._told(after, one.machine, ended.get(one.machine)) for one in leaving)
+        return tuple(self._outcome(after, one.machine, ended.get(one.machine)) for one in leaving)
 
     def _lately(self, machine: str) -> bool:
         return machine in self._asked and self._monotonic() - self._asked[machine] < _ASKED_AGAIN_SECONDS
@@ -260,7 +260,7 @@ class Removals:
         self._asked[machine] = self._monotonic()
         return WriteResult()
 
-    def _told(self, reading: Reading, machine: str, result: WriteResult | None) -> TargetRemoval:
+    def _outcome(self, reading: Reading, machine: str, result: WriteResult | None) -> TargetRemoval:
         if _going(reading, machine):
             self._asked.pop(machine, None)
             return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.desired_capacity)
@@ -273,17 +273,17 @@ class Removals:
 
 
 def _going(reading: Reading, machine: str) -> bool:
-    found = reading.instance(machine)
-    return found is None or found.lifecycle_state.startswith(_GOING)
+    instance = reading.instance(machine)
+    return instance is None or instance.lifecycle_state.startswith(_GOING)
 
 
 def _unfit(reading: Reading, machine: str) -> WriteResult | None:
     """Why this instance cannot be removed."""
-    found = reading.instance(machine)
-    if found is None:
+    instance = reading.instance(machine)
+    if instance is None:
         return WriteResult(code=WriteCode.NOT_FOUND, message=f"{reading.facts.ref} has no instance {machine}")
-    if found.lifecycle_state != IN_SERVICE:
-        message = f"instance {machine} of {reading.facts.ref} is {found.lifecycle_state}, not {IN_SERVICE}"
+    if instance.lifecycle_state != IN_SERVICE:
+        message = f"instance {machine} of {reading.facts.ref} is {instance.lifecycle_state}, not {IN_SERVICE}"
         return WriteResult(code=WriteCode.REFUSED, message=message)
     return None
 

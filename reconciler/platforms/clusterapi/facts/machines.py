@@ -81,8 +81,8 @@ def _condition_error(status: wire.MachineStatus, *, has_node: bool) -> str:
     old = (status.deprecated.v1beta1 if status.deprecated else None) or wire.OldStatus()
     conditions = [*(status.conditions or ()), *(old.conditions or ())]
     if status.phase == "Failed":
-        told = next((item for item in conditions if item.status == "False" and item.message), None)
-        return f"{told.reason}: {told.message}" if told else "phase Failed"
+        condition = next((item for item in conditions if item.status == "False" and item.message), None)
+        return f"{condition.reason}: {condition.message}" if condition else "phase Failed"
     if has_node:
         return ""
     for item in conditions:

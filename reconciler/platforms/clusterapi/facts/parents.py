@@ -37,8 +37,8 @@ def writers(item: wire.Scalable, kind: str, view: ClusterApiView, cluster: str) 
     """The projects that declare the size of one target, each with the path of the declaration."""
     meta = item.metadata
     marks = {**(meta.annotations or {}), **(meta.labels or {})}
-    found = (size for size in view.declared if size.sizes(kind, meta.namespace, meta.name, marks, cluster))
-    return tuple(sorted(_writer(size) for size in found))
+    sizes = (size for size in view.declared if size.sizes(kind, meta.namespace, meta.name, marks, cluster))
+    return tuple(sorted(_writer(size) for size in sizes))
 
 
 def _writer(size: DeclaredSize[Any]) -> OtherWriter:

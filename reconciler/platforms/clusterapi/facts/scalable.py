@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.nodes.node_rows import taint_set
-from reconciler.cluster.target import OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.target import OwnerEvidence, RolloutPace, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets import capacity, owner_evidence
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS, near_misses, read_options, scaling_bounds
 from reconciler.cluster.values.resources import PODS
@@ -29,6 +29,7 @@ def facts(
     zone: str = "",
     zones: tuple[str, ...] = (),
     rolling_out: bool = False,
+    rollout: RolloutPace | None = None,
     selectable: bool = True,
 ) -> TargetFacts:
     """The facts of one Cluster API target. Never raises: what cannot be read becomes a sentence in `problems`."""
@@ -63,6 +64,7 @@ def facts(
         owner=owner,
         writers=writers(item, kind, view, _cluster_name(item, view)),
         rolling_out=rolling_out,
+        rollout=rollout,
         selectable=selectable,
         problems=tuple(problems),
         api_group=view.group,
@@ -114,17 +116,17 @@ def _managed(labels: dict[str, str] | None) -> Iterable[tuple[str, str]]:
 
 def _evidence(item: wire.Scalable, kind: str, view: ClusterApiView) -> OwnerEvidence:
     """The evidence of any object, plus the topology, a pool's own controller, and what pauses it."""
-    found = owner_evidence.evidence(item.metadata, ("Cluster", view.group))
+    evidence = owner_evidence.evidence(item.metadata, ("Cluster", view.group))
     annotations, labels = item.metadata.annotations or {}, item.metadata.labels or {}
     owned = OWNED_LABEL in labels
     name = labels.get(_TOPOLOGY + ("pool-name" if kind == MACHINE_POOL else "deployment-name"), "")
     read, replicas = _topology(item, kind, view, name) if owned else (True, None)
     external = annotations.get(f"{view.group}/replicas-managed-by", "")
-    controller = found.controller
+    controller = evidence.controller
     if not controller and kind == MACHINE_POOL and external:
         controller = f"annotation {view.group}/replicas-managed-by: {external}"
     return msgspec.structs.replace(
-        found,
+        evidence,
         topology_owned=owned,
         topology_deployment=name,
         topology_read=read,

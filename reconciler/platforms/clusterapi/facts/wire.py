@@ -19,7 +19,7 @@ cluster-api/accelerator node.cluster.x-k8s.io/uninitialized cluster.x-k8s.io/clu
 cluster.x-k8s.io/set-name cluster.x-k8s.io/pool-name topology.cluster.x-k8s.io/owned
 topology.cluster.x-k8s.io/deployment-name topology.cluster.x-k8s.io/pool-name cluster.x-k8s.io/control-plane
 
-capi-topology capi-machinedeployment capi-machineset capi-machinepool clusterctl
+capi-topology capi-machinedeployment capi-machineset capi-machinepool clusterctl RollingUpdate OnDelete
 """
 WORDS = tuple(_WORDS.split())
 """In addition to its kinds and its group."""
@@ -61,6 +61,26 @@ class MachineTemplate(msgspec.Struct, rename="camel"):
     spec: MachineTemplateSpec = msgspec.field(default_factory=MachineTemplateSpec)
 
 
+class RollingUpdate(msgspec.Struct, rename="camel"):
+    """`rollingUpdate` of a strategy: numbers of machines, or percentages of the replicas."""
+
+    max_surge: int | str | None = None
+    max_unavailable: int | str | None = None
+
+
+class Strategy(msgspec.Struct, rename="camel"):
+    """How a MachineDeployment replaces its machines: RollingUpdate (also if it is empty) or OnDelete."""
+
+    type: str = ""
+    rolling_update: RollingUpdate | None = None
+
+
+class Rollout(msgspec.Struct, rename="camel"):
+    """`spec.rollout`, where v1beta2 has the strategy."""
+
+    strategy: Strategy | None = None
+
+
 class ScalableSpec(msgspec.Struct, rename="camel"):
     """`spec` of a MachineDeployment, MachineSet or MachinePool."""
 
@@ -70,6 +90,8 @@ class ScalableSpec(msgspec.Struct, rename="camel"):
     template: MachineTemplate = msgspec.field(default_factory=MachineTemplate)
     failure_domains: list[str] | None = None
     provider_ids: list[str] | None = msgspec.field(default=None, name="providerIDList")
+    strategy: Strategy | None = None
+    rollout: Rollout | None = None
 
 
 class ScalableStatus(msgspec.Struct, rename="camel"):

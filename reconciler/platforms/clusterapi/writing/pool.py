@@ -33,8 +33,8 @@ class BlindRemovals:
     """Lowers the drained node's pool by one; the platform chooses the instance. `allowed` tells for each target whether a policy
     permits that.
 
-    Without a Machine, a mark has no place. So a later process cannot tell whether the pool was lowered for a drained
-    node. It gives up removals that it did not begin, uncordons their nodes, and never lowers for them.
+    A mark needs a Machine, and here there is none. So a later process cannot tell whether the pool was lowered for a drained
+    node. It gives up removals that it did not begin, uncordons their nodes, and never lowers the pool for them.
     """
 
     def __init__(self, targets: MachineTargets, allowed: Callable[[TargetRef], bool]) -> None:

@@ -86,8 +86,8 @@ def served_version(api: Api, environment: Mapping[str, str]) -> ClusterApiVersio
         if error.status == 404:
             return None
         raise
-    found = newest(item.version for item in decode(body, _Group).versions)
-    return ClusterApiVersion(group, found) if found else None
+    version = newest(item.version for item in decode(body, _Group).versions)
+    return ClusterApiVersion(group, version) if version else None
 
 
 class _Served(msgspec.Struct):
@@ -189,13 +189,13 @@ def _listed(api: Api, version: ClusterApiVersion, facts: TargetFacts) -> list[wi
     else:
         # If the name of a set or pool is long, its Machines' labels have a hash of it.
         label = f"{version.group}/cluster-name={facts.cluster_name}"
-    found = []
+    machines = []
     for item in _machines.decode(api.get(version.path("Machine", target.namespace), {"labelSelector": label})).items:
         owner = controlling(item.metadata.owner_references)
         mine = target.kind == MACHINE_DEPLOYMENT or (owner is not None and (owner.kind, owner.name) == (target.kind, target.name))
         if mine:
-            found.append(item)
-    return found
+            machines.append(item)
+    return machines
 
 
 # Cluster API as a dialect of what all platforms with Machines share.

@@ -48,12 +48,12 @@ def _writers(pool: wire.NodePool, view: CrusoeView) -> Iterator[OtherWriter]:
         yield OtherWriter(by="rotation", evidence="its state is ROTATING: Crusoe replaces its machines by itself")
     config = pool.autoscaling_config
     if config is not None and config.enabled:
-        said = f"autoscaling_config: the platform's autoscaler sizes it, {config.min_node_size} to {config.max_node_size}"
-        yield OtherWriter(by="Crusoe's autoscaler", evidence=said)
+        evidence = f"autoscaling_config: the platform's autoscaler sizes it, {config.min_node_size} to {config.max_node_size}"
+        yield OtherWriter(by="Crusoe's autoscaler", evidence=evidence)
     for operation in view.remediations:
         if operation.state == _UNDER_WAY and _concerns(operation, pool, view):
-            said = f"AutoClusters operation {operation.operation_id} is under way: it replaces machines by itself"
-            yield OtherWriter(by="AutoClusters", evidence=said)
+            evidence = f"AutoClusters operation {operation.operation_id} is under way: it replaces machines by itself"
+            yield OtherWriter(by="AutoClusters", evidence=evidence)
     yield from _remediated(pool, view)
 
 
@@ -69,8 +69,10 @@ def _remediated(pool: wire.NodePool, view: CrusoeView) -> Iterator[OtherWriter]:
         signs = [f"taint {taint.key}" for taint in shape.taints if taint.key.startswith(REMEDIATION_KEYS)]
         signs += [f"label {REMEDIATION_PHASE}={phase}"] if phase not in ("", _WATCHED) else []
         if signs:
-            said = f"node {node.name} has {' and '.join(signs)}: Crusoe's remediation drains it and resets its machine by itself"
-            yield OtherWriter(by="node remediation", evidence=said)
+            evidence = (
+                f"node {node.name} has {' and '.join(signs)}: Crusoe's remediation drains it and resets its machine by itself"
+            )
+            yield OtherWriter(by="node remediation", evidence=evidence)
 
 
 def _concerns(operation: wire.ClusterOperation, pool: wire.NodePool, view: CrusoeView) -> bool:
@@ -122,7 +124,7 @@ def stops(pool: wire.NodePool, view: CrusoeView) -> tuple[str, ...]:
     SOURCE: the incident that this platform's part began with. One of two reserved machines was stopped for repair, and its
     replacement took its place in the reservation. Then the stopped one could not start, because the stock was empty.
     """
-    found = []
+    sentences = []
     for name in sorted(pool.instance_ids or ()):
         node, state = view.nodes.get(name), bare(view.state(name))
         called = f"the machine of node {node.name}" if node is not None else f"machine {name}"
@@ -131,13 +133,13 @@ def stops(pool: wire.NodePool, view: CrusoeView) -> tuple[str, ...]:
             brings = (
                 "asks for its replacement" if others < pool.count else f"keeps {others} other{'' if others == 1 else 's'} running"
             )
-            found.append(f"{called} is {state}, so count {pool.count} {brings}{_room(pool, view)}")
+            sentences.append(f"{called} is {state}, so count {pool.count} {brings}{_room(pool, view)}")
         elif node is not None and not node.ready and not node.deleting:
-            found.append(
+            sentences.append(
                 f"node {node.name} is not ready; if its machine is stopped, count {pool.count} asks for the replacement"
                 f"{_taken(pool, view)}; lower it first{_unknown(view)}"
             )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def _room(pool: wire.NodePool, view: CrusoeView) -> str:

@@ -53,15 +53,15 @@ def machines(pool: wire.NodePool, view: CrusoeView) -> list[Machine]:
 
 
 def _machine(name: str, view: CrusoeView, target: TargetRef, *, lowered: bool) -> Machine:
-    found, node = view.instances.get(name), view.nodes.get(name)
-    state = bare(found.state) if found is not None else ""
+    instance, node = view.instances.get(name), view.nodes.get(name)
+    state = bare(instance.state) if instance is not None else ""
     return Machine(
         namespace=target.region,
         name=name,
         target=target,
         node=node.name if node is not None else "",
         provider_id=f"{PROVIDER_ID}{name}",
-        created_seconds=_seconds(found.created_at) if found is not None else 0,
+        created_seconds=_seconds(instance.created_at) if instance is not None else 0,
         deleting=lowered or state in GOING or state in STOPPED,
         delete_marked=name in view.behaviour.cancelled,
         failed="its machine lacks resources (BLOCKED)" if state == LACKING else "",

@@ -24,13 +24,13 @@ DRIVER_LABELS = (f"{_SSD_DRIVER}/location", f"{_FS_DRIVER}/location", _SHARED_DI
 def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
     """Labels and taints of the pool, and amounts.
 
-    If a node of the pool is ready, amounts are left out: the caller asks its nodes, which tell more. Else the amounts are from a
-    ready node of another pool with the same machine type. Else they are those of the type.
+    If a node of the pool is ready, amounts are left out, because the pool's own nodes are the better source. Otherwise the
+    amounts are from a ready node of another pool with the same machine type. If there is none, they are from the machine type.
 
     The API does not define the unit of `memory_gb`. The smaller one is assumed, so no pod adds a node that is too small.
     """
     labels = {_TYPE_LABEL: pool.type, POOL_LABEL: pool.id, **(pool.node_labels or {})}
-    found = TargetTemplate(
+    declared = TargetTemplate(
         labels=label_pairs({key: value for key, value in labels.items() if value}),
         taints=tuple(Taint(one.key, one.value, one.effect) for one in pool.node_taints or ()),
         origins=("the node pool",),
@@ -38,16 +38,16 @@ def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
         driver_labels=tuple(_driver_labels(pool, view)),
     )
     if any(_ready_nodes(pool, view)):
-        return found
+        return declared
     alike = _alike(pool, view)
     if alike is not None:
         node, origin = alike
         shape = view.shapes[node.shape]
-        return msgspec.structs.replace(found, capacity=shape.capacity, allocatable=shape.allocatable, origins=(origin,))
+        return msgspec.structs.replace(declared, capacity=shape.capacity, allocatable=shape.allocatable, origins=(origin,))
     known = view.types.get(pool.type)
     if known is None or not known.cpu_cores:
-        return found
-    return msgspec.structs.replace(found, capacity=_amounts(known), origins=(f"machine type {pool.type}",), pods_guessed=True)
+        return declared
+    return msgspec.structs.replace(declared, capacity=_amounts(known), origins=(f"machine type {pool.type}",), pods_guessed=True)
 
 
 def _ready_nodes(pool: wire.NodePool, view: CrusoeView) -> Iterator[Node]:
@@ -69,7 +69,7 @@ def _alike(pool: wire.NodePool, view: CrusoeView) -> tuple[Node, str] | None:
     """A ready node of another pool with the same machine type, and its description. Nodes that show their devices come first,
     then the smallest one."""
     beside = (one for one in view.pools if one.id != pool.id and pool.type and one.type == pool.type)
-    found = [
+    candidates = [
         (node, f"node {node.name} of node pool {one.name}, also {pool.type}")
         for one in beside
         for node in _ready_nodes(one, view)
@@ -80,7 +80,7 @@ def _alike(pool: wire.NodePool, view: CrusoeView) -> tuple[Node, str] | None:
         devices = [name for name, amount in allocatable.extended if amount]
         return -len(devices), allocatable.cpu_milli, allocatable.memory_bytes, item[0].name
 
-    return min(found, key=rank, default=None)
+    return min(candidates, key=rank, default=None)
 
 
 def _amounts(known: wire.MachineType) -> Resources:

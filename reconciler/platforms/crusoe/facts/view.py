@@ -46,8 +46,8 @@ class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
 
     def state(self, machine: str) -> str:
         """The state of a machine; empty if it was not read."""
-        found = self.instances.get(machine)
-        return found.state if found is not None else ""
+        instance = self.instances.get(machine)
+        return instance.state if instance is not None else ""
 
     def lowered_for(self, pool: wire.NodePool, machine: str) -> bool:
         """Whether the count was already lowered for a machine that is to be removed and still runs."""

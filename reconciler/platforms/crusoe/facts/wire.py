@@ -156,10 +156,10 @@ class ClusterOperation(msgspec.Struct):
 
 
 class Behaviour(msgspec.Struct, frozen=True):
-    """What is known of the platform that its API does not tell. `lowering`: `Keeps` if lowering a count deletes no machine,
-    `Trims` if it does, empty if unknown. `passed_over`: by pool id, how that proved wrong. `leaving`: by id of a machine that we
-    remove, its pool's count before it is lowered for the machine. `cancelled`: ids of machines that never became nodes, whose
-    cancellation was cut short by the end of the process, or refused."""
+    """What is known of the platform that its API does not show. `lowering`: `Keeps` if lowering a count deletes no machine,
+    `Trims` if it does, empty if unknown. `passed_over`: by pool id, how the pool proved `Keeps` wrong. `leaving`: by id of a
+    machine that we remove, its pool's count before it is lowered for the machine. `cancelled`: ids of machines that never became
+    nodes, whose cancellation was refused, or interrupted by the end of the process."""
 
     lowering: str = ""
     passed_over: dict[str, str] = {}
@@ -191,16 +191,17 @@ def words_of_instance(item: Mapping[str, Any]) -> Iterable[str]:
 
 def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Pseudonyms) -> Object:
     """One item as `read` decodes it. Raises `msgspec.ValidationError`."""
-    found: Object = msgspec.json.decode(msgspec.json.encode(decode(msgspec.json.encode(item), read)))
-    if found.get("node_labels"):
-        found["node_labels"] = {words.word(key): words.value(key, text) for key, text in found["node_labels"].items()}
-    if found.get("node_taints"):
-        found["node_taints"] = [
-            {**one, "key": words.word(one["key"]), "value": words.value(one["key"], one["value"])} for one in found["node_taints"]
+    fields: Object = msgspec.json.decode(msgspec.json.encode(decode(msgspec.json.encode(item), read)))
+    if fields.get("node_labels"):
+        fields["node_labels"] = {words.word(key): words.value(key, text) for key, text in fields["node_labels"].items()}
+    if fields.get("node_taints"):
+        fields["node_taints"] = [
+            {**one, "key": words.word(one["key"]), "value": words.value(one["key"], one["value"])}
+            for one in fields["node_taints"]
         ]
-    if "add_ons" in found:
-        found["name"] = words.word(found["name"])
-    if "metadata" in found:
+    if "add_ons" in fields:
+        fields["name"] = words.word(fields["name"])
+    if "metadata" in fields:
         # Only names of pools and machines are looked for, whatever else is there.
-        found["metadata"] = {"ids": sorted(set(_ID.findall(str(found["metadata"]))))}
-    return {key: value for key, value in found.items() if key != "kind" and value is not None}
+        fields["metadata"] = {"ids": sorted(set(_ID.findall(str(fields["metadata"]))))}
+    return {key: value for key, value in fields.items() if key != "kind" and value is not None}

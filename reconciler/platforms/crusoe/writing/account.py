@@ -23,14 +23,14 @@ class Account:
         """What somebody has found out about lowering a count; empty if unknown."""
         return self._credentials().lowering
 
-    def on_write(self, told: Callable[[], None]) -> None:
-        """Call `told` after every write of this process: what is known is then old."""
-        self._written.append(told)
+    def on_write(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after every write of this process: what is known is then old."""
+        self._written.append(listener)
 
     def wrote(self) -> None:
         """Record a write."""
-        for told in self._written:
-            told()
+        for listener in self._written:
+            listener()
 
     def pools(self) -> list[Object]:
         """All pools of the cluster."""

@@ -77,13 +77,13 @@ class Known:
             self._written, self._unsettled_until = False, now + READ_LAG_SECONDS + _TURN_SECONDS
         began = int(self._wall_seconds())
         pools = self._account.pools()
-        found = {
+        items = {
             NODE_POOL: pools,
             INSTANCE: [machine for pool in pools for machine in self._account.machines(pool["id"])],
             REMEDIATION: self._account.remediations(),
         }
-        found[BEHAVIOUR] = [self._told(now)]
-        self._items = {**self._items, **found}
+        items[BEHAVIOUR] = [self._behaviour_now(now)]
+        self._items = {**self._items, **items}
         self.heard, self._read_seconds = now, began
         types = sorted({str(pool.get("type") or "") for pool in pools} - {""})
         self._beside(CAPACITY, now, STOCK_SECONDS, lambda: self._account.capacities(types) if types else [])
@@ -94,7 +94,7 @@ class Known:
         self._beside(OPERATION, now, 0.0 if self.moving() else SETTLED_SECONDS, self._account.operations)
         return now < self._unsettled_until or before != self._items
 
-    def _told(self, now: float) -> Object:
+    def _behaviour_now(self, now: float) -> Object:
         """What is noted. It is read again now and then: another process may have led since."""
         if self._behaviour is None or now - self._noted_at >= STOCK_SECONDS:
             noted = self._notes.read()
@@ -134,7 +134,7 @@ class Known:
         if kind in self._asked and now - self._asked[kind] < seconds:
             return
         try:
-            found = ask()
+            items = ask()
         except CrusoeError as error:
             # Unknown stock bounds nothing: the platform itself then refuses.
             self._problems[kind] = f"{kind}: {error}"
@@ -144,8 +144,8 @@ class Known:
             self._asked[kind] = now - max(0.0, seconds - STOCK_SECONDS)
         else:
             self._problems.pop(kind, None)
-            if found is not None:
-                self._items[kind] = list(found)
+            if items is not None:
+                self._items[kind] = list(items)
             self._asked[kind] = now
 
 

@@ -61,11 +61,11 @@ def _right(what: str, ask: Callable[[], object]) -> Iterator[Check]:
 
 def _reservations(account: Account) -> Iterator[Check]:
     try:
-        found = account.reservations()
+        reservations = account.reservations()
     except CrusoeError as error:
         yield Check(code=_CODE, state=State.WARN, message=f"reservations cannot be read: {error}", advice=_advice(error))
         return
-    if found is None:
+    if reservations is None:
         yield Check(
             code=_CODE,
             state=State.WARN,

@@ -223,24 +223,24 @@ def _decoded(content: bytes) -> Object:
     if not content.strip():
         return {}
     try:
-        found = json.loads(content)
+        body = json.loads(content)
     except ValueError:
         raise CrusoeError("Unreachable", "the answer does not come from Crusoe (a proxy?)", sent=True) from None
-    return found if isinstance(found, dict) else {"items": found}
+    return body if isinstance(body, dict) else {"items": body}
 
 
 def _error(answer: "BaseHTTPResponse", content: bytes, now_seconds: float) -> CrusoeError:
     """SOURCE: `{code, message}` as published. The service may report a fault after it has done the work."""
     try:
-        told = json.loads(content)
+        body = json.loads(content)
     except ValueError:
-        told = {}
-    told = told if isinstance(told, dict) else {}
-    message = plain(str(told.get("message") or f"status {answer.status}"))[:_LONGEST]
+        body = {}
+    body = body if isinstance(body, dict) else {}
+    message = plain(str(body.get("message") or f"status {answer.status}"))[:_LONGEST]
     if answer.status == 401 and (apart := _apart(answer.headers.get("Date", ""), now_seconds)):
         message = f"{message} (our clock and Crusoe's differ by {apart} s, and the signature contains the time)"
     return CrusoeError(
-        str(told.get("code") or f"status_{answer.status}"),
+        str(body.get("code") or f"status_{answer.status}"),
         message,
         status=answer.status,
         sent=answer.status >= 500,

@@ -27,8 +27,9 @@ class Keeper(Protocol):
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine of `pool` is to be removed. `count` is the pool's count before, `beside` its other machines then. `operation` is
-    that of the write which lowered it (empty: unknown). `cancelled`: it never became a node, so no taint shows it."""
+    """A machine of `pool` is to be removed. `count` is the pool's count before that, and `beside` are its other machines at that
+    time. `operation` is the id of the write that lowered the count (empty: unknown). `cancelled`: the machine never became a
+    node, so no taint shows its removal."""
 
     pool: str
     count: int

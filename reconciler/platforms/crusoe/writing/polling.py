@@ -107,10 +107,10 @@ class CrusoePoll:
         return MOVING_SECONDS if self._known.heard is None or self._known.moving() else RESTING_SECONDS
 
 
-# Node pools for one decision, asked once: if policies name any, or if they belong to the cluster.
+# Node pools for one decision, read once: if policies name any, or if they belong to the cluster.
 #
-# The process's credentials name one Crusoe cluster. Without a policy that asks for its pools, they count only if one of their
-# machines is a node here: a person with two clusters may look at one with the credentials of the other.
+# The process's credentials name one Crusoe cluster. If no policy requests its pools, they count only if one of their machines is
+# a node here. A person with two clusters may look at one with the credentials of the other.
 
 _WHOSE = "node pools of Crusoe (those of this cluster's nodes)"
 
@@ -129,8 +129,8 @@ def ask_once(account: Account, question: CloudQuestion) -> CloudAnswer:
         return CloudAnswer(unread=(f"{_WHOSE}: {error}",))
     pools = known.items()[NODE_POOL]
     if not asked and not _here(pools, question.provider_ids):
-        told = f"{_WHOSE}: left out, because no machine of the {len(pools)} that these credentials show is a node here"
-        return CloudAnswer(unread=(told,) if pools else ())
+        problem = f"{_WHOSE}: left out, because no machine of the {len(pools)} that these credentials show is a node here"
+        return CloudAnswer(unread=(problem,) if pools else ())
     return CloudAnswer(documents=known.documents(), unread=known.problems)
 
 

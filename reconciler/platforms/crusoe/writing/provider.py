@@ -115,13 +115,13 @@ class CrusoeProvider:
         """Success, unless the platform reports a failure at once. The pool is read to follow its machines: a succeeded operation
         may have done only a part, and may not be readable at all."""
         try:
-            found = (self._account.operation(operation) if operation else None) or {}
+            state = (self._account.operation(operation) if operation else None) or {}
         except CrusoeError:
-            found = {}
-        details = (found.get("result") or {}).get("details") or {}
+            state = {}
+        details = (state.get("result") or {}).get("details") or {}
         message = plain(str(details.get("error") or ""))
         if not message:
             return WriteResult()
-        if found.get("state") == "FAILED":
+        if state.get("state") == "FAILED":
             return WriteResult(code=WriteCode.FAILED, message=f"{target}: {failure_kind(message)}: {message}")
         return WriteResult(message=f"only a part was done: {message}")

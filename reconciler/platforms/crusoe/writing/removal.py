@@ -130,24 +130,24 @@ class Removals:
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """One after the other, each with its own read. An uncertain step makes the later ones wait."""
-        found: list[TargetRemoval] = []
+        removals: list[TargetRemoval] = []
         for one in leaving:
-            if found and found[-1].state is RemovalState.DRAINING:
-                found.append(
+            if removals and removals[-1].state is RemovalState.DRAINING:
+                removals.append(
                     _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message="waits for the previous removal"), untouched=True)
                 )
                 continue
             reading = self._reading(target)
             if isinstance(reading, WriteResult):
-                found.append(_unreadable(reading))
+                removals.append(_unreadable(reading))
                 continue
             try:
-                found.append(self._remove(reading, one.machine, floor))
+                removals.append(self._remove(reading, one.machine, floor))
             except CrusoeError as error:
-                found.append(_waiting(unread(error, str(target))))
+                removals.append(_waiting(unread(error, str(target))))
             except UnnotedError as error:
-                found.append(_waiting(error.result()))
-        return tuple(found)
+                removals.append(_waiting(error.result()))
+        return tuple(removals)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Raise a count again that was lowered for a machine which stays. Raises `CrusoeError` and `UnnotedError`."""
@@ -177,8 +177,8 @@ class Removals:
             return _failed(_refused(f"machine {machine} is stopped: it is left to the person who stopped it"))
         lowered = intent is not None and reading.item.count < intent.count
         if reading.item.count - (0 if lowered else 1) < floor:
-            told = self._restored(reading, machine)
-            message = f"{reading.facts.ref} has count {reading.item.count} and must keep {floor}{told and '; '}{told}"
+            restored = self._restored(reading, machine)
+            message = f"{reading.facts.ref} has count {reading.item.count} and must keep {floor}{restored and '; '}{restored}"
             return _failed(_refused(message))
         if (wrong := not_ours(reading.facts)) is not None:
             # A pool is not RUNNING for a moment after its count was written.
@@ -221,7 +221,7 @@ class Removals:
         unknown)."""
         target = reading.facts.ref
         if _free_surplus(reading, machine) < 1:
-            return self._not_too_many(reading, machine, beside)
+            return self._no_surplus(reading, machine, beside)
         if self._under_way(operation):
             return _waiting(_unseen(f"the operation that lowered {target} is still running"))
         self._guard()
@@ -244,21 +244,21 @@ class Removals:
         # `after` may show a count from before the write. The reading by which the machine was chosen does not.
         return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.count)
 
-    def _not_too_many(self, reading: Reading, machine: str, beside: frozenset[str]) -> TargetRemoval:
+    def _no_surplus(self, reading: Reading, machine: str, beside: frozenset[str]) -> TargetRemoval:
         """The count was lowered, and yet no machine is surplus: nothing may be deleted."""
         lost = sorted(beside - reading.there)
         if lost:
             sentence = f"{', '.join(lost)} left when the count was lowered for {machine}"
             self._notes.pass_over(reading.item.id, sentence, machine)
             return _failed(WriteResult(code=WriteCode.PASSED_OVER, message=f"{reading.facts.ref}: {sentence}"))
-        told = self._restored(reading, machine)
-        message = f"another machine of {reading.facts.ref} has stopped, so none is too many{told and '; '}{told}"
+        restored = self._restored(reading, machine)
+        message = f"another machine of {reading.facts.ref} has stopped, so none is too many{restored and '; '}{restored}"
         return _failed(WriteResult(code=WriteCode.STALE, message=message))
 
     def _under_way(self, operation: str) -> bool:
         """Whether the platform may still act on the lower count. An operation that cannot be read any more is over."""
-        found = self._account.operation(operation) if operation else None
-        return found is not None and found.get("state") == IN_PROGRESS
+        state = self._account.operation(operation) if operation else None
+        return state is not None and state.get("state") == IN_PROGRESS
 
     def _restored(self, reading: Reading, machine: str) -> str:
         """Raise the count again if it was lowered for a machine that stays and nobody wrote since. Returns what was done, or
@@ -266,16 +266,16 @@ class Removals:
         intent = reading.noted.intents.get(machine)
         if intent is None:
             return ""
-        told = ""
+        sentence = ""
         others = _others_lowered(reading, intent)
         if reading.item.count == intent.count - 1 - others and machine in reading.counted and not_ours(reading.facts) is None:
             self._guard()
             self._account.set_count(reading.item.id, reading.item.count + 1)
-            told = f"its count is {reading.item.count + 1} again"
+            sentence = f"its count is {reading.item.count + 1} again"
             self._notes.restored(machine)
         else:
             self._notes.drop(machine)
-        return told
+        return sentence
 
 
 def _others_lowered(reading: Reading, mine: Intent) -> int:

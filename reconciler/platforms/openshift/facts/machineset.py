@@ -29,10 +29,10 @@ _CONFIG = "machineconfiguration.openshift.io/"
 def failed_beside(names: Iterable[str]) -> str:
     """A Failed Machine ties with one that is marked for deletion. SOURCE: measured on the controller of MachineSets: it
     deletes the one with the earlier name (12 of 12 runs). That may be either."""
-    found = sorted(names)
-    if not found:
+    machines = sorted(names)
+    if not machines:
         return ""
-    named = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    named = ", ".join(machines[:3]) + (f" and {len(machines) - 3} more" if len(machines) > 3 else "")
     return f"Machine {named} failed and could go instead of the chosen one; cancel what failed first"
 
 
@@ -70,7 +70,8 @@ def facts(
     unseen: str = "",
 ) -> TargetFacts:
     """The facts of one MachineSet. `autoscaler` is the MachineAutoscaler that names it. `keeps_nodes` states why no node may be
-    removed now, except `but`. `unseen` is as in the facts. Never raises: what cannot be read becomes a sentence in `problems`."""
+    removed now, except the nodes `but`. `unseen` is `TargetFacts.unseen`. Never raises: a value that cannot be read becomes a
+    sentence in `problems`."""
     meta = item.metadata
     annotations, labels = meta.annotations or {}, meta.labels or {}
     bounds = _bounds(annotations, autoscaler)

@@ -25,8 +25,8 @@ def unseen(captured: Collection[str]) -> str:
 
 def writers(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None) -> tuple[OtherWriter, ...]:
     """All other writers. If there are none, only a manager of its fields may size it."""
-    found = (_other_api(item), _autoscaled(item, autoscaler), _hub(item), _control_plane(item))
-    return tuple(one for one in found if one is not None)
+    candidates = (_other_api(item), _autoscaled(item, autoscaler), _hub(item), _control_plane(item))
+    return tuple(one for one in candidates if one is not None)
 
 
 def _autoscaled(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None) -> OtherWriter | None:
@@ -42,8 +42,8 @@ def _autoscaled(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None
 
 def _hub(item: wire.MachineSet) -> OtherWriter | None:
     labels: Mapping[str, str] = item.metadata.labels or {}
-    found = next((f"label {key}: {labels[key]}" for key in HIVE_LABELS if key in labels), "")
-    return OtherWriter(by="Hive", evidence=f"{found}: its hub resets replicas") if found else None
+    label = next((f"label {key}: {labels[key]}" for key in HIVE_LABELS if key in labels), "")
+    return OtherWriter(by="Hive", evidence=f"{label}: its hub resets replicas") if label else None
 
 
 def _control_plane(item: wire.MachineSet) -> OtherWriter | None:
@@ -61,15 +61,15 @@ def _other_api(item: wire.MachineSet) -> OtherWriter | None:
     wanted, there = item.spec.authoritative_api, status.authoritative_api
     if not wanted and not there:
         return None
-    told = f"spec.authoritativeAPI is {wanted or 'unset'}, status.authoritativeAPI is {there or 'unset'}"
+    evidence = f"spec.authoritativeAPI is {wanted or 'unset'}, status.authoritativeAPI is {there or 'unset'}"
     if wanted != there or there == "Migrating":
-        return OtherWriter(by=_MIGRATION, evidence=told)
+        return OtherWriter(by=_MIGRATION, evidence=evidence)
     if there != _OURS:
-        return OtherWriter(by=TWIN, evidence=told)
+        return OtherWriter(by=TWIN, evidence=evidence)
     condition = next((one for one in status.conditions or () if one.type == "Synchronized"), None)
     if condition is not None and condition.status != "True":
         why = f"condition Synchronized is {condition.status}: {condition.message}"
-        return OtherWriter(by=_MIGRATION, evidence=f"{told}, {why}")
+        return OtherWriter(by=_MIGRATION, evidence=f"{evidence}, {why}")
     if status.synchronized_generation and status.synchronized_generation < item.metadata.generation:
-        return OtherWriter(by=_MIGRATION, evidence=f"{told}, generation {item.metadata.generation} is not synchronized yet")
+        return OtherWriter(by=_MIGRATION, evidence=f"{evidence}, generation {item.metadata.generation} is not synchronized yet")
     return None

@@ -52,7 +52,7 @@ def template(item: wire.MachineSet) -> tuple[TargetTemplate, tuple[str, ...]]:
         **((spec.metadata.labels if spec.metadata else None) or {}),
         **labels,
     }
-    found = TargetTemplate(
+    target_template = TargetTemplate(
         capacity=resources,
         labels=label_pairs(merged),
         taints=capacity.merged_taints(taint_set(spec.taints), taints),
@@ -62,27 +62,27 @@ def template(item: wire.MachineSet) -> tuple[TargetTemplate, tuple[str, ...]]:
         attach_limits=written.attach_limits,
         pods_guessed=resources is not None and PODS not in amounts,
     )
-    return found, (*written.problems, *size_problems, *incomplete, *label_problems, *taint_problems)
+    return target_template, (*written.problems, *size_problems, *incomplete, *label_problems, *taint_problems)
 
 
 def instance_type(value: wire.ProviderValue) -> str:
     """The cloud's name for the size of the instance; empty if it has none."""
-    found = (value.instance_type, value.vm_size, value.machine_type, value.flavor)
-    return next((name for name in found if isinstance(name, str) and name), "")
+    candidates = (value.instance_type, value.vm_size, value.machine_type, value.flavor)
+    return next((name for name in candidates if isinstance(name, str) and name), "")
 
 
 def _one_spelling(annotations: Mapping[str, str]) -> dict[str, str]:
     """All annotations, each upstream key filled from the older one if it is missing or zero."""
-    found = {key: text for key, text in annotations.items() if not _zero(text)}
+    spelled = {key: text for key, text in annotations.items() if not _zero(text)}
     for old, key in OLD_KEYS.items():
         text = annotations.get(old, "")
-        if key not in found and text:
-            found[key] = f"{text}Mi" if key == capacity.MEMORY_KEY else text
-    if capacity.GPU_COUNT_KEY in found:
-        found[capacity.GPU_TYPE_KEY] = _GPU
+        if key not in spelled and text:
+            spelled[key] = f"{text}Mi" if key == capacity.MEMORY_KEY else text
+    if capacity.GPU_COUNT_KEY in spelled:
+        spelled[capacity.GPU_TYPE_KEY] = _GPU
     else:
-        found.pop(capacity.GPU_TYPE_KEY, None)
-    return found
+        spelled.pop(capacity.GPU_TYPE_KEY, None)
+    return spelled
 
 
 def _zero(text: str) -> bool:

@@ -122,5 +122,5 @@ def _node(api: Api, item: wire.Machine) -> str:
 
 def _mark(item: wire.Machine) -> str | None:
     annotations = item.metadata.annotations or {}
-    found = [annotations[key] for key in DELETE_MARKS if key in annotations]
-    return next((text for text in found if text != found[0]), found[0]) if found else None
+    marks = [annotations[key] for key in DELETE_MARKS if key in annotations]
+    return next((text for text in marks if text != marks[0]), marks[0]) if marks else None
