@@ -79,8 +79,8 @@ def mark_of(taints: list[NodeTaint] | None, owner: str) -> DrainMark | None:
 
 # These rules look at the pod alone. Rules about controllers and budgets were judged with the whole view when the drain was
 # planned, and the API server judges disruption budgets at each eviction.
-_ABSOLUTE = ("NotSafeToEvict", "OnCompletion")
-_OWN_RULES = (*_ABSOLUTE, "BlockedNamespace", "LocalStorage", "Unreplicated", "CustomController")
+_ABSOLUTE = ("NotSafeToEvict", "OnCompletion", "DoNotDisrupt", "DoNotDisruptUnreadable")
+_OWN_RULES = (*_ABSOLUTE, "BlockedNamespace", "LocalStorage", "Unreplicated", "CustomController", "JobRunning", "JobAwaited")
 
 
 class LeavingPod(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -
                 uid=pod.uid,
                 deleting=bool(pod.deletion_seconds),
                 grace_seconds=world.pod_traits[pod.traits].grace_seconds,
-                blocked=next((rule.sentence() for rule in verdict.rules if rule.code in lasting), ""),
+                blocked=next((rule.sentence() for rule in verdict.keeps if rule.code in lasting), ""),
             )
         )
     return tuple(leaving)

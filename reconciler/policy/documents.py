@@ -66,6 +66,14 @@ class BlockRule(StrEnum):
     ALLOW = "Allow"
 
 
+class JobRule(StrEnum):
+    """What a removal does about running pods of Jobs, from the tightest rule to the loosest."""
+
+    BLOCK = "Block"
+    WAIT = "Wait"
+    ALLOW = "Allow"
+
+
 class RemovalReason(StrEnum):
     """Why a node may go; budgets are counted by it."""
 
@@ -305,13 +313,15 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Which pods keep their node. `system_pod_timeout_seconds` None means Never."""
+    """Which pods keep their node. `system_pod_timeout_seconds` and `max_pod_age_seconds` None mean Never."""
 
     system_pods_without_pdb: BlockRule = BlockRule.BLOCK
     system_pod_timeout_seconds: int | None = None
     local_storage: BlockRule = BlockRule.BLOCK
     unreplicated: BlockRule = BlockRule.BLOCK
     custom_controllers: BlockRule = BlockRule.BLOCK
+    jobs: JobRule = JobRule.ALLOW
+    max_pod_age_seconds: int | None = None
     min_replicas: int = 0
     blocked_namespaces: tuple[str, ...] = ()
 

@@ -1,6 +1,6 @@
 """The terms of the field model: what can be said about one key of a policy document."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -42,7 +42,8 @@ class Kind(StrEnum):
 
 
 class Loosens(StrEnum):
-    """Which change of a value lets more be written, removed or evicted. For a choice it is the word to which a change loosens."""
+    """Which change of a value lets more be written, removed or evicted. For a choice it is the word to which a change loosens, or
+    its words in order (`from_tightest`)."""
 
     SAFE = "safe"  # none by itself; what it does to the decision is compared there
     UP = "up"  # a larger number; nothing at all is no bound, so that it is the loosest of all
@@ -50,6 +51,19 @@ class Loosens(StrEnum):
     UP_FROM_NOTHING = "up from nothing"  # as UP, but nothing at all is the tightest: without a maximum a group keeps its size
     FEWER = "fewer"  # a list that loses items
     MORE = "more"  # a list that gains items
+
+
+_TIGHTER = " < "
+
+
+def from_tightest(words: Iterable[str]) -> str:
+    """`Field.loosens` of a choice of more than two words, in this order."""
+    return _TIGHTER.join(words)
+
+
+def words_from_tightest(loosens: str) -> tuple[str, ...]:
+    """The words of `from_tightest`; one word or none for any other direction."""
+    return tuple(loosens.split(_TIGHTER))
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +77,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     list items. `exactly_one_of` and `at_most_one_of` name children that exclude each other. `list_key` is the child that names
     an item of this list (unique), `unique` says that a list of scalars is a set. `pattern` is what a whole text must match.
     `constants` are attributes that the presence of this key sets. `resources` are names without a domain that a map of amounts
-    may have, as well as names that begin with `resource_prefix`. `loosens` is a `Loosens`, or the looser word of a choice. It
-    also applies to everything below. If it is empty, any change may loosen, and previews say so.
+    may have, as well as names that begin with `resource_prefix`. `loosens` is a `Loosens`, the looser word of a choice,
+    or its words in order. It also applies to everything below. If it is empty, any change may loosen, and previews say so.
     """
 
     path: str = ""

@@ -13,7 +13,7 @@ import msgspec
 
 from reconciler.policy.comparison import UNSET, WrittenDocument
 from reconciler.policy.documents import GroupFields, Hold, NodeGroup, NodeGroupPolicy, PolicySet
-from reconciler.policy.field import Loosens
+from reconciler.policy.field import Loosens, words_from_tightest
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.levels import (
@@ -321,7 +321,10 @@ def _verdict(path: str, old: str | None, new: str | None) -> bool | None:
         return _number_verdict(direction, old, new)
     if not direction:
         return False
-    return True if new == direction else None
+    order = words_from_tightest(direction)
+    if old in order and new in order:
+        return True if order.index(new) > order.index(old) else None
+    return True if new == order[-1] else None
 
 
 def _hold_verdict(old: str | None, new: str | None) -> bool | None:

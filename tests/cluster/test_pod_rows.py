@@ -97,6 +97,8 @@ def test_marks_of_drains() -> None:
         f"{prefix}safe-to-evict": "false",
         f"{prefix}safe-to-evict-local-volumes": " b , a,,b",
         f"{prefix}pod-scale-up-delay": "5m",
+        "reconciler.dev/do-not-disrupt": "4h",
+        "karpenter.sh/do-not-disrupt": "true",
         "kubernetes.io/config.mirror": "x",
         "noise": "y",
     }
@@ -107,7 +109,11 @@ def test_marks_of_drains() -> None:
         mirror=True,
         restart_policy="Never",
         grace_seconds=7,
-        annotations=((f"{prefix}pod-scale-up-delay", "5m"),),
+        annotations=(
+            (f"{prefix}pod-scale-up-delay", "5m"),
+            ("karpenter.sh/do-not-disrupt", "true"),
+            ("reconciler.dev/do-not-disrupt", "4h"),
+        ),
     )
 
 

@@ -23,6 +23,7 @@ from reconciler.policy.documents import (
     BlockRule,
     Budget,
     DrainRules,
+    JobRule,
     Limit,
     PolicySet,
     ScaleDown,
@@ -184,6 +185,7 @@ def _pod(
 
 
 ROLLOUT = Owner("argoproj.io", "Rollout", "web", "uid")
+HELD = "reconciler.dev/do-not-disrupt"
 DISK = {"local_volumes": ("cache",)}
 SYSTEM = {"namespace": "kube-system"}
 
@@ -206,6 +208,29 @@ DRAINED: dict[str, tuple[Drained, tuple[Drained, ...]]] = {
             _pod(traits={"controller": ROLLOUT, "safe_to_evict": "true"}),
             _pod(DrainRules(custom_controllers=BlockRule.ALLOW), traits={"controller": ROLLOUT}),
         ),
+    ),
+    "DoNotDisrupt": (
+        _pod(traits={"annotations": ((HELD, "4h"),)}, age=60),
+        (_pod(traits={"annotations": ((HELD, "4h"),)}, age=4 * 3600), _pod()),
+    ),
+    "DoNotDisruptUnreadable": (
+        _pod(traits={"annotations": ((HELD, "4 hours"),)}, age=4 * 3600),
+        (
+            _pod(traits={"annotations": ((HELD, "4h"),)}, age=4 * 3600),
+            _pod(traits={"annotations": ((HELD, "2020-01-01T00:00:00Z"),)}),
+            _pod(traits={"annotations": ((HELD, "false"),)}),
+        ),
+    ),
+    "JobAwaited": (
+        _pod(DrainRules(jobs=JobRule.WAIT), owner="Job", age=60),
+        (
+            _pod(DrainRules(jobs=JobRule.WAIT), count=0, on=None),
+            _pod(DrainRules(jobs=JobRule.WAIT, max_pod_age_seconds=60), owner="Job", age=60),
+        ),
+    ),
+    "JobRunning": (
+        _pod(DrainRules(jobs=JobRule.BLOCK), owner="Job"),
+        (_pod(DrainRules(jobs=JobRule.BLOCK), count=0, on=None), _pod(DrainRules(jobs=JobRule.ALLOW), owner="Job")),
     ),
     "LocalStorage": (_pod(traits=DISK), (_pod(traits={**DISK, "safe_local_volumes": ("cache",)}),)),
     "MinReplicas": (

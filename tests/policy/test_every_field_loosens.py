@@ -51,6 +51,7 @@ NUMBERS = {
     "health.maxUnreadyPercent": (1, 45),
     "health.okUnreadyCount": (1, 3),
     "drain.systemPodTimeout": (-1, 10**9),
+    "drain.maxPodAge": (-1, 10**9),
     "drain.minReplicas": (-1, 0),
     "budgets[].nodes": (1, HUGE),
     "budgets[].zones": (1, HUGE),
@@ -75,6 +76,8 @@ WORDS = {
     "drain.unreplicated": ("Allow", "Block"),
     "drain.customControllers": ("Allow", "Block"),
 }
+# (the words from the tightest to the loosest; what counts where nothing is written)
+ORDERED = {"drain.jobs": (("Block", "Wait", "Allow"), "Allow")}
 # 1: looser by what it gains, -1: by what it loses.
 SETS = {"adoptFrom": 1, "drain.blockedNamespaces": -1}
 # Amounts by resource; a bound that is not there is none.
@@ -107,6 +110,7 @@ VALUES: dict[str, list[Any]] = {
     "size.min": [0, 1, 3], "size.max": [4, 9], "headroom.nodes": [1, 4], "headroom.nodesPerZone": [1, 4],
     "headroom.pods[].count": [1, 4], "headroom.pods[].requests": [{"cpu": 1}, {"cpu": 4}, {"cpu": 1, "memory": "1Gi"}],
     "pods.expendableBelowPriority": [-100, 0], "health.okUnreadyCount": [0, 9], "drain.systemPodTimeout": ["1m", "1h", "Never"],
+    "drain.maxPodAge": ["1m", "1h", "Never"],
     "scaleUp.backoff.initial": ["1m", "10m"], "scaleUp.backoff.max": ["10m", "1h"], "scaleUp.backoff.reset": ["1h", "4h"],
     "budgets[].nodes": [1, 7], "pace.requireApprovalAbove": [0, 5], "humanHoldTime": ["1s", "4h"],
     "limits[].max": [{"memory": "800Gi"}, {"memory": "80000Gi"}, {"memory": "800Gi", "nodes": 300}, {"nodes": 400}],
@@ -250,6 +254,10 @@ def _looser(path: str, old: Any, new: Any, *, of_group: bool) -> bool | None:
         loose, nothing = WORDS[path]
         before, after = (nothing if value is NOTHING else value for value in (old, new))
         return before != after == loose
+    if path in ORDERED:
+        words, nothing = ORDERED[path]
+        before, after = (words.index(nothing if value is NOTHING else value) for value in (old, new))
+        return after > before
     if path in SETS:
         lost, gained = set(old or ()) - set(new or ()), set(new or ()) - set(old or ())
         return bool(gained if SETS[path] > 0 else lost)
@@ -280,7 +288,7 @@ def _check(path: str, before: PolicySet, after: PolicySet, expected: bool | None
 
 def test_every_field_is_in_one_table() -> None:
     """A field that is added fails here until somebody has said which of its values let more happen."""
-    tables = ({*NUMBERS, *WORDS, *SETS, *AMOUNTS}, HARMLESS, EITHER_WAY, ELSEWHERE)
+    tables = ({*NUMBERS, *WORDS, *ORDERED, *SETS, *AMOUNTS}, HARMLESS, EITHER_WAY, ELSEWHERE)
     for path in {*OF_A_GROUP, *OF_THE_POLICY}:
         assert sum(_in(path, table) for table in tables) == 1, path
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from reconciler.policy.documents import (
     Budget,
@@ -10,6 +11,7 @@ from reconciler.policy.documents import (
     Expander,
     Headroom,
     Hold,
+    JobRule,
     Limit,
     Mode,
     RemovalReason,
@@ -87,6 +89,7 @@ def test_a_complete_policy_is_read() -> None:
     )
     assert policy.pace.delay_after_failure_seconds == 180
     assert policy.drain.system_pod_timeout_seconds is None
+    assert (policy.drain.jobs, policy.drain.max_pod_age_seconds) == (JobRule.WAIT, 21_600)
     assert policy.defaults.scale_up.backoff.reset_seconds == 10_800
 
 
@@ -101,6 +104,22 @@ def test_places_are_those_of_the_keys() -> None:
     assert entry.policy.places["spec.limits[0].max.nodes"] == Place("prod/a.yaml", 7, 13)
     assert entry.groups[0].places["spec.size.min"] == Place("prod/a.yaml", 17, 5)
     assert str(entry.groups[0].places["spec.size.min"]) == "prod/a.yaml:17:5"
+
+
+@pytest.mark.parametrize(
+    ("drain", "found"),
+    [
+        ("jobs: Wait, maxPodAge: 1h", []),
+        ("maxPodAge: Never", []),
+        ("maxPodAge: 1h", ["maxPodAge has no effect while drain.jobs is Allow"]),
+        ("jobs: Block, maxPodAge: 1h", ["maxPodAge has no effect while drain.jobs is Block"]),
+    ],
+)
+def test_an_age_bounds_a_wait_alone(drain: str, found: list[str]) -> None:
+    """A warning: the policy is read all the same."""
+    tree = read(POLICY.replace("spec: {}", f"spec: {{drain: {{{drain}}}}}"))
+    assert [one.message for one in tree.problems if one.code == "MaxPodAgeWithoutWait"] == found
+    assert len(tree.sets) == 1
 
 
 def test_a_percentage_budget() -> None:

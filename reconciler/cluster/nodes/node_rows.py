@@ -9,13 +9,14 @@ from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kube
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import node as wire
-from reconciler.cluster.wire.pod import Amounts
+from reconciler.cluster.wire.pod import KARPENTER_DO_NOT_DISRUPT, Amounts
 
 _ATTACHABLE = "attachable-volumes-"
 _READ_ANNOTATIONS = (
     "cluster-autoscaler.kubernetes.io/",
     "delay-deletion.cluster-autoscaler.kubernetes.io/",
     "reconciler.dev/",
+    KARPENTER_DO_NOT_DISRUPT,
 )
 
 

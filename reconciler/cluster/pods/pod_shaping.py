@@ -361,5 +361,7 @@ def _read_by_decisions(marks: pod.PodAnnotations) -> tuple[tuple[str, str], ...]
     annotations = (
         ("cluster-autoscaler.kubernetes.io/enable-ds-eviction", marks.enable_ds_eviction),
         ("cluster-autoscaler.kubernetes.io/pod-scale-up-delay", marks.pod_scale_up_delay),
+        (pod.KARPENTER_DO_NOT_DISRUPT, marks.karpenter_do_not_disrupt),
+        (pod.DO_NOT_DISRUPT, marks.do_not_disrupt),
     )
     return tuple((key, value) for key, value in annotations if value is not None)

@@ -8,6 +8,8 @@ from reconciler.cluster.wire.meta import EMPTY, LabelRequirement, LabelSelector
 Amounts = dict[str, str | int | float]
 
 _AUTOSCALER = "cluster-autoscaler.kubernetes.io/"
+DO_NOT_DISRUPT = "reconciler.dev/do-not-disrupt"
+KARPENTER_DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 
 
 class PodAnnotations(msgspec.Struct, omit_defaults=True, gc=False):
@@ -19,6 +21,8 @@ class PodAnnotations(msgspec.Struct, omit_defaults=True, gc=False):
     daemonset_pod: str | None = msgspec.field(default=None, name=_AUTOSCALER + "daemonset-pod")
     enable_ds_eviction: str | None = msgspec.field(default=None, name=_AUTOSCALER + "enable-ds-eviction")
     pod_scale_up_delay: str | None = msgspec.field(default=None, name=_AUTOSCALER + "pod-scale-up-delay")
+    do_not_disrupt: str | None = msgspec.field(default=None, name=DO_NOT_DISRUPT)
+    karpenter_do_not_disrupt: str | None = msgspec.field(default=None, name=KARPENTER_DO_NOT_DISRUPT)
 
 
 class PodMeta(msgspec.Struct, rename="camel", gc=False):

@@ -66,6 +66,9 @@ def foreseen(
     waiting = [entry for entry in leaving.values() if entry.why is None]
     if waiting and (halted or _forbids(draft.policy)):
         return None
+    # Where a pod is awaited, its age counts, and a pod that moved is young again.
+    if any(entry.candidate.awaited for entry in waiting):
+        return None
     by_group: dict[int, list[int]] = {}
     for index in sorted(leaving):
         by_group.setdefault(draft.members.group_of[index], []).append(index)

@@ -19,6 +19,7 @@ from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses,
 from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
 from reconciler.decisions.reasons.owners import Conflict, GroupHeld, OtherPolicy, ResizeNextTime
 from reconciler.decisions.reasons.sizes import AboveMax, MaxPodsGuessed
+from reconciler.decisions.removal.do_not_disrupt import unreadable
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.situation.group_situation import waits_for
@@ -267,6 +268,7 @@ def plan_problems(
     )
     problems.extend(PlanProblem(code=entry.code, object=entry.title, message=entry.message) for entry in refused)
     problems.extend(_unknown_accelerators(draft))
+    problems.extend(_unreadable_holds(draft.world))
     problems.extend(without_targets(draft.world, draft.policy, [group.group for group in draft.groups]))
     if memory.known_groups and not draft.groups:
         message = f"the policy has no groups any more; it had {len(memory.known_groups)}: nothing is released"
@@ -298,6 +300,24 @@ def _delayed(shares: Shares, namespace: str) -> str:
         f"its pods used {shares.spent.get(namespace, 0)} steps, more than its share of the work of a plan ({shares.each}, and "
         f"what nobody else is kept): {waiting} not examined, those of other namespaces were"
     )
+
+
+def _unreadable_holds(world: World) -> Iterator[PlanProblem]:
+    """Pods and nodes whose `do-not-disrupt` has a value that nobody understands, so that it holds without an end."""
+    by_traits = {
+        number: found
+        for number, traits in enumerate(world.pod_traits)
+        if traits.annotations and not (traits.mirror or traits.daemonset) and (found := unreadable(traits.annotations))
+    }
+    pods = world.pods
+    held = [
+        (f"Pod {pods.key(row)}", by_traits[number])
+        for row, number in enumerate(pods.traits if by_traits else ())
+        if number in by_traits and not pods.finished(row)
+    ]
+    held += [(f"Node {node.name}", unreadable(node.annotations)) for node in world.nodes if node.annotations]
+    for about, found in held:
+        yield from (PlanProblem(code=because.code, object=about, message=because.sentence()) for because in found)
 
 
 def _unknown_accelerators(draft: Draft) -> Iterator[PlanProblem]:

@@ -21,6 +21,53 @@ class OnCompletion(Because, frozen=True, kw_only=True):
     template = 'annotation safe-to-evict is "on-completion": the node stays until the pod ends'
 
 
+class DoNotDisrupt(Because, frozen=True, kw_only=True):
+    """An annotation of the pod or node forbids its disruption, up to `until`. If that is empty, it has no end."""
+
+    code = "DoNotDisrupt"
+    annotation: str
+    until: str
+
+    def sentence(self) -> str:
+        """With the end, if the annotation has one."""
+        return (
+            f"annotation {self.annotation} keeps it until {self.until}" if self.until else f"annotation {self.annotation} is true"
+        )
+
+
+class DoNotDisruptUnreadable(Because, frozen=True, kw_only=True):
+    """An annotation that may forbid a disruption has a value that nobody understands, so it does."""
+
+    code = "DoNotDisruptUnreadable"
+    annotation: str
+    value: str
+
+    template = 'annotation {annotation} is "{value}", not true, false, a duration or an instant: it holds without an end'
+
+
+class JobRunning(Because, frozen=True, kw_only=True):
+    """The pod of a Job has not finished, and `drain.jobs` is Block."""
+
+    code = "JobRunning"
+    job: str
+
+    template = "it is a pod of Job {job}, and drain.jobs is Block"
+
+
+class JobAwaited(Because, frozen=True, kw_only=True):
+    """The pod of a Job has not finished, and `drain.jobs` is Wait. It is awaited up to `until`; if that is empty, without an end
+    (`drain.maxPodAge`)."""
+
+    code = "JobAwaited"
+    job: str
+    until: str
+
+    def sentence(self) -> str:
+        """What the node waits for, and the bound if there is one."""
+        bound = f", until {self.until} at the latest" if self.until else ""
+        return f"the node waits until this pod of Job {self.job} has finished{bound}"
+
+
 class Unreplicated(Because, frozen=True, kw_only=True):
     """The pod has no controller (`drain.unreplicated`)."""
 

@@ -20,8 +20,9 @@ from reconciler.decisions.reasons.kept_nodes import (
     ScaleDownDisabledAnnotation,
     TargetKeepsNodes,
 )
+from reconciler.decisions.removal.do_not_disrupt import NO_HOLDS, Holds, disruption_holds
 from reconciler.decisions.removal.drain import DisruptionLedger
-from reconciler.decisions.removal.load import NodeLoads
+from reconciler.decisions.removal.load import NodeLoads, last_end
 from reconciler.decisions.removal.utilization import ignored_pods, requests_of, threshold_percent, utilization_permille
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.plan.plan import NodeState
@@ -38,7 +39,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `reason` is why its own utilization lets it leave (None: it is in use or unmanaged). `above_max`: its group is too large.
     `pods` are all pods on it by index. `moving` are those that need another place, by shape. `blockers` keep the node whatever
-    happens elsewhere.
+    happens elsewhere. `awaited` keep it too, and end without anybody's doing, the last of them at `until_seconds` (None: nobody
+    knows when).
     """
 
     index: int
@@ -51,6 +53,13 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     evicted: dict[int, int]
     pods: tuple[int, ...]
     blockers: tuple[Blocker, ...]
+    awaited: tuple[Blocker, ...] = ()
+    until_seconds: int | None = None
+
+    @property
+    def keeps(self) -> tuple[Blocker, ...]:
+        """All that keeps it, whatever happens elsewhere."""
+        return (*self.blockers, *self.awaited)
 
 
 def look_at_nodes(draft: Draft, ledger: DisruptionLedger) -> tuple[Candidate, ...]:
@@ -72,13 +81,19 @@ def _look_at(draft: Draft, loads: NodeLoads, index: int) -> Candidate:
         else utilization_permille(shape, load.requested)
     )
     state = draft.states[index]
-    reason = _reason(draft, group, state, utilization, index, moving=bool(load.moving))
+    # A pod that is awaited runs, though it needs no other place.
+    busy = bool(load.moving or load.awaited)
+    reason = _reason(draft, group, state, utilization, index, busy=busy)
     above_max = group is not None and group.situation.size > group.group.max_size
-    if state is NodeState.IN_USE and not load.moving:
+    if state is NodeState.IN_USE and not busy:
         state = NodeState.EMPTY
     elif state is NodeState.IN_USE and reason is RemovalReason.UNDERUTILIZED:
         state = NodeState.UNDERUTILIZED
     own = _own_blockers(draft, group, index, state, utilization, used=reason is None and not above_max)
+    held = NO_HOLDS if group is None else node_holds(world, index, draft.now_seconds)
+    own += [because.blocker() for because in held.lasting]
+    awaited = (*(because.blocker() for because in held.ending), *load.awaited)
+    ends = [held.until_seconds] * bool(held.ending) + [load.until_seconds] * bool(load.awaited)
     return Candidate(
         index=index,
         group=group,
@@ -90,11 +105,13 @@ def _look_at(draft: Draft, loads: NodeLoads, index: int) -> Candidate:
         evicted=load.evicted,
         pods=load.pods,
         blockers=(*own, *load.blockers),
+        awaited=awaited,
+        until_seconds=last_end(ends),
     )
 
 
 def _reason(
-    draft: Draft, group: GroupDraft | None, state: NodeState, utilization: int | None, index: int, *, moving: bool
+    draft: Draft, group: GroupDraft | None, state: NodeState, utilization: int | None, index: int, *, busy: bool
 ) -> RemovalReason | None:
     if group is None:
         return None
@@ -102,7 +119,7 @@ def _reason(
     low = utilization is not None and utilization <= 10 * percent
     if state is NodeState.UNREADY:
         return RemovalReason.UNREADY if low else None
-    if not moving:
+    if not busy:
         return RemovalReason.EMPTY
     return RemovalReason.UNDERUTILIZED if low else None
 
@@ -136,6 +153,12 @@ def _own_blockers(
 def _not_underutilized(utilization: int | None, percent: int) -> Blocker:
     """Most nodes of a large cluster carry it, with few different figures."""
     return NotUnderutilized(utilization_permille=utilization, threshold_percent=percent).blocker()
+
+
+def node_holds(world: World, index: int, now_seconds: int) -> Holds:
+    """What the node's own annotations say about its disruption. Durations count from its creation."""
+    node = world.nodes[index]
+    return disruption_holds(node.annotations, node.created_seconds, now_seconds) if node.annotations else NO_HOLDS
 
 
 def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> list[Because]:

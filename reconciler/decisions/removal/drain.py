@@ -6,6 +6,9 @@ safe-to-evict, terminal, unreplicated, system, local storage, disruption budget.
 Differences: `safe-to-evict: "false"` is absolute. A missing controller blocks unless it is `"true"`. `"true"` lifts owner, system
 and storage rules, but not the disruption budget. kube-system pods without a budget always block, unless a timeout is set. Names
 of safe local volumes are trimmed.
+
+Two rules are not among those of the Cluster Autoscaler. `drain.jobs` may keep or await the pods of Jobs. An annotation
+`do-not-disrupt` keeps its pod, whatever else lifts the other rules.
 """
 
 from collections.abc import Mapping
@@ -22,6 +25,8 @@ from reconciler.decisions.reasons.drain_rules import (
     ControllerNotFound,
     ControllerUnknown,
     CustomController,
+    JobAwaited,
+    JobRunning,
     LocalStorage,
     MinReplicas,
     NotSafeToEvict,
@@ -29,8 +34,10 @@ from reconciler.decisions.reasons.drain_rules import (
     SystemPod,
     Unreplicated,
 )
+from reconciler.decisions.removal.do_not_disrupt import Holds, disruption_holds, ends_by_age
 from reconciler.plan.reason import Because
-from reconciler.policy.documents import BlockRule, DrainRules
+from reconciler.policy.documents import BlockRule, DrainRules, JobRule
+from reconciler.values.instant import instant_text
 from reconciler.values.label_selector import selects
 
 _PENDING = phase_code(PodPhase.PENDING)
@@ -131,17 +138,27 @@ _WITH_REPLICAS = ("ReplicaSet", "ReplicationController")
 
 
 class Fate(StrEnum):
-    """What a drain does with a pod: nothing (it goes with its node, or is going), or it must find another place."""
+    """What a drain does with a pod: nothing (it goes with its node, or is going), or it must find another place. A removal waits
+    until a pod that ends has ended, and needs no place for it."""
 
     STAYS = "Stays"
     MOVES = "Moves"
+    ENDS = "Ends"
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a drain means for a pod: its fate, and every rule by which it keeps its node."""
+    """What a drain means for a pod: its fate, and every rule by which it keeps its node. `waits` are those rules that end without
+    anybody's doing, the last of them at `until_seconds` (None: nobody knows when)."""
 
     fate: Fate
     rules: tuple[Because, ...] = ()
+    waits: tuple[Because, ...] = ()
+    until_seconds: int | None = None
+
+    @property
+    def keeps(self) -> tuple[Because, ...]:
+        """Every rule, those that end by themselves last."""
+        return (*self.rules, *self.waits)
 
 
 _STAYS = Verdict(fate=Fate.STAYS)
@@ -163,6 +180,8 @@ class DrainJudge:
             for controller in world.controllers
         }
         self._kinds_captured = frozenset(world.captured)
+        self.aged = frozenset(index for index, traits in enumerate(world.pod_traits) if self._by_age(traits))
+        """The traits of pods whose age counts (indices into `World.pod_traits`)."""
         self._known: dict[tuple[int, int], Verdict] = {}
 
     def judge(self, index: int) -> Verdict:
@@ -176,15 +195,29 @@ class DrainJudge:
             return _STAYS
         if pods.finished(index) and (pods[index].phase is PodPhase.FAILED or traits.restart_policy in ("Never", "OnFailure")):
             return _STAYS
-        aged = self._rules.system_pod_timeout_seconds is not None and pods.namespace[index] == "kube-system"
-        if aged:
-            return self._verdict(pods.shape[index], traits, self._now_seconds - pods.created_seconds[index])
+        if pods.traits[index] in self.aged:
+            created = pods.created_seconds[index]
+            return self._verdict(pods.shape[index], traits, self._now_seconds - created, self._started(index))
         key = (pods.shape[index], pods.traits[index])
         if key not in self._known:
-            self._known[key] = self._verdict(pods.shape[index], traits, 0)
+            self._known[key] = self._verdict(pods.shape[index], traits, 0, 0)
         return self._known[key]
 
-    def _verdict(self, shape: int, traits: PodTraits, age_seconds: int) -> Verdict:
+    def _by_age(self, traits: PodTraits) -> bool:
+        rules = self._rules
+        if rules.system_pod_timeout_seconds is not None and traits.namespace == "kube-system":
+            return True
+        if rules.jobs is JobRule.WAIT and rules.max_pod_age_seconds is not None and _job_of(traits):
+            return True
+        return ends_by_age(traits.annotations)
+
+    def _started(self, index: int) -> int:
+        """The earliest instant at which the pod can have run (Unix time). It may have waited for its node to come."""
+        pods = self._world.pods
+        node = pods.node[index]
+        return max(pods.created_seconds[index], self._world.nodes[node].created_seconds if node >= 0 else 0)
+
+    def _verdict(self, shape: int, traits: PodTraits, age_seconds: int, started_seconds: int) -> Verdict:
         if traits.mirror or traits.daemonset:
             return _STAYS
         rules: list[Because] = []
@@ -198,7 +231,25 @@ class DrainJudge:
             rules.extend(self._storage(traits))
         if traits.namespace in self._rules.blocked_namespaces:
             rules.append(BlockedNamespace(namespace=traits.namespace))
-        return Verdict(fate=Fate.MOVES, rules=tuple(rules))
+        held = disruption_holds(traits.annotations, started_seconds, self._now_seconds)
+        rules.extend(held.lasting)
+        job = _job_of(traits) if traits.safe_to_evict != "true" else ""
+        if job and self._rules.jobs is JobRule.BLOCK:
+            rules.append(JobRunning(job=job))
+        if job and self._rules.jobs is JobRule.WAIT:
+            return self._awaited(job, started_seconds, tuple(rules), held)
+        return Verdict(fate=Fate.MOVES, rules=tuple(rules), waits=held.ending, until_seconds=held.until_seconds)
+
+    def _awaited(self, job: str, started_seconds: int, rules: tuple[Because, ...], held: Holds) -> Verdict:
+        """A pod of a Job that a removal lets finish, up to `drain.maxPodAge`. Then it moves like others."""
+        most = self._rules.max_pod_age_seconds
+        if most is None:
+            return Verdict(fate=Fate.ENDS, rules=rules, waits=(*held.ending, JobAwaited(job=job, until="")))
+        until = started_seconds + most
+        if until <= self._now_seconds:
+            return Verdict(fate=Fate.MOVES, rules=rules, waits=held.ending, until_seconds=held.until_seconds)
+        waits = (*held.ending, JobAwaited(job=job, until=instant_text(until)))
+        return Verdict(fate=Fate.MOVES, rules=rules, waits=waits, until_seconds=max(until, held.until_seconds or 0))
 
     def _owner(self, traits: PodTraits) -> list[Because]:
         owner = traits.controller
@@ -240,3 +291,9 @@ class DrainJudge:
             return []
         # A pod may have thousands, and each node repeats them.
         return [LocalStorage(volumes=unsafe[:_MOST_NAMED], more=max(0, len(unsafe) - _MOST_NAMED))]
+
+
+def _job_of(traits: PodTraits) -> str:
+    """The name of the Job that controls the pod; empty: none does."""
+    owner = traits.controller
+    return owner.name if owner is not None and (owner.api_group, owner.kind) == ("batch", "Job") else ""

@@ -28,6 +28,10 @@ ADVICE = {
     "ControllerNotFound": "delete the pod, or restore its controller",
     "ControllerUnknown": "capture its controller as well",
     "CustomController": "annotate it safe-to-evict if its controller recreates it, or set drain.customControllers: Allow",
+    "DoNotDisrupt": "wait until it ends, or remove the annotation",
+    "DoNotDisruptUnreadable": "write true, false, a duration such as 4h, or an instant such as 2026-11-21T18:00:00Z",
+    "JobAwaited": "wait until it finishes, or bound the wait by drain.maxPodAge",
+    "JobRunning": "wait until it finishes, or set drain.jobs: Wait or Allow",
     "LocalStorage": "name the volume in safe-to-evict-local-volumes if its data may be lost",
     "MinReplicas": "run more replicas, or lower drain.minReplicas",
     "NoPlaceToMove": "the pod needs room on another node: lower its requests, or let a group grow",
@@ -111,7 +115,7 @@ def _price(candidate: Candidate) -> int | None:
 def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
     """What runs on the node and keeps it, and where its pods have no other place."""
     if candidate.state is NodeState.LEAVING:
-        return tuple(blocker for blocker in candidate.blockers if blocker.code == "Leaving")
+        return tuple(blocker for blocker in candidate.keeps if blocker.code == "Leaving")
     blockers = list(keeps_from_draining(candidate))
     state, mark = draft.state, draft.state.mark()
     state.leave(candidate.index)
@@ -186,4 +190,4 @@ def _loop_only() -> frozenset[str]:
 
 def keeps_from_draining(candidate: Candidate) -> tuple[Blocker, ...]:
     """What keeps the node from being drained by whomever, apart from room for its pods elsewhere."""
-    return tuple(blocker for blocker in candidate.blockers if blocker.code not in _loop_only())
+    return tuple(blocker for blocker in candidate.keeps if blocker.code not in _loop_only())

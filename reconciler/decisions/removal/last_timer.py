@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.reasons.drain_rules import DoNotDisrupt, JobAwaited
 from reconciler.decisions.reasons.groups import CoolDown
 from reconciler.decisions.reasons.kept_nodes import DisruptionBudgetUsedUp, KeptByWindow, RemovalsOffByWindow
 from reconciler.decisions.removal.budgets import BudgetLedger
@@ -20,6 +21,8 @@ _MOST_SPANS = 100
 LAST_TIMERS: Mapping[str, str] = {
     CoolDown.code: "when the cool-down ends",
     DisruptionBudgetUsedUp.code: "when the budget opens",
+    DoNotDisrupt.code: "when do-not-disrupt ends",
+    JobAwaited.code: "when the wait for its Jobs ends",
     KeptByWindow.code: "when the window closes",
     RemovalsOffByWindow.code: "when the window closes",
 }

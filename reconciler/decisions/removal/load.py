@@ -1,6 +1,7 @@
 """What runs on each node: how much of it, what a drain would move, and which pods keep the node."""
 
 from array import array
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -12,20 +13,23 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.drain_rules import NotEnoughPdb, PodNotModelled, SeveralPdbs
 from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge, Fate, Verdict
-from reconciler.plan.reason import Blocker
+from reconciler.plan.reason import Because, Blocker
 from reconciler.scheduling.kernels import loops
 
 
 class NodeLoad(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One node. `requested` is the sum of the running pods that count. `moving` are pods that need another place, by shape.
     `evicted` are those whose eviction counts against disruption budgets, if any cover them (expendable ones too). It is the same
-    mapping if they are equal. `blockers` come from pods and their disruption budgets."""
+    mapping if they are equal. `blockers` come from pods and their disruption budgets. `awaited` come from pods, too, and end
+    without anybody's doing, the last of them at `until_seconds` (None: nobody knows when)."""
 
     pods: tuple[int, ...] = ()
     requested: Resources = Resources()
     moving: dict[int, int] = {}
     evicted: dict[int, int] = {}
     blockers: tuple[Blocker, ...] = ()
+    awaited: tuple[Blocker, ...] = ()
+    until_seconds: int | None = None
 
 
 class _Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,12 +65,12 @@ class NodeLoads:
         self._ledger = ledger
         self._judge = DrainJudge(draft.world, draft.policy.drain, ledger, draft.now_seconds)
         pods = draft.world.pods
-        aged = draft.policy.drain.system_pod_timeout_seconds is not None
+        aged = self._judge.aged
         # Pods that have ended or are ending, and pods whose age counts, are judged one by one.
         rows = array("i", bytes(4 * len(pods)))
         ending = rows[: loops.ending_pods(pods.deletion_seconds, pods.phase, *FINISHED_PHASES, rows)]
-        system = [index for index, name in enumerate(pods.namespace) if name == "kube-system"] if aged else []
-        self._single = frozenset((*ending, *system))
+        by_age = [index for index, number in enumerate(pods.traits) if number in aged] if aged else []
+        self._single = frozenset((*ending, *by_age))
         self._single_nodes = frozenset(pods.node[index] for index in self._single)
         self._kinds: dict[int, _Kind] = {}
         self._plain: dict[int, _Plain | None] = {}
@@ -102,7 +106,7 @@ class NodeLoads:
             known = self._kinds.get(kind)
             if known is None:
                 known = self._kinds[kind] = self._looked_at(ordinary[classes.index(kind)])
-            named = ordinary[classes.index(kind)] if known.verdict.rules else -1
+            named = ordinary[classes.index(kind)] if known.verdict.keeps else -1
             groups.append((known, named, count))
         return self._sum(on_node, groups, shape)
 
@@ -148,7 +152,7 @@ class NodeLoads:
             known = self._kinds[kind] = self._looked_at(index)
         stays = known.verdict.fate is Fate.STAYS
         plain = None
-        if not known.expendable and (stays or not (known.verdict.rules or known.special)):
+        if not known.expendable and (stays or not (known.verdict.keeps or known.special)):
             requests = self._draft.world.pod_shapes[known.shape].requests
             plain = _Plain(known.shape, requests.cpu_milli, requests.memory_bytes, not stays, known.covered)
         self._plain[kind] = plain
@@ -174,6 +178,8 @@ class NodeLoads:
         moving: dict[int, int] = {}
         evicted: dict[int, int] = {}
         blockers: list[Blocker] = []
+        awaited: list[Blocker] = []
+        ends: list[int | None] = []
         special = covered = False
         for kind, index, count in groups:
             number = kind.shape
@@ -181,14 +187,18 @@ class NodeLoads:
                 running[number] = running.get(number, 0) + count
             if kind.verdict.fate is Fate.STAYS:
                 continue
-            if not kind.finished:
+            evicts = not kind.finished and (kind.expendable or kind.verdict.fate is Fate.MOVES)
+            if evicts:
                 evicted[number] = evicted.get(number, 0) + count
                 covered = covered or kind.covered
             if kind.expendable:
                 continue
-            if kind.verdict.rules:
-                blockers.extend(self._named(on_node, index, count, kind.verdict))
-            if not kind.finished:
+            if kind.verdict.keeps:
+                blockers.extend(self._named(on_node, index, count, kind.verdict.rules))
+                awaited.extend(self._named(on_node, index, count, kind.verdict.waits))
+            if kind.verdict.waits:
+                ends.append(kind.verdict.until_seconds)
+            if evicts:
                 moving[number] = moving.get(number, 0) + count
                 special = special or kind.special
         if special:
@@ -202,12 +212,14 @@ class NodeLoads:
             moving=moving,
             evicted=evicted,
             blockers=tuple(sorted(blockers, key=_IN_PLAN)),
+            awaited=tuple(sorted(awaited, key=_IN_PLAN)),
+            until_seconds=last_end(ends),
         )
 
-    def _named(self, on_node: list[int], index: int, count: int, verdict: Verdict) -> list[Blocker]:
+    def _named(self, on_node: list[int], index: int, count: int, rules: tuple[Because, ...]) -> list[Blocker]:
         kind, pods = self._class_of(index), self._draft.world.pods
         alike = [index] if count == 1 else [i for i in on_node if self._class_of(i) == kind and i not in self._single]
-        blockers = [rule.blocker() for rule in verdict.rules]
+        blockers = [rule.blocker() for rule in rules]
         return [msgspec.structs.replace(blocker, pod=pods.key(i)) for blocker in blockers for i in alike]
 
     def _requested(self, running: dict[int, int], node: NodeShape) -> Resources:
@@ -266,3 +278,9 @@ class NodeLoads:
             reason = NotEnoughPdb(budget=f"{budget.namespace}/{budget.name}", allowed=allowed, needed=needed)
             blockers.append(reason.blocker(key))
         return blockers
+
+
+def last_end(ends: Iterable[int | None]) -> int | None:
+    """The last of these instants; None if there is none, or one of them is unknown."""
+    known = list(ends)
+    return None if None in known else max((end for end in known if end is not None), default=None)

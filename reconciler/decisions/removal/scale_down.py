@@ -172,6 +172,8 @@ class Removals:
         apart = {index for one in under_way for index in (*one.sources, *one.takers)}
         ready = [c for c in candidates if not c.blockers and c.group is not None and c.index not in apart]
         order = in_order(self._draft, ready)
+        # What has to wait anyway, perhaps for days, must not keep a node that could leave now.
+        order.sort(key=lambda candidate: bool(candidate.awaited))
         first = {candidate.index for candidate in order}
         # Pods move to nodes that stay anyway before they move to nodes that could leave, the last of those first: that
         # keeps the number of evictions and of receiving nodes small.
@@ -179,7 +181,7 @@ class Removals:
         every = [*others, *(c.index for c in reversed(order))]
         state = self._draft.state
         self._places = {True: Places(state, every), False: Places(state, (i for i in every if i not in self._bought.nodes))}
-        judged = {c.index: Judged(candidate=c, safe=False, blockers=c.blockers) for c in candidates}
+        judged = {c.index: Judged(candidate=c, safe=False, blockers=c.keeps) for c in candidates}
         for one in under_way:
             self._take_over(one, judged, waited_for)
         for candidate in order:
@@ -190,18 +192,23 @@ class Removals:
     def _judge(self, candidate: Candidate, waited_for: frozenset[int]) -> Judged:
         group = candidate.group
         if group is None:
-            return Judged(candidate=candidate, safe=False, blockers=candidate.blockers)
+            return Judged(candidate=candidate, safe=False, blockers=candidate.keeps)
         reason = RemovalReason.ABOVE_MAX if self._excess(group) > 0 else candidate.reason
         blocker = self._bounds(candidate, group, reason, waited_for)
+        # Without a known end, nobody knows which places are free then: the trial leaves nothing behind.
+        endless = bool(candidate.awaited) and candidate.until_seconds is None
         if blocker is None and reason is not None:
-            blocker = self._keep_headroom(candidate, reason) or self._move_pods(candidate, reason)
+            blocker = self._keep_headroom(candidate, reason) or self._move_pods(candidate, reason, only_tried=endless)
         if blocker is NOT_EXAMINED and not self.halted:
             # Nobody saw it needed: its time goes on until its turn comes again.
             name = self._draft.world.nodes[candidate.index].name
             since = self._draft.memory.unneeded_since.get(name)
-            return Judged(candidate=candidate, safe=False, blockers=(blocker,), unneeded_since=since)
+            return Judged(candidate=candidate, safe=False, blockers=(blocker, *candidate.awaited), unneeded_since=since)
         if blocker is not None or reason is None:
-            return Judged(candidate=candidate, safe=False, blockers=(blocker,) if blocker else ())
+            return Judged(candidate=candidate, safe=False, blockers=(*((blocker,) if blocker else ()), *candidate.awaited))
+        if endless:
+            since = None if self.halted else self._since(candidate)
+            return Judged(candidate=candidate, safe=False, blockers=candidate.awaited, unneeded_since=since)
         return self._when(candidate, group, reason)
 
     def may_replace(self, nodes: Iterable[int]) -> bool:
@@ -220,7 +227,7 @@ class Removals:
         for index in one.sources:
             candidate = judged[index].candidate
             group = candidate.group
-            own = tuple(blocker for blocker in candidate.blockers if blocker.code != "NotUnderutilized")
+            own = tuple(blocker for blocker in candidate.keeps if blocker.code != "NotUnderutilized")
             if group is None or own:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=own)
                 continue
@@ -273,8 +280,10 @@ class Removals:
                 return HeadroomElsewhere(node=self._draft.state.name(node)).blocker()
         return None
 
-    def _move_pods(self, candidate: Candidate, reason: RemovalReason, places: Places | None = None) -> Blocker | None:
-        """Find a place for every pod, all together; the places stay taken when all are found."""
+    def _move_pods(
+        self, candidate: Candidate, reason: RemovalReason, places: Places | None = None, *, only_tried: bool = False
+    ) -> Blocker | None:
+        """Find a place for every pod, all together. The places stay taken when all are found, unless it is `only_tried`."""
         draft, state, moving = self._draft, self._draft.state, candidate.moving
         places = places or self._places[not KINDS[reason].saves]
         short = self._ledger.short(candidate.evicted)
@@ -299,7 +308,9 @@ class Removals:
             else:
                 state.undo(mark)
         draft.work.spend(places.looked - looked)
-        if blocker is None:
+        if blocker is None and only_tried:
+            state.undo(mark)
+        elif blocker is None:
             places.keep(moved)
             self._ledger.take(candidate.evicted)
             self._receivers.update(moved.nodes)
@@ -350,15 +361,16 @@ class Removals:
         draft.limits.count(group.group, draft.world.node_shapes[node.shape], -1)
         if self._floor is not None:
             self._floor.count(group.group, draft.world.node_shapes[node.shape], -1)
-        since = draft.memory.unneeded_since.get(node.name, draft.now_seconds)
+        since = self._since(candidate)
         leaving = Leaving(draft=draft, group=group, candidate=candidate, since=since, takeover=takeover)
-        due = KINDS[reason].due(leaving)
+        due = max(KINDS[reason].due(leaving), candidate.until_seconds or 0)
         timer = self.last_timer(candidate.index, reason, due, cools_down=KINDS[reason].cools_down)
         blocker = self._not_now(candidate.index, reason, timer) or self._ceilings.refuses(group)
         if blocker is not None:
             remembered = None if self.halted else since
             at = timer.at_seconds if blocker is timer.blocker else None
-            return Judged(candidate=candidate, safe=True, blockers=(blocker,), unneeded_since=remembered, removable_at=at)
+            blockers = (blocker, *candidate.awaited)
+            return Judged(candidate=candidate, safe=True, blockers=blockers, unneeded_since=remembered, removable_at=at)
         self._budgets.take(reason, candidate.index)
         self._pace -= 1
         self._ceilings.take(group)
@@ -366,6 +378,10 @@ class Removals:
         group.removed.append(candidate.index)
         group.desired -= 1
         return Judged(candidate=candidate, safe=True, blockers=(), unneeded_since=since, removable_at=due, why=why)
+
+    def _since(self, candidate: Candidate) -> int:
+        """Since when the node is unneeded, as the memory says (Unix time); now, if it does not."""
+        return self._draft.memory.unneeded_since.get(self._draft.world.nodes[candidate.index].name, self._draft.now_seconds)
 
     def last_timer(self, index: int, reason: RemovalReason, due: int, *, cools_down: bool) -> Timer:
         """What a node waits for last, which has left its group already in this plan; its own time ends when it is due."""

@@ -10,7 +10,7 @@ from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.kept_nodes import BelowMinSize, GroupObserved, KeptByLimitMin
 from reconciler.decisions.removal.approval_ceiling import departed
-from reconciler.decisions.removal.candidates import keepers
+from reconciler.decisions.removal.candidates import keepers, node_holds
 from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge
 from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 from reconciler.decisions.view import View
@@ -117,7 +117,8 @@ def _group_says(view: View, index: int) -> Blocker | None:
     group = view.groups[position]
     if group.mode is Mode.OBSERVE:
         return GroupObserved(group=group.name).blocker()
-    own = keepers(view.world, group, view.held[position], index)
+    held = node_holds(view.world, index, view.now_seconds)
+    own = [*keepers(view.world, group, view.held[position], index), *held.lasting, *held.ending]
     return own[0].blocker() if own else None
 
 
@@ -135,7 +136,7 @@ def _pods_say(view: View, judge: DrainJudge, on_node: list[int]) -> Blocker | No
     """The first pod that a drain rule keeps where it is."""
     world, cutoff = view.world, view.policy.policy.pods.expendable_below_priority
     for index in on_node:
-        rules = judge.judge(index).rules
+        rules = judge.judge(index).keeps
         if rules and world.pod_shapes[world.pods.shape[index]].priority >= cutoff:
             return rules[0].blocker(world.pods.key(index))
     return None

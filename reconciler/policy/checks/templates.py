@@ -3,7 +3,7 @@
 from collections.abc import Container
 
 from reconciler.policy.checks.levels import Level, levels_of, own_levels, strongest
-from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, Window
+from reconciler.policy.documents import JobRule, NodeGroup, NodeGroupPolicy, Window
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import AnyDraft, Draft
 from reconciler.policy.reading.scalars import name_of
@@ -98,6 +98,7 @@ def check_times(draft: AnyDraft, findings: Findings, now_seconds: int) -> None:
                 _fires(draft, f"{path}.schedule", window.schedule, findings)
     if isinstance(draft.document, NodeGroupPolicy):
         _budgets(draft, draft.document, findings)
+        _max_pod_age(draft, draft.document, findings)
 
 
 def _hold(level: Level, findings: Findings, now_seconds: int) -> None:
@@ -118,6 +119,13 @@ def _backoff(level: Level, findings: Findings) -> None:
     message = f"{level.name(path)} {duration_text(backoff.initial_seconds)} is above its max"
     hint = f"the first back-off is {duration_text(backoff.max_seconds)} at most"
     level.draft.report(findings, "BackoffAboveMax", level.path(path), message, hint, related=related)
+
+
+def _max_pod_age(draft: AnyDraft, policy: NodeGroupPolicy, findings: Findings) -> None:
+    if policy.drain.max_pod_age_seconds is None or policy.drain.jobs is JobRule.WAIT or not draft.sound("spec.drain.jobs"):
+        return
+    message = f"maxPodAge has no effect while drain.jobs is {policy.drain.jobs}"
+    draft.warn(findings, "MaxPodAgeWithoutWait", "spec.drain.maxPodAge", message, "add jobs: Wait, or remove it")
 
 
 def _fires(draft: AnyDraft, path: str, schedule: str, findings: Findings) -> None:

@@ -1,7 +1,7 @@
 """Which pods are demand, and what restricts removals: health, drain rules, budgets, pace."""
 
-from reconciler.policy.documents import BlockRule, RemovalReason
-from reconciler.policy.field import Field, Kind, Loosens
+from reconciler.policy.documents import BlockRule, JobRule, RemovalReason
+from reconciler.policy.field import Field, Kind, Loosens, from_tightest
 from reconciler.policy.field_tables.membership import selector
 
 PODS = Field(
@@ -159,6 +159,33 @@ DRAIN = Field(
             "custom_controllers",
             "Pods of controllers other than the built-in ones.",
             "--skip-nodes-with-custom-controller-pods",
+        ),
+        Field(
+            yaml_key="jobs",
+            loosens=from_tightest(JobRule),
+            kind=Kind.ENUM,
+            description=(
+                "Running pods of Jobs. Block keeps their node. Wait keeps it until they have finished, and its unneeded time "
+                "runs meanwhile. Wait cordons nothing. Allow lets them be evicted like others."
+            ),
+            enum=tuple(JobRule),
+            examples=("Wait",),
+            attribute="jobs",
+        ),
+        Field(
+            yaml_key="maxPodAge",
+            loosens=Loosens.DOWN,
+            kind=Kind.DURATION,
+            description=(
+                "With `jobs: Wait`, the age from which a Job's pod no longer keeps its node. It counts from the creation of the "
+                "pod, or of its node if that is later. With Never, the wait has no bound."
+            ),
+            unit="seconds",
+            default="Never",
+            enum=("Never",),
+            examples=("6h",),
+            minimum=0,
+            attribute="max_pod_age_seconds",
         ),
         Field(
             yaml_key="minReplicas",

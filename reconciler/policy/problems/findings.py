@@ -82,6 +82,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "LimitBelowMinimums": "A limit has room for all groups at their min.",
     "LimitMinAboveMax": "The min of a limit is not above its max.",
     "LooserMode": "The mode of a group is not looser than the mode of its policy.",
+    "MaxPodAgeWithoutWait": "drain.maxPodAge bounds a wait: drain.jobs is Wait.",
     "MergeKey": "Merge keys are not used: API servers do not support them.",
     "MinAboveMax": "min is not above max at any time.",
     "MissingField": "All required keys are present.",

@@ -127,7 +127,8 @@ def explain_node(case: Case, name: str, width: int) -> list[str]:
 def _timer(explanation: NodeExplanation) -> str:
     """Which timer the node waits for last."""
     line, after = explanation.decision, explanation.unneeded_time
-    ended = next((words for blocker in line.blockers if (words := LAST_TIMERS.get(blocker.code))), "")
+    last = (blocker for blocker in line.blockers if blocker.data.get("until", "") in ("", line.removable_at))
+    ended = next((words for blocker in last if (words := LAST_TIMERS.get(blocker.code))), "")
     if ended:
         return f", {ended}"
     return f", {after.value} after it was first unneeded ({after.chain[0].source})" if after and line.unneeded_since else ""

@@ -320,13 +320,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
     },
     "reconciler/decisions/removal/drain.py": {
-        "self._rules.system_pod_timeout_seconds is not None and pods.namespace[index] == 'kube-system' -> "
-        "self._rules.system_pod_timeout_seconds is not None or pods.namespace[index] == 'kube-system'": _AGED,
-        "self._rules.system_pod_timeout_seconds is not None and pods.namespace[index] == 'kube-system' -> "
-        "pods.namespace[index] == 'kube-system'": _AGED,
-        "self._rules.system_pod_timeout_seconds is not None and pods.namespace[index] == 'kube-system' -> "
-        "self._rules.system_pod_timeout_seconds is not None": _AGED,
-        "0 -> 1 in: self._known[key] = self._verdict(pods.shape[index], traits, 0)": _AGED,
+        "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
+        "rules.system_pod_timeout_seconds is not None or traits.namespace == 'kube-system'": _AGED,
+        "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
+        "traits.namespace == 'kube-system'": _AGED,
+        "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
+        "rules.system_pod_timeout_seconds is not None": _AGED,
+        "0 -> 1 in: self._known[key] = self._verdict(pods.shape[index], traits, 0, 0)": _AGED,
     },
     "reconciler/decisions/removal/drain_report.py": {
         "2 -> 3 in: return tuple(pin for _, _, pin in sorted(ranked, key=lambda entry: entry[:2]))": "every pod has one pin",
@@ -337,13 +337,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/removal/load.py": {
         "2 -> 3": "room for one more number, which nobody reads",
-        "1 -> 2 in: named = ordinary[classes.index(kind)] if known.verdict.rules else -1": "of pods without rules none is named",
+        "1 -> 2 in: named = ordinary[classes.index(kind)] if known.verdict.keeps else -1": "of pods without rules none is named",
         "False -> True": "looked for among pods that have nothing of it, so that nothing is found",
-        "stays or not (known.verdict.rules or known.special) -> stays": "nodes with other pods go the long way, to the same end",
-        "stays or not (known.verdict.rules or known.special) -> not (known.verdict.rules or known.special)": (
+        "stays or not (known.verdict.keeps or known.special) -> stays": "nodes with other pods go the long way, to the same end",
+        "stays or not (known.verdict.keeps or known.special) -> not (known.verdict.keeps or known.special)": (
             "nodes with other pods go the long way, to the same end"
         ),
-        "stays or not (known.verdict.rules or known.special) -> stays and (not (known.verdict.rules or known.special))": (
+        "stays or not (known.verdict.keeps or known.special) -> stays and (not (known.verdict.keeps or known.special))": (
             "nodes with other pods go the long way, to the same end"
         ),
     },
@@ -357,7 +357,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "any((self._draft.state.fits(shape, node) for shape in candidate.moving))": (
             "a node that headroom stands on and that is little used was kept for that before"
         ),
-        "False -> True in: return Judged(candidate=candidate, safe=False, blockers=candidate.blockers)": (
+        "False -> True in: return Judged(candidate=candidate, safe=False, blockers=candidate.keeps)": (
             "nodes that are judged are of groups"
         ),
         "blocker is None and reason is not None -> blocker is None": "without a reason there is a blocker",
