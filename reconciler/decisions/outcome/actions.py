@@ -46,6 +46,8 @@ def actions(
                 nodes=names,
                 by=group.group.name,
                 saving_per_hour=price_text(replacing.saving_micros),
+                pods=replacing.pods,
+                young_pods=replacing.young_pods,
                 saving_percent=replacing.saving_percent,
             ).reason()
             replace.append(_action(ActionKind.REPLACE, group, current, current + 1, names, bound, why))

@@ -26,11 +26,13 @@ from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import RemovalReason, Toggle
 from reconciler.scheduling.relocation import Places, is_too_much, lift, requested
-from reconciler.values.money import price_text
+from reconciler.values.money import parse_money, price_text
 
 MOST_SOURCES = 64
 """So many nodes are looked at in one plan: those whose pods are worth least for their price."""
 MOST_TRIALS = 1_000
+YOUNG_SECONDS = 3600
+"""A pod younger than this starts again within the hour, so that it counts twice."""
 MOST_REPLACEMENTS = 5
 _WORK = "the work budget of the plan"
 # What a plan says of a node that has to stay unless something is bought for it.
@@ -39,12 +41,16 @@ _FOR_LACK_OF_ROOM = frozenset({"NotUnderutilized", "NoPlaceToMove", "SameDemand"
 
 class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
     """One new node of the group at `position` for `nodes` (World indices, in World order). Prices are in millionths per hour.
-    `wait_seconds` is how long this must have been true, by the groups of the nodes. `enabled`: all of them consolidate."""
+    `wait_seconds` is how long this must have been true, by the groups of the nodes. `enabled`: all of them consolidate. It moves
+    `pods`, of which `young_pods` are younger than an hour, and `weight_micros` is what these must save."""
 
     position: int
     nodes: tuple[int, ...]
     saving_micros: int
     price_micros: int
+    pods: int
+    young_pods: int = 0
+    weight_micros: int = 0
     enabled: bool
     wait_seconds: int
 
@@ -136,10 +142,14 @@ class Search:
         return self._draft.growth_stop(group) is None and self._draft.room(group, template)[0] > 0
 
     def _best(self, targets: list[GroupDraft]) -> Opportunity | None:
-        """Most saved, then fewest nodes, then by name of the group."""
+        """Most saved beyond what the moved pods weigh, then fewest nodes, then by name of the group."""
         opportunities = [opportunity for target in targets if (opportunity := self._for(target)) is not None]
         names = {group.position: group.group.name for group in targets}
-        return min(opportunities, key=lambda one: (-one.saving_micros, len(one.nodes), names[one.position]), default=None)
+        return min(
+            opportunities,
+            key=lambda one: (one.weight_micros - one.saving_micros, len(one.nodes), names[one.position]),
+            default=None,
+        )
 
     def _for(self, target: GroupDraft) -> Opportunity | None:
         """The nodes whose pods one new node of `target` takes, as many as fit, and what that saves; None: too little."""
@@ -151,7 +161,8 @@ class Search:
         chosen: list[Candidate] = []
         free = dict(self._free)
         free[target.position] += 1
-        sources = [one for one in self._sources if self._alike(one, target)]
+        # A node that costs less than its pods weigh makes any replacement worse.
+        sources = [one for one in self._sources if self._alike(one, target) and _price(one.group) > _weight(draft, one)]
         for number, source in enumerate(sources):
             group = source.group
             if group is None or free[group.position] <= 0:
@@ -166,7 +177,7 @@ class Search:
                 chosen.append(source)
                 free[group.position] -= 1
         state.undo(mark)
-        return _opportunity(target, chosen)
+        return _opportunity(draft, target, chosen)
 
     def _has_places(self, source: Candidate) -> bool:
         """Whether all pods of a node fit on the other existing nodes. If the work budget does not suffice to know, the search
@@ -223,17 +234,39 @@ def _price(group: GroupDraft | None) -> int:
     return 0 if group is None else group.group.price_micros or 0
 
 
-def _opportunity(target: GroupDraft, chosen: list[Candidate]) -> Opportunity | None:
+def _young(draft: Draft, source: Candidate) -> int:
+    """How many of the pods that move are younger than an hour."""
+    pods, left = draft.world.pods, dict(source.moving)
+    for row in source.pods:
+        if pods.created_seconds[row] > draft.now_seconds - YOUNG_SECONDS and left.get(pods.shape[row], 0):
+            left[pods.shape[row]] -= 1
+    return sum(source.moving.values()) - sum(left.values())
+
+
+def _weight(draft: Draft, source: Candidate) -> int:
+    """What a replacement of the node must save for its pods alone, in millionths per hour."""
+    if source.group is None:
+        return 0
+    each = parse_money(source.group.group.scale_down.consolidation.min_saving_per_moved_pod)
+    return each * (sum(source.moving.values()) + _young(draft, source)) if each else 0
+
+
+def _opportunity(draft: Draft, target: GroupDraft, chosen: list[Candidate]) -> Opportunity | None:
     groups = [source.group.group for source in chosen if source.group is not None]
     before = sum(group.price_micros or 0 for group in groups)
-    saving = before - _price(target)
-    if saving <= 0 or saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
+    saving, weight = before - _price(target), sum(_weight(draft, source) for source in chosen)
+    if saving < max(weight, 1):
+        return None
+    if saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
         return None
     return Opportunity(
         position=target.position,
         nodes=tuple(sorted(source.index for source in chosen)),
         saving_micros=saving,
         price_micros=before,
+        pods=sum(sum(source.moving.values()) for source in chosen),
+        young_pods=sum(_young(draft, source) for source in chosen),
+        weight_micros=weight,
         enabled=all(group.scale_down.consolidation.mode is Toggle.ENABLED for group in groups),
         wait_seconds=max(group.scale_down.unneeded_time_seconds for group in groups),
     )
@@ -350,6 +383,8 @@ def _tell(draft: Draft, opportunity: Opportunity) -> None:
         by=draft.groups[opportunity.position].group.name,
         saving_per_hour=price_text(opportunity.saving_micros),
         saving_percent=opportunity.saving_percent,
+        pods=opportunity.pods,
+        young_pods=opportunity.young_pods,
         enabled=opportunity.enabled,
     ).reason()
     for group in groups:
