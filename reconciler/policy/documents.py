@@ -86,10 +86,12 @@ class RemovalReason(StrEnum):
 
 
 class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
-    """Whether nodes of a group are replaced by a cheaper one, and for how much at least."""
+    """Whether nodes of a group are replaced by a cheaper one, and for how much at least. `min_saving_per_moved_pod` is a decimal
+    amount of money per hour."""
 
     mode: Toggle | Missing = NOT_WRITTEN
     min_saving_percent: int | Missing = NOT_WRITTEN
+    min_saving_per_moved_pod: str | Missing = NOT_WRITTEN
 
 
 class WithoutMachines(StrEnum):

@@ -68,9 +68,9 @@ def test_off_it_is_only_shown() -> None:
     (reason,) = group(plan, "small").reasons
     assert reason.code == "CouldBeReplaced"
     assert reason.data == {
-        "nodes": SMALL, "by": "mega", "savingPerHour": "0.10", "savingPercent": 25, "enabled": False,
+        "nodes": SMALL, "by": "mega", "savingPerHour": "0.10", "savingPercent": 25, "pods": 2, "youngPods": 0, "enabled": False,
     }  # fmt: skip
-    assert reason.message.endswith("saves 0.10/h (25%); scaleDown.consolidation.mode is Disabled")
+    assert reason.message.endswith("saves 0.10/h (25%) by moving 2 pods; scaleDown.consolidation.mode is Disabled")
 
 
 def test_off_is_the_default() -> None:

@@ -102,7 +102,7 @@ def test_a_group_may_stand_in_for_its_own_nodes(least: int, replaced: list[tuple
 
 def test_shares_are_rounded_down() -> None:
     """99.5 % is told as 99."""
-    found = Opportunity(position=0, nodes=(0,), saving_micros=995, price_micros=1000, enabled=True, wait_seconds=0)
+    found = Opportunity(position=0, nodes=(0,), saving_micros=995, price_micros=1000, enabled=True, wait_seconds=0, pods=1)
     assert found.saving_percent == 99
 
 

@@ -41,6 +41,7 @@ NUMBERS = {
     "scaleDown.unneededTime": (-1, 600),
     "scaleDown.unreadyTime": (-1, 1200),
     "scaleDown.consolidation.minSavingPercent": (-1, 15),
+    "scaleDown.consolidation.minSavingPerMovedPod": (-1, 0),
     "scaleUp.maxNodeProvisionTime": (-1, 900),
     "scaleUp.maxNodeStartupTime": (-1, 900),
     "scaleUp.backoff.initial": (-1, 300),
@@ -132,7 +133,7 @@ VALUES: dict[str, list[Any]] = {
     "target.clusterAPI.kind": ["MachineDeployment", "MachineSet"],
 }  # fmt: skip
 OF_A_KIND: dict[Kind, list[Any]] = {
-    Kind.PERCENT: [2, 60, 100], Kind.INTEGER: [1, 7], Kind.DURATION: ["1m", "15m", "1h"],
+    Kind.MONEY: ["0", "1", "2"], Kind.PERCENT: [2, 60, 100], Kind.INTEGER: [1, 7], Kind.DURATION: ["1m", "15m", "1h"],
     Kind.TIME_ZONE: ["Europe/Berlin", "Asia/Tokyo"],
     Kind.LABEL_MAP: [{"a": "b"}, {"a": "c"}], Kind.STRING_MAP: [{"a": "b"}, {"a": "c"}], Kind.STRING: ["EUR", "CHF"],
     Kind.NAME: ["n1", "n2"], Kind.OBJECT_NAME: ["n1", "n2"], Kind.LABEL_KEY: ["k1", "k2"],

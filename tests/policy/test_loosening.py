@@ -55,6 +55,7 @@ OF_A_GROUP = [
     ("scaleDown: {withoutMachines: PlatformChooses}", ""),
     ("scaleDown: {consolidation: {mode: Enabled}}", ""),
     ("scaleDown: {consolidation: {minSavingPercent: 1}}", ""),
+    ("", 'scaleDown: {consolidation: {minSavingPerMovedPod: "0.01"}}'),
     ("scaleUp: {growth: ZeroOrMax}", ""),
     ("scaleUp: {maxNodeProvisionTime: 1m}", ""),
     ("scaleUp: {maxNodeStartupTime: 1m}", ""),

@@ -78,6 +78,7 @@ VALUES: dict[str, Draw] = {
     "scale_down.without_machines": _one_of(*WithoutMachines),
     "scale_down.consolidation.mode": _one_of(*Toggle),
     "scale_down.consolidation.min_saving_percent": _PERCENT,
+    "scale_down.consolidation.min_saving_per_moved_pod": _one_of("0.10", "0.20", "0.30"),
     "scale_up.growth": _one_of(*Growth),
     "scale_up.max_node_provision_time_seconds": _SECONDS,
     "scale_up.max_node_startup_time_seconds": _SECONDS,

@@ -69,8 +69,14 @@ def actions(
 def _replacement(replacing: Opportunity, names: tuple[str, ...], by: str) -> Because:
     tier = replacing.returns
     if tier is None:
-        saving = price_text(replacing.saving_micros)
-        return NodesReplaced(nodes=names, by=by, saving_per_hour=saving, saving_percent=replacing.saving_percent)
+        return NodesReplaced(
+            nodes=names,
+            by=by,
+            saving_per_hour=price_text(replacing.saving_micros),
+            saving_percent=replacing.saving_percent,
+            pods=replacing.pods,
+            young_pods=replacing.young_pods,
+        )
     saving = price_text(replacing.saving_micros) if replacing.saving_micros else ""
     return NodesReturn(nodes=names, by=by, tier=tier.name, since=instant_text(tier.state.since_seconds), saving_per_hour=saving)
 

@@ -1,5 +1,6 @@
 """Reasons about the configuration and state of a node group."""
 
+from reconciler.decisions.reasons.nodes import moved_text
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because
 from reconciler.values.duration import duration_text
@@ -119,12 +120,14 @@ class CouldBeReplaced(Because, frozen=True, kw_only=True):
     by: str
     saving_per_hour: str
     saving_percent: int
+    pods: int
+    young_pods: int
     enabled: bool
 
     def sentence(self) -> str:
-        """The nodes, the replacement, what it saves, and the setting that prevents it."""
+        """The nodes, the replacement, what it saves and moves, and the setting that prevents it."""
         text = f"{', '.join(self.nodes)} could be replaced by one new node of {self.by}: saves {self.saving_per_hour}/h"
-        text += f" ({self.saving_percent}%)"
+        text += f" ({self.saving_percent}%) by {moved_text(self.pods, self.young_pods)}"
         return text if self.enabled else f"{text}; scaleDown.consolidation.mode is Disabled"
 
 

@@ -77,6 +77,12 @@ class NodeReplaced(Because, frozen=True, kw_only=True):
         )
 
 
+def moved_text(pods: int, young_pods: int) -> str:
+    """What a replacement disturbs."""
+    young = f", {young_pods} of them started within the hour" if young_pods else ""
+    return f"moving {count_text(pods, 'pod')}{young}"
+
+
 class NodesReplaced(Because, frozen=True, kw_only=True):
     """One new node is to replace more expensive ones."""
 
@@ -85,12 +91,14 @@ class NodesReplaced(Because, frozen=True, kw_only=True):
     by: str
     saving_per_hour: str
     saving_percent: int
+    pods: int
+    young_pods: int
 
     def sentence(self) -> str:
-        """The nodes by name."""
+        """The nodes by name, what it saves, and what it moves."""
         names = ", ".join(self.nodes)
         replaced = f"one new node of {self.by} takes all pods of {names}, which are drained once it is ready"
-        return f"{replaced}: saves {self.saving_per_hour}/h ({self.saving_percent}%)"
+        return f"{replaced}: saves {self.saving_per_hour}/h ({self.saving_percent}%) by {moved_text(self.pods, self.young_pods)}"
 
 
 class NodeReturned(Because, frozen=True, kw_only=True):

@@ -35,11 +35,13 @@ from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason, Toggle
 from reconciler.scheduling.relocation import Places, is_too_much, lift, requested
 from reconciler.values.instant import instant_text
-from reconciler.values.money import price_text
+from reconciler.values.money import parse_money, price_text
 
 MOST_SOURCES = 64
 """So many nodes are looked at in one plan: those whose pods are worth least for their price."""
 MOST_TRIALS = 1_000
+YOUNG_SECONDS = 3600
+"""A pod younger than this starts again within the hour, so that it counts twice."""
 MOST_REPLACEMENTS = 5
 _WORK = "the work budget of the plan"
 # What a plan says of a node that has to stay unless something is bought for it.
@@ -70,12 +72,16 @@ def return_tiers(draft: Draft, states: Mapping[str, TierState]) -> dict[int, Ret
 class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
     """One new node of the group at `position` for `nodes` (World indices, in World order). Prices are in millionths per hour, 0
     where one is unknown. `wait_seconds` is how long this must have been true, by the groups of the nodes. `enabled`: all of them
-    consolidate. `returns`: the new node is of a preferred tier, and `dues` are when each of the nodes may return (Unix time)."""
+    consolidate. It moves `pods`, of which `young_pods` are younger than an hour, and `weight_micros` is what these must save.
+    `returns`: the new node is of a preferred tier, and `dues` are when each of the nodes may return (Unix time)."""
 
     position: int
     nodes: tuple[int, ...]
     saving_micros: int
     price_micros: int
+    pods: int
+    young_pods: int = 0
+    weight_micros: int = 0
     enabled: bool
     wait_seconds: int
     returns: "ReturnTier | None" = None
@@ -189,7 +195,7 @@ class Search:
         for sources in ([one for one in below if dues[one.index] <= now], [one for one in below if dues[one.index] > now]):
             chosen = self._chosen(target, sources)
             if chosen:
-                return _return(target, chosen, tier, dues)
+                return _return(self._draft, target, chosen, tier, dues)
         return None
 
     def _consolidations(self, taken: Container[int]) -> tuple[Opportunity, ...]:
@@ -249,14 +255,21 @@ class Search:
         return self._draft.growth_stop(group) is None and self._draft.room(group, template)[0] > 0
 
     def _best(self, targets: list[GroupDraft]) -> Opportunity | None:
-        """Most saved, then fewest nodes, then by name of the group."""
+        """Most saved beyond what the moved pods weigh, then fewest nodes, then by name of the group."""
         opportunities = [opportunity for target in targets if (opportunity := self._for(target)) is not None]
         names = {group.position: group.group.name for group in targets}
-        return min(opportunities, key=lambda one: (-one.saving_micros, len(one.nodes), names[one.position]), default=None)
+        return min(
+            opportunities,
+            key=lambda one: (one.weight_micros - one.saving_micros, len(one.nodes), names[one.position]),
+            default=None,
+        )
 
     def _for(self, target: GroupDraft) -> Opportunity | None:
         """The nodes whose pods one new node of `target` takes, as many as fit, and what that saves; None: too little."""
-        return _opportunity(target, self._chosen(target, [one for one in self._sources if self._alike(one, target)]))
+        draft = self._draft
+        # A node that costs less than its pods weigh makes any replacement worse.
+        sources = [one for one in self._sources if self._alike(one, target) and _price(one.group) > _weight(draft, one)]
+        return _opportunity(draft, target, self._chosen(target, sources))
 
     def _chosen(self, target: GroupDraft, sources: list[Candidate]) -> list[Candidate]:
         """Those whose pods one new node of `target` takes, as many as fit, in their order."""
@@ -341,7 +354,7 @@ def _price(group: GroupDraft | None) -> int:
     return 0 if group is None else group.group.price_micros or 0
 
 
-def _return(target: GroupDraft, chosen: list[Candidate], tier: ReturnTier, dues: Mapping[int, int]) -> Opportunity:
+def _return(draft: Draft, target: GroupDraft, chosen: list[Candidate], tier: ReturnTier, dues: Mapping[int, int]) -> Opportunity:
     prices = [target.group.price_micros, *(source.group.group.price_micros for source in chosen if source.group is not None)]
     known = [price for price in prices if price is not None]
     own, *others = known if len(known) == len(prices) else (0,)
@@ -352,6 +365,8 @@ def _return(target: GroupDraft, chosen: list[Candidate], tier: ReturnTier, dues:
         nodes=nodes,
         saving_micros=before - own,
         price_micros=before,
+        pods=sum(sum(source.moving.values()) for source in chosen),
+        young_pods=sum(_young(draft, source) for source in chosen),
         enabled=True,
         wait_seconds=0,
         returns=tier,
@@ -359,17 +374,39 @@ def _return(target: GroupDraft, chosen: list[Candidate], tier: ReturnTier, dues:
     )
 
 
-def _opportunity(target: GroupDraft, chosen: list[Candidate]) -> Opportunity | None:
+def _young(draft: Draft, source: Candidate) -> int:
+    """How many of the pods that move are younger than an hour."""
+    pods, left = draft.world.pods, dict(source.moving)
+    for row in source.pods:
+        if pods.created_seconds[row] > draft.now_seconds - YOUNG_SECONDS and left.get(pods.shape[row], 0):
+            left[pods.shape[row]] -= 1
+    return sum(source.moving.values()) - sum(left.values())
+
+
+def _weight(draft: Draft, source: Candidate) -> int:
+    """What a replacement of the node must save for its pods alone, in millionths per hour."""
+    if source.group is None:
+        return 0
+    each = parse_money(source.group.group.scale_down.consolidation.min_saving_per_moved_pod)
+    return each * (sum(source.moving.values()) + _young(draft, source)) if each else 0
+
+
+def _opportunity(draft: Draft, target: GroupDraft, chosen: list[Candidate]) -> Opportunity | None:
     groups = [source.group.group for source in chosen if source.group is not None]
     before = sum(group.price_micros or 0 for group in groups)
-    saving = before - _price(target)
-    if saving <= 0 or saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
+    saving, weight = before - _price(target), sum(_weight(draft, source) for source in chosen)
+    if saving < max(weight, 1):
+        return None
+    if saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
         return None
     return Opportunity(
         position=target.position,
         nodes=tuple(sorted(source.index for source in chosen)),
         saving_micros=saving,
         price_micros=before,
+        pods=sum(sum(source.moving.values()) for source in chosen),
+        young_pods=sum(_young(draft, source) for source in chosen),
+        weight_micros=weight,
         enabled=all(group.scale_down.consolidation.mode is Toggle.ENABLED for group in groups),
         wait_seconds=max(group.scale_down.unneeded_time_seconds for group in groups),
     )
@@ -520,6 +557,8 @@ def _reason(draft: Draft, opportunity: Opportunity) -> Because:
             by=by,
             saving_per_hour=price_text(opportunity.saving_micros),
             saving_percent=opportunity.saving_percent,
+            pods=opportunity.pods,
+            young_pods=opportunity.young_pods,
             enabled=opportunity.enabled,
         )
     return CouldReturn(

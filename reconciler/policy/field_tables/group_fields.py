@@ -335,6 +335,19 @@ _SCALE_DOWN = Field(
                     maximum=100,
                     attribute="min_saving_percent",
                 ),
+                Field(
+                    yaml_key="minSavingPerMovedPod",
+                    loosens=Loosens.DOWN,
+                    kind=Kind.MONEY,
+                    description=(
+                        "The least that a replacement must save per hour for each pod that it moves. A pod younger than an hour "
+                        "counts twice, because it would start again within the hour. Nodes that save less are left out."
+                    ),
+                    unit="currency per pod and hour",
+                    default="0",
+                    examples=("0.01",),
+                    attribute="min_saving_per_moved_pod",
+                ),
             ),
         ),
     ),
