@@ -256,7 +256,7 @@ ELSEWHERE = {
 
 ASKS = (
     "This tutorial goes", "It uses a real control plane", "You need no account", "In a checkout,", "The first time it builds",
-    "Open a second terminal", "Paste the lines", "So turn the comment", "This was only a look.", "Start the loop in `Observe`.",
+    "Open a second terminal", "Paste the lines", "Turn the comment", "The plan only shows", "Start the loop in `Observe`.",
     "Change the mode", "Suppose that something", "Now release the holds.", "Set `Observe` again.", "Do the same on your own",
     "How it decides",
 )  # fmt: skip
