@@ -181,7 +181,7 @@ def test_documented_defaults_of_groups_are_those_in_use() -> None:
     cluster.target("general", 1)
     (group,) = effective_groups(cluster.world(), policy(node_group("general")), NOW)
     rows = _group_defaults()
-    assert len(rows) == 17
+    assert len(rows) == 18
     for field in rows:
         path, value = field.path.removeprefix("spec."), _written_default(field)
         assert attrgetter(".".join(attributes_of(path)))(group) == value, path

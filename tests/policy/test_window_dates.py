@@ -81,6 +81,8 @@ def _window(*dates: int | None, schedule: str = "", hours: int | None = None) ->
             None,  # 2026-11-22 is a Sunday, 27 hours from now
         ),
         (_window(None, 30, schedule="0 15 * * *", hours=1), _window(None, None, schedule="0 15 * * sun", hours=1), 27),
+        # The first has been open since 09:00 of today and stays open. The second opened at 10:00, and again at 15:00.
+        (_window(None, None, schedule="0 9 * * *", hours=25), _window(None, None, schedule="0 10,15 * * *", hours=1), 3),
     ],
 )
 def test_first_overlap_within_dates(one: Window, other: Window, hours: int | None) -> None:

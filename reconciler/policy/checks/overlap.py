@@ -75,11 +75,14 @@ class Overlaps:
         for opening in islice(self._openings(rare, first - rare[2]), MAX_OPENINGS):
             if opening > last_second:
                 break
-            last = self._last(frequent, opening + rare[2] - 1)
-            if last is None or last + frequent[2] <= opening:
+            start, end = max(opening, first), min(opening + rare[2], last_second + 1)
+            if end <= start:
                 continue
-            instant = opening if self._is_open(frequent, opening) else next(self._openings(frequent, opening), None)
-            if instant is not None and first <= instant <= last_second:
+            last = self._last(frequent, end - 1)
+            if last is None or last + frequent[2] <= start:
+                continue
+            instant = start if self._is_open(frequent, start) else next(self._openings(frequent, start), None)
+            if instant is not None and instant < end:
                 return instant
         return None
 
