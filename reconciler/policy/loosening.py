@@ -126,8 +126,8 @@ def _discovered(before: NodeGroupPolicy, after: NodeGroupPolicy) -> Iterator[tup
 
 
 def _policy_values(policy: NodeGroupPolicy) -> dict[str, str]:
-    """Everything that the policy says once, by path, items of lists in brackets. Defaults of tiers are told by what their groups
-    get."""
+    """Every value of the policy itself, by path, items of lists in brackets. The values of its groups show the defaults of tiers
+    and of the policy."""
     spec = WrittenDocument(policy).values.get("spec", {})
     return dict(_leaves({key: value for key, value in spec.items() if key not in ("defaults", "tiers")}, ""))
 

@@ -79,7 +79,7 @@ def test_every_format_says_the_same(run: Run, output: str) -> None:
         (("--rollout", "nobody"), "no group 'nobody' in this cluster and policy. There are 4: auto, big, fixed, spot."),
         (("--rollout", "fixd"), "Did you mean fixed?"),
         (("--rollout", ""), "name a group; there are 4: "),
-        (("--rollout", "big", "--out", "plan.json"), "--rollout only predicts, so there is no plan for --out to save"),
+        (("--rollout", "big", "--out", "plan.json"), "--rollout makes no plan that --out could save"),
         (("--rollout", "big", "--group", "big"), "leave --group, --node and --pod-namespace out"),
     ],
 )

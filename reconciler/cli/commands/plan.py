@@ -176,7 +176,7 @@ def _refuse_with_rollout(out_path: Path | None, parts: tuple[str, ...]) -> None:
     from reconciler.cli.outputs.failure import InputError
 
     if out_path is not None:
-        raise InputError("--rollout only predicts, so there is no plan for --out to save: use -o json > FILE")
+        raise InputError("--rollout makes no plan that --out could save; write the prediction with -o json > FILE")
     if parts:
         raise InputError("--rollout is about one group: leave --group, --node and --pod-namespace out")
 

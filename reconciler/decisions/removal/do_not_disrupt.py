@@ -1,4 +1,4 @@
-"""Annotations of pods and nodes that forbid their disruption, for ever or up to an end.
+"""Annotations of pods and nodes that forbid their disruption, forever or until a given time.
 
 SOURCE: Karpenter 1.12. On a pod, `karpenter.sh/do-not-disrupt` is "true" or a Go duration from the start of the pod. On a node,
 it is "true". Here, both accept an instant, too, and nodes accept a duration. `reconciler.dev/do-not-disrupt` means the same.
