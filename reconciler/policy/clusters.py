@@ -23,7 +23,7 @@ from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.shown_text import shown
 
 _OWN_KEYS = ("clusters", "basePolicyRef")
-"""What says where a document counts. It is no value of the policy that follows."""
+"""What says where a document counts. The policy that follows has neither."""
 
 
 class Rank(IntEnum):
@@ -78,8 +78,9 @@ def counts_in(cluster: ClusterIdentity) -> Counts:
 
 
 def imagined(drafts: Drafts) -> Iterator[Counts]:
-    """The clusters that a tree distinguishes, as far as it alone shows: each that it names, one for each selector of labels, and
-    one that nothing names. A cluster to which several of these apply is checked once it is known."""
+    """The clusters that a tree distinguishes by itself: each that it names, one for each selector, and one for all others.
+
+    A cluster to which several of these apply is checked once it is known."""
     matches = [draft.document.clusters for draft in _all(drafts)]
     names = {name for match in matches for name in match.names}
     selectors: dict[Selector, None] = {match.labels: None for match in matches if match.labels is not None}

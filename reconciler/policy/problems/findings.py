@@ -68,7 +68,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "EmptyValue": "A value in a document is not empty.",
     "EmptyWindow": "A window changes a bound or a removal setting.",
     "Encrypted": "A policy is plain text and has no secrets.",
-    "EquallySpecific": "Of two documents that are equally specific for a cluster, only one sets a value.",
+    "EquallySpecific": "Documents that are equally specific for a cluster do not set different values.",
     "ExperimentalTarget": "Support for the platform of this target is experimental: use it at your own risk.",
     "ExpiredHold": "An expired hold is removed from the document.",
     "ExpiredWindow": "A window whose last date is past is removed from the document.",
