@@ -28,7 +28,7 @@ MONTH_HOURS = 730
 PRICES = ("0.05", "0.10", "0.25", "0.333333", "1.00", "12.5")
 TEAMS = ("blue", "green")
 ZONE = "topology.kubernetes.io/zone"
-TOLD_EVERY = 10_000
+TOLD_EVERY = 3_000
 
 
 class SpendingStory(Story):
