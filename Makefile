@@ -42,7 +42,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test test-flux check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress clean
+.PHONY: help setup run demo-preview testbed test test-flux check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress spending clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -129,6 +129,9 @@ soak: $(STAMP) ## Run the loop for MINUTES on a real control plane, QUIET of the
 
 stress: $(STAMP) ## Check rules 1 to 5 over LOOPS random loops: make stress LOOPS=100000 SEED=1 (SEED goes on where one stopped)
 	@$(BIN)/python -m tests.properties.stress --loops $(LOOPS) --seed $(SEED)
+
+spending: $(STAMP) ## Check that no limit on money is passed in LOOPS random loops (SEED as above)
+	@$(BIN)/python -m tests.properties.spending --loops $(LOOPS) --seed $(SEED)
 
 clean: ## Remove .venv and everything generated; the cache of built components stays
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench-data

@@ -72,25 +72,32 @@ def decide(
     return decide_counted(world, policy, memory, now_seconds, Work(work_budget))
 
 
-def decide_counted(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> tuple[Plan, Memory]:
-    """The same with the steps counted in `work`, for who makes many decisions within one bound."""
-    plan, remembered, _ = _decided(world, policy, memory, now_seconds, work)
+def decide_counted(
+    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, tells_wanted: bool = True
+) -> tuple[Plan, Memory]:
+    """The same with the steps counted in `work`, for who makes many decisions within one bound.
+
+    Without `tells_wanted`, no held group has `wanted`. That saves growing a second time; nothing else of the plan changes.
+    """
+    plan, remembered, _ = _decided(world, policy, memory, now_seconds, work, tells_wanted=tells_wanted)
     return plan, remembered
 
 
-def decide_ahead(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> Decision:
+def decide_ahead(
+    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, tells_wanted: bool = True
+) -> Decision:
     """The same with what the plan leads to."""
-    plan, remembered, ahead = _decided(world, policy, memory, now_seconds, work)
+    plan, remembered, ahead = _decided(world, policy, memory, now_seconds, work, tells_wanted=tells_wanted)
     return Decision(plan, remembered, ahead())
 
 
 def _decided(
-    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work
+    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, tells_wanted: bool = True
 ) -> tuple[Plan, Memory, Callable[[], Foreseen | None]]:
     view = View.of(world, policy, memory, now_seconds, work)
     grown = _grown(view, lift_holds=False)
     draft = grown.draft
-    wanted = _wanted(view, grown) if any(view.held) else {}
+    wanted = _wanted(view, grown, asked=tells_wanted) if any(view.held) else {}
     ledger = DisruptionLedger(world)
     halted = halts(draft)
     demand = Demand(draft, policy.digest)
@@ -141,12 +148,14 @@ def _decided(
     return with_digest(plan), remembered, lambda: foreseen(draft, judged, grown.served, done, halted)
 
 
-def _wanted(view: View, grown: _Grown) -> dict[str, int]:
-    """The size of every group, by name, without any hold."""
-    if _holds_cost_nothing(grown):
+def _wanted(view: View, grown: _Grown, *, asked: bool) -> dict[str, int]:
+    """The size of every group, by name, without any hold; none if nobody asked."""
+    if not asked or _holds_cost_nothing(grown):
         # Growing again would come to the same. Its steps are counted all the same, so that the work budget of a plan does not
         # hang on whether this was seen.
         view.work.spend(view.work.spent)
+        if not asked:
+            return {}
     else:
         grown = _grown(view, lift_holds=True)
     return {entry.group.name: entry.desired for entry in grown.draft.groups}

@@ -231,7 +231,8 @@ class Draft:
             template = draft.group.template
             if template is None:
                 continue
-            self.limits.count(draft.group, template, draft.situation.upcoming)
+            # A machine that is late costs as much as one in time, and joins as soon as it can.
+            self.limits.count(draft.group, template, draft.situation.upcoming + draft.situation.late)
             starting = draft.situation.starting
             upcoming = range(draft.situation.upcoming + len(starting))
             names = [f"{draft.group.name}-upcoming-{number + 1}" for number in upcoming]

@@ -66,7 +66,7 @@ def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Wor
         if not work.spend(len(then.world.nodes) + len(then.world.pods)):
             break
         one = Work(min(work_budget, work.budget - work.spent))
-        decision = decide_ahead(one_by_one(then.world), policy, then.memory, due, one)
+        decision = decide_ahead(one_by_one(then.world), policy, then.memory, due, one, tells_wanted=False)
         foreseen = decision.foreseen
         at = msgspec.structs.replace(then, memory=decision.memory, now_seconds=due, plan=decision.plan, loops=at.loops + 1)
         if not work.spend(one.spent) or one.exhausted:
@@ -155,7 +155,7 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
             break
         one = Work(min(work_budget, work.budget - work.spent))
         simulated = one_by_one(cluster.world())
-        current, memory = decide_counted(simulated, policy, memory, cluster.now_seconds, one)
+        current, memory = decide_counted(simulated, policy, memory, cluster.now_seconds, one, tells_wanted=False)
         loops += 1
         if not work.spend(one.spent) or one.exhausted:
             work.spend(work.budget)

@@ -9,7 +9,7 @@ from reconciler.decisions.removal.consolidation import PATIENCE_SECONDS
 from reconciler.gitops.preview import compare
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.plan.preview import PreviewSide
-from reconciler.policy.documents import Budget, Consolidation, NodeGroup, PolicySet, RemovalReason, ScaleDown, Tier, Toggle
+from reconciler.policy.documents import Budget, Consolidation, Limit, NodeGroup, PolicySet, RemovalReason, ScaleDown, Tier, Toggle
 from reconciler.rendering.consequences import Code, Grade, consequences
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
@@ -79,6 +79,17 @@ def test_the_wait_is_told() -> None:
         "one new node of spot could replace demand-1 from 2027-01-15T08:50:00Z on: "
         "tier spot must have capacity for 1h after 2 failures and has it since 2027-01-15T07:50:00Z"
     )
+
+
+@pytest.mark.parametrize(("most", "replaces"), [(2, 0), (3, 1)])
+def test_a_node_that_is_still_there_leaves_no_room_in_a_limit(most: int, replaces: int) -> None:
+    """Two nodes, of which the empty one may leave in a few minutes: until then the new node would be the third."""
+    cluster = _on_demand()
+    cluster.group("idle", nodes=1, cpu="2", created=NOW - DAY)
+    rules = _rules(node_group("idle", tier="on-demand"), limits=(Limit(name="cluster", max=(("nodes", most),)),))
+    plan = plan_of(cluster.world(), rules, msgspec.structs.replace(QUIET, unneeded_since={"idle-1": NOW - 60}))
+    assert node(plan, "idle-1").removable_at == "2027-01-15T08:09:00Z"
+    assert len(_returns(plan)) == replaces
 
 
 def test_without_the_field_nodes_stay() -> None:

@@ -79,12 +79,12 @@ CASES: dict[str, tuple[World, Memory, GroupSituation]] = {
     "one of them when its time is over": (
         _world(3, 2, _machine("a", created_seconds=NOW - 900)),
         Memory(),
-        _has(**TWO, current=3, size=2, failed=(("a", LATE),), cancellable=("a",)),
+        _has(**TWO, current=3, size=2, late=1, failed=(("a", LATE),), cancellable=("a",)),
     ),
     "one that says that it failed, and one that is waited for": (
         _world(4, 2, _machine("a", failed="quota"), _machine("b")),
         Memory(),
-        _has(**TWO, current=4, size=3, upcoming=1, failed=(("a", "quota"),), cancellable=("a",)),
+        _has(**TWO, current=4, size=3, late=1, upcoming=1, failed=(("a", "quota"),), cancellable=("a",)),
     ),
     "one without age, not seen before": (
         _world(3, 2, _machine("a", created_seconds=0)),
@@ -94,12 +94,12 @@ CASES: dict[str, tuple[World, Memory, GroupSituation]] = {
     "one without age, seen 900 s ago": (
         _world(3, 2, _machine("a", created_seconds=0)),
         Memory(waiting_since={f"{TARGET}/a": NOW - 900}),
-        _has(**TWO, current=3, size=2, failed=(("a", LATE),), cancellable=("a",)),
+        _has(**TWO, current=3, size=2, late=1, failed=(("a", LATE),), cancellable=("a",)),
     ),
     "a failed one that is marked already is not taken back twice": (
         _world(3, 2, _machine("a", failed="quota", delete_marked=True)),
         Memory(),
-        _has(**TWO, current=3, size=3, failed=(("a", "quota"),)),
+        _has(**TWO, current=3, size=3, late=1, failed=(("a", "quota"),)),
     ),
     "one that is being deleted is not waited for": (
         _world(2, 2, _machine("a", deleting=True, failed="quota")),
@@ -109,7 +109,7 @@ CASES: dict[str, tuple[World, Memory, GroupSituation]] = {
     "more machines than requests: nobody knows which will stay": (
         _world(3, 2, _machine("a", failed="quota"), _machine("b")),
         Memory(),
-        _has(**TWO, current=3, size=3, upcoming=0, failed=(("a", "quota"),)),
+        _has(**TWO, current=3, size=3, late=1, upcoming=0, failed=(("a", "quota"),)),
     ),
     "no machines at all for 899 s": (
         _world(4, 2),
@@ -119,17 +119,17 @@ CASES: dict[str, tuple[World, Memory, GroupSituation]] = {
     "no machines at all for 900 s": (
         _world(4, 2),
         UNMADE_SINCE,
-        _has(**TWO, current=4, size=2, failed=FAILED_TWICE, unmade=2),
+        _has(**TWO, current=4, size=2, late=2, failed=FAILED_TWICE, unmade=2),
     ),
     "a machine for one of two requests": (
         _world(4, 2, _machine("a")),
         UNMADE_SINCE,
-        _has(**TWO, current=4, size=3, upcoming=1, failed=FAILED_TWICE[:1], unmade=1),
+        _has(**TWO, current=4, size=3, late=1, upcoming=1, failed=FAILED_TWICE[:1], unmade=1),
     ),
     "one machine failed, no machine for the other": (
         _world(4, 2, _machine("a", failed="quota")),
         UNMADE_SINCE,
-        _has(**TWO, current=4, size=2, failed=(("a", "quota"), FAILED_TWICE[0]), cancellable=("a",), unmade=1),
+        _has(**TWO, current=4, size=2, late=2, failed=(("a", "quota"), FAILED_TWICE[0]), cancellable=("a",), unmade=1),
     ),
     "more machines than requests, and overdue": (
         _world(4, 2, _machine("a"), _machine("b"), _machine("c")),
@@ -140,7 +140,7 @@ CASES: dict[str, tuple[World, Memory, GroupSituation]] = {
         _world(4, 2, launch_failure=STOCK),
         Memory(),
         _has(
-            **TWO, current=4, size=2, unmade=2,
+            **TWO, current=4, size=2, late=2, unmade=2,
             failed=(("act-1 request 1", "Stock: none left"), ("act-1 request 2", "Stock: none left")),
         ),
     ),
@@ -148,7 +148,7 @@ CASES: dict[str, tuple[World, Memory, GroupSituation]] = {
         _world(3, 2, launch_failure=WRONG),
         Memory(),
         _has(
-            **TWO, current=3, size=2, unmade=1, needs_person=True,
+            **TWO, current=3, size=2, late=1, unmade=1, needs_person=True,
             failed=(("act-2 request 1", "Configuration: no such image"),),
         ),
     ),

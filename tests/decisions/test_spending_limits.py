@@ -3,11 +3,12 @@
 import random
 import secrets
 
+import msgspec
 import pytest
 
-from reconciler.policy.documents import Limit, NodeGroup
+from reconciler.policy.documents import Hold, Limit, NodeGroup
 from reconciler.policy.values.label_selector import Selector
-from tests.builders import ClusterBuilder, node_group, policy
+from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, plan_of, pod
 
 EURO = 1_000_000
@@ -65,6 +66,23 @@ def test_a_group_without_a_price_does_not_grow_under_a_limit() -> None:
     plan = plan_of(cluster.world(), policy(*rules, limits=(_limit("pricePerHour", 100),)))
     assert group(plan, "a").desired == 1
     assert "PriceUnknown" in codes(pod(plan, "shop/web-1"))
+
+
+@pytest.mark.parametrize("resource", ["pricePerHour", "nodes"])
+@pytest.mark.parametrize("failed", ["", "quota"])
+def test_a_machine_that_is_late_counts_until_it_is_taken_back(resource: str, failed: str) -> None:
+    """Two nodes and a machine that is 20 minutes old, in a group that is held: 3 of the 4 that are allowed. It may still join."""
+    cluster, rules = _full({"a": "1.00", "b": "1.00"})
+    cluster.group("late", nodes=0, replicas=1)
+    late = next(one for one in cluster.world().targets if one.ref.name == "late")
+    cluster.machine("late-1", late.ref, created=NOW - 1200, failed=failed)
+    held = node_group("late", price_per_hour="1.00", hold=Hold(reason="repair"))
+    limit = _limit(resource, 4) if resource != "nodes" else Limit(name="budget", max=(("nodes", 4),))
+    plan = plan_of(cluster.world(), policy(*rules, held, limits=(limit,)))
+    assert sorted((group(plan, "a").desired, group(plan, "b").desired)) == [1, 2]
+    freed = plan_of(cluster.world(), policy(*rules, msgspec.structs.replace(held, hold=None), limits=(limit,)))
+    assert group(freed, "late").desired == 0
+    assert group(freed, "a").desired + group(freed, "b").desired == 3  # the fourth one comes with the next plan
 
 
 @pytest.mark.parametrize("_", range(30))

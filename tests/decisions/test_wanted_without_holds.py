@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from reconciler.decisions import decide as module
-from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, decide_counted
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Headroom, Hold, NodeGroup, PolicySet
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
@@ -38,6 +39,20 @@ def test_same_plans_as_when_all_is_grown_again(monkeypatch: pytest.MonkeyPatch, 
     quick = [decide(world, rules, Memory(), NOW, work_budget) for world, rules, _ in clusters]
     always_anew(monkeypatch)
     assert quick == [decide(world, rules, Memory(), NOW, work_budget) for world, rules, _ in clusters]
+
+
+def test_nothing_else_changes_where_nobody_asks_for_it() -> None:
+    """Random clusters with held groups: the plan is the same but for `wanted` (and its digest), and so is the memory."""
+    told = 0
+    for world, rules, _ in held_clusters():
+        plan, memory = decide(world, rules, Memory(), NOW)
+        short, short_memory = decide_counted(world, rules, Memory(), NOW, Work(DEFAULT_WORK_BUDGET), tells_wanted=False)
+        told += any(line.wanted is not None for line in plan.groups)
+        assert all(line.wanted is None for line in short.groups)
+        without = tuple(msgspec.structs.replace(line, wanted=None) for line in plan.groups)
+        assert msgspec.structs.replace(short, digest="") == msgspec.structs.replace(plan, groups=without, digest="")
+        assert short_memory == memory
+    assert told > 5
 
 
 def plan_of(group: NodeGroup, *, pending: int = 0) -> Plan:

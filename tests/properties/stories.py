@@ -15,7 +15,7 @@ from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import Via
 from reconciler.simulation.embedded.rules import RuleBook
 from reconciler.simulation.embedded.workloads import Workload
-from tests.properties.random_clusters import random_cluster
+from tests.properties.random_clusters import RandomCluster, random_cluster
 
 EVENTFUL_TURNS = 30
 QUIET_TURNS = 30
@@ -34,10 +34,12 @@ class Told(msgspec.Struct, frozen=True):
 def tell(seed: int, *, disturbed: bool = False) -> Told:
     """One story; the same for the same seed. In a `disturbed` one pods give way to others and are evicted all the time, most
     of all at the instant of a purchase."""
-    return _Story(seed, disturbed=disturbed).told()
+    return Story(seed, disturbed=disturbed).told()
 
 
-class _Story:
+class Story:
+    """A random cluster, the loop on it, and what happens. Other kinds of stories change what the policy is and what happens."""
+
     def __init__(self, seed: int, *, disturbed: bool = False) -> None:
         self.seed = seed
         self.rng = random.Random(f"disturbed story {seed}" if disturbed else f"story {seed}")
@@ -48,11 +50,12 @@ class _Story:
             expendable=self.rng.random() < 0.2,
             protected=self.rng.random() < 0.7,
         )
-        self.policy = self._with_consolidation(start.policy)
+        self.policy = self._rules(start)
         self.cluster = SimulatedCluster(
             start.world,
             self.policy,
             start.world.captured_seconds,
+            behaviours=self._behaviours(),
             otherwise=MachineBehaviour(join_seconds=self.rng.choice((0, 30, 120, 300)), fail_first=self.rng.choice((0, 0, 0, 1))),
         )
         self.port, self.store = SimulatedPort(self.cluster), InMemoryStore()
@@ -62,8 +65,9 @@ class _Story:
         self.happened: list[str] = []
         self.turn_count = 0
 
-    def _with_consolidation(self, rules: PolicySet) -> PolicySet:
+    def _rules(self, start: RandomCluster) -> PolicySet:
         """Half of the policies consolidate, with prices for all groups."""
+        rules = start.policy
         if self.rng.random() < 0.5:
             return rules
         on = Consolidation(mode=Toggle.ENABLED, min_saving_percent=self.rng.choice((1, 15, 40)))
@@ -76,6 +80,10 @@ class _Story:
             for one in rules.groups
         )
         return msgspec.structs.replace(rules, groups=groups)
+
+    def _behaviours(self) -> dict[str, MachineBehaviour]:
+        """How machines of single targets behave."""
+        return {}
 
     def current(self) -> PolicySet:
         """The policy in force."""
@@ -100,7 +108,7 @@ class _Story:
         self.turn_count += 1
         if self.turn_count % EVERY_TWICE == 0:
             self._check_bytes()
-        report = self.loop.turn()
+        report = self._decide()
         plan = report.plan
         if plan is None:
             self.broken.append(f"NoPlan: {report.unavailable}")
@@ -110,6 +118,9 @@ class _Story:
         self.broken += [f"{one.rule} {one.object} at {self.turn_count}: {one.message}" for one in found]
         self._check_reasons(plan)
         return bool(plan.actions)
+
+    def _decide(self) -> LoopReport:
+        return self.loop.turn()
 
     def _note(self, report: LoopReport) -> None:
         for result in report.results:

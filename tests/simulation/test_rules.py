@@ -82,6 +82,17 @@ def test_growth_past_a_limit():
     assert bench.check() == ["LimitPassed"]
 
 
+@pytest.mark.parametrize(("bound", "broken"), [(("pricePerHour", 1_499_999), True), (("pricePerMonth", 1_095_000_000), False)])
+def test_growth_past_a_limit_on_money(bound, broken):
+    """Three nodes at 0.50: 1.50 an hour, 1095 in 730 hours."""
+    rules = policy(node_group("general", price_per_hour="0.50"), limits=(Limit(name="money", max=(bound,)),))
+    bench = _Bench(_general(), rules)
+    assert bench.check() == []
+    bench.writes.resize(GENERAL, 3, bench.bound())
+    bench.cluster.advance_to(NOW + 1)
+    assert bench.check() == (["LimitPassed"] if broken else [])
+
+
 def test_write_to_a_held_group():
     """A hold was there before the write."""
     bench = _Bench(_general(), policy(node_group("general")))

@@ -245,7 +245,7 @@ class PolicyTestRunner:
             raise text.error(_of(text, index, "cluster"), "nothing in the snapshot says when it was taken", "write given.now")
         policy = self._policy(text, now)
         world = given_world(text, index, world, policy, now)
-        made = decide_ahead(world, policy, Memory(), now, Work(DEFAULT_WORK_BUDGET))
+        made = decide_ahead(world, policy, Memory(), now, Work(DEFAULT_WORK_BUDGET), tells_wanted=False)
         seen = seen_now(made.plan)
         if asks_steady_state(test.expect) or asks_consequences(test.expect):
             rest = come_to_rest(world, policy, made.memory, now, made.plan, DEFAULT_WORK_BUDGET, made)
@@ -323,7 +323,11 @@ class PolicyTestRunner:
         subjects = dict.fromkeys(one.about for one in result.failures if one.about)
         if not subjects:
             return
-        case = Case.of(outcome.world, outcome.policy, outcome.plan, outcome.now_seconds, outcome.memory)
+        plan = outcome.plan
+        if outcome.of_snapshot:
+            # What held groups would do was left out, since only `explain` tells it.
+            plan, _ = decide(outcome.world, outcome.policy, Memory(), outcome.now_seconds)
+        case = Case.of(outcome.world, outcome.policy, plan, outcome.now_seconds, outcome.memory)
         for subject in subjects:
             what, _, name = subject.partition(" ")
             try:

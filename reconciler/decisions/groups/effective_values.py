@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -180,6 +180,13 @@ Part = TypeVar("Part", bound=msgspec.Struct)
 _ValueText = tuple[GroupScalar, str]
 
 
+@cache
+def _part(kind: type[msgspec.Struct], attribute: str) -> type[msgspec.Struct]:
+    """The type of a level inside another one. Reading type hints takes longer than everything else here."""
+    (inner,) = (structs_in(info.type) for info in msgspec.structs.fields(kind) if info.name == attribute)
+    return inner[0]
+
+
 class Values:
     """Asks the sources of one group. `chains` notes what was asked."""
 
@@ -197,8 +204,7 @@ class Values:
         for field in fields_below(path):
             below = f"{path}.{field.yaml_key}"
             if field.children:
-                (inner,) = (structs_in(info.type) for info in msgspec.structs.fields(kind) if info.name == field.attribute)
-                decided[field.attribute] = self.all_below(below, inner[0])
+                decided[field.attribute] = self.all_below(below, _part(kind, field.attribute))
             else:
                 decided[field.attribute] = self._resolved(below, self._option(below))
         return kind(**decided)

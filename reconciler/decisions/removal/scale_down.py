@@ -365,7 +365,6 @@ class Removals:
         draft = self._draft
         node = draft.world.nodes[candidate.index]
         self._gone[group.position] += 1
-        draft.limits.count(group.group, draft.world.node_shapes[node.shape], -1)
         if self._floor is not None:
             self._floor.count(group.group, draft.world.node_shapes[node.shape], -1)
         since = self._since(candidate)

@@ -37,7 +37,12 @@ class Belonging(msgspec.Struct, frozen=True, kw_only=True):
 
     def expects_nothing(self, *, overdue: bool) -> bool:
         """Whether what the target was asked for will be no node of this cluster; `overdue`: some of it has not come in time."""
-        return isinstance(self.held, OtherCluster) or (self.held is not None and overdue)
+        return self.of_another_cluster or (self.held is not None and overdue)
+
+    @property
+    def of_another_cluster(self) -> bool:
+        """Whether the machines are known to be nodes of another cluster."""
+        return isinstance(self.held, OtherCluster)
 
     @property
     def reason(self) -> Because | None:

@@ -22,7 +22,8 @@ LEAVING_TAINTS = ("reconciler.dev/deleting", "ToBeDeletedByClusterAutoscaler")
 
 class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
     """The state of one group. `nodes` are indices in World order. `size` is what remains of `current` without the nodes that are
-    leaving and the failed requests. `upcoming` counts requested nodes that have not registered and are still expected. `failed`
+    leaving and the failed requests. `upcoming` counts requested nodes that have not registered and are still expected. `late`
+    counts those that are not expected: they may come all the same until somebody takes them back. `failed`
     are (machine or request, why). `cancellable` are the machines among them that may be deleted now. `unmade` are the requests
     without any machine, overdue or refused by the platform. `needs_person`: the platform will refuse all other requests until
     somebody fixes the target."""
@@ -38,6 +39,7 @@ class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
     unready: int = 0
     cancellable: tuple[str, ...] = ()
     unmade: int = 0
+    late: int = 0
     needs_person: bool = False
 
     @property
@@ -161,13 +163,15 @@ def _situation(
     # A later answer of the platform is another failure; the same one is not.
     prefix = f"{refusal.id} " if refusal is not None else ""
     failed.extend((f"{prefix}request {number + 1}", why) for number in range(unmade))
+    upcoming = 0 if belonging.expects_nothing(overdue=bool(failed)) else max(0, asked - len(failed))
     return GroupSituation(
         nodes=nodes,
         current=current,
         # A node leaves spec.replicas first; its controller deletes the machine a little later. In between, more nodes exist than
         # are requested, and those that leave must not be subtracted twice.
         size=min(current, max(current, registered) - (len(leaving) - gone)) - (len(cancellable) + unmade),
-        upcoming=0 if belonging.expects_nothing(overdue=bool(failed)) else max(0, asked - len(failed)),
+        upcoming=upcoming,
+        late=0 if belonging.of_another_cluster else asked - upcoming,
         starting=tuple(index for index in nodes if states[index] is NodeState.NOT_STARTED),
         leaving=leaving,
         failed=tuple(failed),

@@ -15,7 +15,7 @@ from reconciler.simulation.embedded.agenda import Event, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER
 from reconciler.values.label_selector import selects
-from reconciler.values.money import parse_money, price_text
+from reconciler.values.money import HOURS_PER_MONTH, parse_money, price_text
 
 HOMELESS_SECONDS = 900
 """An evicted pod that has waited this long for a place, with nothing else having changed, has none."""
@@ -171,16 +171,18 @@ class RuleBook:
         if not policy.policy.limits:
             return
         cluster = self._cluster
-        labels = {group.target: dict(group.labels) for group in effective_groups(cluster.world(), policy, cluster.now_seconds)}
+        groups = effective_groups(cluster.world(), policy, cluster.now_seconds)
+        labels = {group.target: dict(group.labels) for group in groups}
+        prices = {group.target: group.price_micros or 0 for group in groups}
         for limit in policy.policy.limits:
-            used = self._used(limit, labels)
+            used = self._used(limit, labels, prices)
             before = self._limits.get(limit.name, used)
             for name, most in limit.max:
                 if grew and used[name] > most and used[name] > before.get(name, 0):
                     self._add("LimitPassed", limit.name, f"{name} went from {before.get(name, 0)} to {used[name]}, above {most}")
             self._limits[limit.name] = used
 
-    def _used(self, limit: Limit, labels: dict[TargetRef, dict[str, str]]) -> dict[str, int]:
+    def _used(self, limit: Limit, labels: dict[TargetRef, dict[str, str]], prices: dict[TargetRef, int]) -> dict[str, int]:
         objects, machines = self._cluster.objects, self._cluster.machines
         counted = [(node.target, objects.shape_of(node)) for node in objects.nodes.values() if not node.value.deleting]
         counted.extend(
@@ -196,9 +198,10 @@ class RuleBook:
             ]
         if limit.nodes is not None:
             counted = [(target, shape) for target, shape in counted if selector_matches(limit.nodes, dict(shape.labels))]
+        spent = sum(prices.get(target, 0) for target, _ in counted if target is not None)
+        known = {"nodes": len(counted), "pricePerHour": spent, "pricePerMonth": spent * HOURS_PER_MONTH}
         return {
-            name: len(counted) if name == "nodes" else sum(shape.capacity.get(name) for _, shape in counted)
-            for name, _ in limit.max
+            name: known[name] if name in known else sum(shape.capacity.get(name) for _, shape in counted) for name, _ in limit.max
         }
 
     def _check_budgets(self, events: list[Event]) -> None:

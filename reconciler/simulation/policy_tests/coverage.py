@@ -6,8 +6,9 @@ from typing import TypeVar
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import decide
+from reconciler.decisions.decide import decide_counted
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet, Tier
 
@@ -16,7 +17,7 @@ _UNITS = ("_seconds", "_milli", "_bytes")
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan of a test (without `settled` columns), and what it was decided for."""
+    """A plan of a test (without `settled` columns and `wanted`), and what it was decided for."""
 
     world: World
     policy: PolicySet
@@ -31,6 +32,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     without: PolicySet
 
 
+def _plan(one: Decided, policy: PolicySet, work_budget: int) -> Plan:
+    return decide_counted(one.world, policy, Memory(), one.now_seconds, Work(work_budget), tells_wanted=False)[0]
+
+
 def untouched_rules(decided: Sequence[Decided], work_budget: int) -> tuple[str, ...]:
     """Names of rules without which every plan would be the same. All plans are of one policy.
 
@@ -40,7 +45,7 @@ def untouched_rules(decided: Sequence[Decided], work_budget: int) -> tuple[str, 
     return tuple(
         rule.name
         for rule in rules(decided[0].policy)
-        if all(decide(one.world, rule.without, Memory(), one.now_seconds, work_budget)[0] == one.plan for one in decided)
+        if all(_plan(one, rule.without, work_budget) == one.plan for one in decided)
     )
 
 
