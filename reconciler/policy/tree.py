@@ -182,6 +182,14 @@ def _in_cluster(layers: Layers, drafts: Drafts, cluster: ClusterIdentity | None,
     return Drafts(policies=tuple(narrowed), groups=here.groups)
 
 
+def narrowed(sets: Iterable[PolicySet], cluster: ClusterIdentity) -> tuple[PolicySet, ...]:
+    """Sets of a tree that names no clusters, as one of several clusters has them: discovery finds its targets alone."""
+    policies = ((in_cluster(one.policy, cluster), one) for one in sets)
+    return tuple(
+        msgspec.structs.replace(one, policy=policy, digest=policy_digest(policy, one.groups)) for policy, one in policies
+    )
+
+
 def default_policy() -> PolicySet:
     """What applies when no policy is given: every target of platforms that say sizes on their targets, mode Observe."""
     everything = (keys for keys in platform_keys() if keys.default_discovery)

@@ -200,7 +200,7 @@ def preview_json(preview: Preview) -> str:
             no_base=preview.no_base,
             base_problems=_entries(preview.base_problems),
             headline=plain_sentence(headline(preview)) if preview.comparison is not None else "",
-            consequences=tuple(_consequence(one) for one in consequences(preview)),
+            consequences=tuple(consequence_entry(one) for one in consequences(preview)),
             figures=change_figures(preview),
             limits=tuple(LimitPair(*pair) for pair in limit_pairs(preview)),
             loosened=preview.loosened,
@@ -221,7 +221,8 @@ def refused_json(base: PreviewSide, head: PreviewSide, problems: tuple[Problem, 
     return _text(PreviewDocument(now=now, base=base, head=head, changed=changed, policy_problems=_entries(problems)))
 
 
-def _consequence(one: Consequence) -> ConsequenceEntry:
+def consequence_entry(one: Consequence) -> ConsequenceEntry:
+    """For programs."""
     return ConsequenceEntry(grade=one.grade, code=one.code, message=one.message, data=one.data)
 
 

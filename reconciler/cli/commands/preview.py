@@ -13,7 +13,9 @@ from reconciler.cli.inputs.verbose import verbose_option
 if TYPE_CHECKING:
     from reconciler.cli.inputs.preview_sides import Asked, Side
     from reconciler.cli.inputs.trace_files import ReplayInputs
+    from reconciler.cli.processes.fleet_preview import FleetAsked
     from reconciler.cluster.world import World
+    from reconciler.gitops.pull_requests.pull_request import PullRequest
     from reconciler.plan.preview import Preview, SnapshotSeen
     from reconciler.policy.documents import PolicySet
 
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
 @click.option(
     "--cluster-name", metavar="NAME", help="Name of the cluster, in the comment and among the snapshots of --cluster-ref."
 )
+@click.option(
+    "--fleet", is_flag=True,
+    help="Preview many clusters at once: --cluster DIR has a snapshot for each, or --cluster-ref REF.",
+)  # fmt: skip
 @click.option("--now", metavar="RFC3339", help="The instant of both decisions [default: that of the snapshot, now].")
 @click.option(
     "--replay", "replay_path", metavar="PATH", type=NAMED_PATH,
@@ -80,6 +86,7 @@ def command(
     comment_key: str | None,
     *,
     comment: bool,
+    fleet: bool,
     base_tip: bool,
     detailed_exitcode: bool,
     wide: bool,
@@ -117,6 +124,8 @@ def command(
       reconciler preview --base refs/remotes/origin/main \\
         --cluster-ref refs/remotes/origin/snapshots --cluster-name prod \\
         --comment
+      reconciler preview --base refs/remotes/origin/main --fleet \\
+        --cluster-ref refs/remotes/origin/snapshots --comment
       reconciler preview --base-dir rendered/main --head-dir rendered/change \\
         --cluster snapshot/ --detailed-exitcode
     """
@@ -153,9 +162,17 @@ def command(
     cluster.check(reviewed=request is not None)
     if request is not None and replay_path is not None:
         outside_checkout(replay_path, repo, "--replay", "keep what is replayed outside of it")
+    place = DEFAULT_PATH if path is None else path
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    if fleet:
+        from reconciler.cli.processes.fleet_preview import FleetAsked
+
+        if replay_path is not None or output == "html":
+            raise click.UsageError("--fleet goes with neither --replay nor -o html")
+        asked = FleetAsked(base=base, head=head, cluster=cluster, path=place, base_tip=base_tip, name=name, work_budget=budget)
+        return _fleet(asked, request, comment_key, output, out_path, detailed_exitcode=detailed_exitcode, wide=wide)
     measured = Stats()
     with measured.stage("load"), progress("reading policies and cluster"):
-        place = DEFAULT_PATH if path is None else path
 
         def in_force(at: int) -> "tuple[PolicySet, ...]":
             return read_sides(base, head, repo, place, at, base_tip=base_tip)[0].sets
@@ -173,7 +190,6 @@ def command(
         if request is not None:
             report(request, key, refusal_content(before, after))
         return EXIT_CONFLICT if after.conflicting else EXIT_ERROR
-    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding twice"):
         policy = chosen(before, after, name)
         preview = made_preview(world, now_seconds, before, after, policy, name, budget, pictured=output == "html")
@@ -199,6 +215,75 @@ def command(
     if preview.tests is not None and preview.tests.failed:
         return EXIT_TESTS_FAILED
     return EXIT_CHANGES if detailed_exitcode and preview.changed else EXIT_OK
+
+
+def _fleet(
+    asked: "FleetAsked",
+    request: "PullRequest | None",
+    comment_key: str | None,
+    output: str,
+    out_path: Path | None,
+    *,
+    detailed_exitcode: bool,
+    wide: bool,
+) -> int:
+    """One change in many clusters: one document, and one comment."""
+    from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK
+    from reconciler.cli.outputs.terminal import progress
+    from reconciler.cli.processes.fleet_preview import fleet_content, fleet_preview
+    from reconciler.rendering.fleet_document import fleet_json, fleet_markdown
+
+    key = comment_key or "/".join(part for part in ("fleet", asked.name) if part)
+    with progress("reading policies"):
+        before, after = asked.sides()
+    if after.errors:
+        import time
+
+        from reconciler.plan.fleet import FleetPreview
+
+        document = fleet_json(FleetPreview(
+            base=before.side, head=after.side, source=str(asked.cluster.path or asked.cluster.ref), clusters=(),
+            warnings=after.problems,
+        ))  # fmt: skip
+        _refuse(before, after, int(time.time()), "none" if output == "json" else output, None)
+        if out_path is not None:
+            _save(document, out_path)
+        if output == "json":
+            _write(document)
+        if request is not None:
+            from reconciler.cli.processes.preview_comment import annotate, refusal_content, report
+
+            annotate(request, refusal_content(before, after))
+            report(request, key, refusal_content(before, after))
+        return EXIT_CONFLICT if after.conflicting else EXIT_ERROR
+    with progress("previewing each cluster"):
+        fleet = fleet_preview(asked, before, after)
+    if request is not None:
+        from reconciler.cli.processes.preview_comment import annotate
+
+        annotate(request, fleet_content(fleet, before, after))
+    if out_path is not None:
+        _save(fleet_json(fleet), out_path)
+    if output == "json":
+        _write(fleet_json(fleet))
+    elif output == "markdown":
+        _write(fleet_markdown(fleet))
+    else:
+        import sys
+
+        from reconciler.cli.outputs.terminal import text_width, wants_colour
+        from reconciler.rendering.fleet_document import fleet_document
+        from reconciler.rendering.text.document import document_text
+
+        width = 0 if wide else text_width(sys.stdout)
+        _write(document_text(fleet_document(fleet), width=width, colour=wants_colour(sys.stdout)))
+    if request is not None:
+        from reconciler.cli.processes.preview_comment import report
+
+        report(request, key, fleet_content(fleet, before, after))
+    if fleet.failed:
+        return EXIT_ERROR
+    return EXIT_CHANGES if detailed_exitcode and fleet.changed else EXIT_OK
 
 
 def _aged(seen: "SnapshotSeen | None") -> "SnapshotSeen | None":
@@ -283,7 +368,7 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
         from reconciler.rendering.html.preview import refused_html
 
         _write(refused_html(after.problems, before.side, after.side))
-    else:
+    elif output == "text":
         _write(render_text(after.problems, color=wants_colour(sys.stdout)))
     if out_path is not None:
         _save(document, out_path)

@@ -4,7 +4,6 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ from reconciler.plan.preview import PreviewSide, SnapshotSeen
 from reconciler.policy.documents import API_GROUP, PolicySet
 from reconciler.policy.neighbours import InForce
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.tree import PolicyTree, read_tree, read_trees
+from reconciler.policy.tree import PolicyTree, narrowed, read_tree, read_trees
 from reconciler.rendering.plain import plain
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.instant import instant_text
@@ -369,9 +368,11 @@ def _checked(
 
 
 def in_clusters(side: Side, clusters: Sequence[ClusterIdentity], now_seconds: int) -> Iterator[Side]:
-    """The side as each of the clusters has it; the same one for all where its tree names no clusters. Texts are read once."""
+    """The side as each of the clusters has it. Where its tree names no clusters, its policies count in all. Texts are read
+    once."""
     if side.read is None or side.tree is None or not side.tree.for_many:
-        yield from repeat(side, len(clusters))
+        for cluster in clusters:
+            yield msgspec.structs.replace(side, sets=narrowed(side.sets, cluster))
         return
     policy_files, given = side.read
     trees = read_trees(

@@ -67,7 +67,7 @@ def preview_content(preview: "Preview", before: "Side", after: "Side") -> Report
         head=preview.head.revision or "",
         summary=preview.plan.summary,
         changed=preview.changed,
-        base=_base(before),
+        base=base_of(before),
         untouched=_untouched(before, after)
         and not preview.sizes
         and not (preview.snapshot and preview.snapshot.changed)
@@ -89,7 +89,7 @@ def refusal_content(before: "Side", after: "Side") -> ReportContent:
         head=after.side.revision or "",
         summary=f"{refusal(after.problems).title}.",
         changed=after.conflicting,
-        base=_base(before),
+        base=base_of(before),
         untouched=_untouched(before, after),
         problems=after.problems,
         markdown=lambda _: markdown,
@@ -106,13 +106,14 @@ def failure_content(before: "Side", after: "Side", why: str) -> ReportContent:
         head=after.side.revision or "",
         summary="This change cannot be previewed.",
         changed=True,
-        base=_base(before),
+        base=base_of(before),
         problems=(),
         markdown=lambda _: markdown,
     )
 
 
-def _base(before: "Side") -> str:
+def base_of(before: "Side") -> str:
+    """The stamp of what a change was compared with."""
     return base_stamp(before.side.source, before.content)
 
 

@@ -106,6 +106,14 @@ def snapshot_files(repository: Repository, commit: str, place: str | None) -> di
     return documents(repository, entries, f"{chosen.path} at {commit[:12]}")
 
 
+def published_clusters(repository: Repository, commit: str) -> tuple[str, ...]:
+    """The names of all clusters with a published snapshot at a commit. Raises `RepositoryError` if there is none."""
+    names = tuple(sorted(entry.path for entry in tree_listing(repository, commit, deep=False) if entry.is_tree))
+    if not names:
+        raise RepositoryError(f"commit {commit[:12]} has no published snapshot")
+    return names
+
+
 def _chosen(repository: Repository, commit: str, place: str | None) -> Entry:
     folders = [entry for entry in tree_listing(repository, commit, deep=False) if entry.is_tree]
     names = [entry.path for entry in folders]

@@ -16,6 +16,7 @@ from reconciler.rendering.doctor import DoctorDocument
 from reconciler.rendering.explanation.document import FORMAT_VERSION as EXPLANATION_VERSION
 from reconciler.rendering.explanation.document import ExplanationDocument
 from reconciler.rendering.fit import FORMAT_VERSION as FIT_VERSION
+from reconciler.rendering.fleet_document import FleetDocument
 from reconciler.rendering.hold import FORMAT_VERSION as HOLD_VERSION
 from reconciler.rendering.hold import HoldDocument
 from reconciler.rendering.preview_json import FORMAT_VERSION as PREVIEW_VERSION
@@ -109,6 +110,13 @@ def rollout_schema() -> dict[str, Any]:
     properties = schema["$defs"]["Rollout"]["properties"]
     properties["formatVersion"] |= format_version(ROLLOUT_VERSION)
     properties["now"] |= {"format": "date-time"}
+    return schema
+
+
+def fleet_preview_schema() -> dict[str, Any]:
+    """The schema of `preview --fleet -o json`."""
+    schema = struct_schema(FleetDocument, "fleet-preview", "What a policy change does in many clusters")
+    schema["$defs"]["FleetDocument"]["properties"]["formatVersion"] |= format_version(PREVIEW_VERSION)
     return schema
 
 

@@ -1,0 +1,104 @@
+"""`reconciler preview --fleet`: one change in the snapshots of many clusters."""
+
+import time
+
+import msgspec
+
+from reconciler.cli.inputs.cluster_files import capi_group
+from reconciler.cli.inputs.decision_instant import decision_instant
+from reconciler.cli.inputs.fleet_snapshots import FleetSnapshot, at_ref, in_directory, worlds
+from reconciler.cli.inputs.preview_sides import Asked, ClusterAsked, Side, in_clusters, read_sides
+from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.processes.preview_comment import ReportContent, base_of
+from reconciler.cli.processes.preview_made import chosen, earlier_set, made_preview
+from reconciler.cluster.world import World, identity_of
+from reconciler.plan.fleet import ClusterOutcome, ClusterState, FleetPreview
+from reconciler.policy.manifests.size_changes import size_changes
+from reconciler.values.cluster_identity import ClusterIdentity
+
+
+class FleetAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user named: both sides of the change, where the snapshots are, and which policy where there are several."""
+
+    base: Asked
+    head: Asked
+    cluster: ClusterAsked
+    path: str
+    base_tip: bool
+    name: str | None
+    work_budget: int
+
+    def sides(self) -> tuple[Side, Side]:
+        """Both sides before any cluster is asked about. Raises `InputError`."""
+        now = int(time.time()) if self.cluster.now is None else decision_instant(self.cluster.now)
+        return read_sides(self.base, self.head, self.cluster.repository, self.path, now, base_tip=self.base_tip)
+
+    def snapshots(self) -> tuple[FleetSnapshot, ...]:
+        """One for each cluster. Raises `InputError`."""
+        if self.cluster.path is not None:
+            return in_directory(self.cluster.path)
+        if self.cluster.ref is not None:
+            return at_ref(self.cluster.repository, self.cluster.ref)
+        raise InputError("--fleet needs --cluster DIR or --cluster-ref REF: a snapshot for each cluster")
+
+
+def fleet_preview(asked: FleetAsked, before: Side, after: Side) -> FleetPreview:
+    """What the change does in each cluster. A cluster without a difference of its policy is not decided: equal policies decide
+    equally on the same snapshot."""
+    outcomes = tuple(
+        _outcome(name, world, before, after, asked) if isinstance(world, World) else _unreadable(name, world)
+        for name, world in worlds(asked.snapshots())
+    )
+    manifests = ({**before.given, **before.elsewhere}, before.sets), ({**after.given, **after.elsewhere}, after.sets)
+    return FleetPreview(
+        base=before.side,
+        head=after.side,
+        source=str(asked.cluster.path or asked.cluster.ref),
+        clusters=tuple(sorted(outcomes, key=lambda one: one.cluster)),
+        sizes=size_changes(*manifests, capi_group()),
+        warnings=after.problems,
+    )
+
+
+def fleet_content(fleet: FleetPreview, before: Side, after: Side) -> ReportContent:
+    """As one comment on a pull request."""
+    from reconciler.rendering.fleet_document import fleet_markdown, fleet_summary
+
+    return ReportContent(
+        digest=fleet.digest,
+        head=fleet.head.revision or "",
+        summary=fleet_summary(fleet),
+        changed=fleet.changed,
+        base=base_of(before),
+        untouched=bool(before.content) and before.content == after.content and not fleet.changed,
+        problems=tuple(problem for one in fleet.clusters for problem in one.problems),
+        markdown=lambda limit: fleet_markdown(fleet, limit),
+    )
+
+
+def _unreadable(cluster: str, why: str) -> ClusterOutcome:
+    return ClusterOutcome(cluster=cluster, state=ClusterState.UNREADABLE, why=why)
+
+
+def _outcome(cluster: str, world: World, before: Side, after: Side, asked: FleetAsked) -> ClusterOutcome:
+    now_seconds = world.captured_seconds if asked.cluster.now is None else decision_instant(asked.cluster.now)
+    if not now_seconds:
+        return _unreadable(cluster, "nothing in the snapshot says when it was taken: give --now RFC3339")
+    identity = identity_of(world) or ClusterIdentity(name=cluster)
+    (earlier,), (later,) = (tuple(in_clusters(side, (identity,), now_seconds)) for side in (before, after))
+    if later.errors:
+        return ClusterOutcome(cluster=cluster, state=ClusterState.REFUSED, problems=later.problems)
+    if not later.sets and not earlier.sets:
+        return ClusterOutcome(cluster=cluster, state=ClusterState.NO_POLICY)
+    if not later.sets:
+        return ClusterOutcome(cluster=cluster, state=ClusterState.LEFT)
+    try:
+        policy = chosen(earlier, later, asked.name)
+    except InputError as error:
+        return _unreadable(cluster, str(error))
+    known = earlier_set(earlier, later, policy)
+    if known is not None and known.digest == policy.digest and known.policy.name == policy.policy.name:
+        return ClusterOutcome(cluster=cluster, state=ClusterState.SAME)
+    preview = made_preview(world, now_seconds, earlier, later, policy, asked.name, asked.work_budget, pictured=False)
+    state = ClusterState.CHANGES if preview.changed else ClusterState.SAME
+    return ClusterOutcome(cluster=cluster, state=state, preview=preview if preview.changed else None)

@@ -1,0 +1,69 @@
+"""A policy change in many clusters: what it does in each of them, each with a preview of its own."""
+
+import hashlib
+from collections import Counter
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.policy.manifests.size_changes import SizeChange
+from reconciler.policy.problems.findings import Problem
+
+
+class ClusterState(StrEnum):
+    """What a change means for one cluster, in the order in which reviewers look at it."""
+
+    REFUSED = "Refused"  # its policy has errors there
+    LEFT = "Left"  # a policy counts there on main, and none in this PR
+    UNREADABLE = "Unreadable"  # its snapshot cannot be read
+    CHANGES = "Changes"
+    NO_POLICY = "NoPolicy"  # neither side has a policy that counts there
+    SAME = "Same"
+
+
+class ClusterOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One cluster. `preview` is that of a cluster that changes. `problems` are those of a policy with errors, and `why` is a
+    sentence for everything else."""
+
+    cluster: str
+    state: ClusterState
+    preview: Preview | None = None
+    problems: tuple[Problem, ...] = ()
+    why: str = ""
+
+
+class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """`clusters` are sorted by name. `sizes` are declared sizes in changed manifests, and `warnings` are problems in this PR's
+    files that are not errors. Both belong to the change, not to one cluster. `source` is where the snapshots come from."""
+
+    base: PreviewSide
+    head: PreviewSide
+    source: str
+    clusters: tuple[ClusterOutcome, ...]
+    sizes: tuple[SizeChange, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything differs in any cluster, or cannot be said."""
+        quiet = (ClusterState.SAME, ClusterState.NO_POLICY)
+        return bool(self.sizes) or any(one.state not in quiet for one in self.clusters)
+
+    @property
+    def failed(self) -> bool:
+        """Whether some cluster has a policy with errors."""
+        return any(one.state is ClusterState.REFUSED for one in self.clusters)
+
+    def number(self, state: ClusterState) -> int:
+        """How many clusters are in a state."""
+        return Counter(one.state for one in self.clusters)[state]
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` over the statements about each cluster, without commits and instants."""
+        said = [
+            (one.cluster, one.state, "" if one.preview is None else one.preview.digest, one.problems, one.why)
+            for one in self.clusters
+        ]
+        return "sha256:" + hashlib.sha256(msgspec.json.encode((said, self.sizes, self.warnings), order="sorted")).hexdigest()
