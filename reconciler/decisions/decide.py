@@ -20,7 +20,15 @@ from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, gr
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
 from reconciler.decisions.outcome.foreseen import Foreseen, foreseen
-from reconciler.decisions.outcome.lines import conflict_reasons, cost, group_lines, node_lines, plan_problems, pod_lines
+from reconciler.decisions.outcome.lines import (
+    conflict_reasons,
+    cost,
+    group_lines,
+    node_lines,
+    plan_problems,
+    pod_lines,
+    share_reasons,
+)
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import halts
@@ -107,6 +115,7 @@ def _decided(
     judged = removals.judge_all(look_at_nodes(draft, ledger), grown.waited_for, under_way)
     replaced = consolidate(draft, judged, removals, under_way)
     ceilings.tell()
+    share_reasons(draft)
     gone = releases(
         world.targets,
         frozenset(str(group.target) for group in view.groups),

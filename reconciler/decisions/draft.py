@@ -24,6 +24,7 @@ from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
+from reconciler.decisions.tier_shares import TierShares
 from reconciler.decisions.work import Shares, Work
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Reason
@@ -145,6 +146,9 @@ class Draft:
         self.refuted: dict[tuple[int, int], TemplateRefuted | None] = {}
         self.limits = LimitLedger(policy.limits, policy.currency)
         self.added = 0
+        self.ceiling: int | None = None
+        """How many nodes this plan may have added while a tier grows for its share; groups that grow whole pass it."""
+        self.tier_shares = self._tier_shares()
         self.protected: set[int] = set()
         self.promised: set[int] = set()
         self._staying: frozenset[int] | None = None
@@ -157,6 +161,17 @@ class Draft:
         self._open_to = self._open_zones()
         self.zone_minded -= self._indifferent()
         self.begun = self.state.stack_size
+
+    def _tier_shares(self) -> TierShares:
+        counted = TierShares(self.policy.tiers)
+        for draft in self.groups:
+            counted.count(draft.group, draft.situation.size)
+        replaced = {name for one in self.memory.replacements for name in one.nodes}
+        for index, node in enumerate(self.world.nodes if replaced else ()):
+            where = self.members.group_of[index]
+            if node.name in replaced and where >= 0 and self.states[index] is not NodeState.LEAVING:
+                counted.count(self.groups[where].group, -1)
+        return counted
 
     def _counted_pods(self) -> Iterable[int] | None:
         """Bound pods that hold room (None: all that run): expendable ones do not (Cluster Autoscaler leaves them out of its
@@ -370,13 +385,20 @@ class Draft:
     def _room(self, draft: GroupDraft, shape: NodeShape, room: int) -> tuple[int, Because | None]:
         group = draft.group
         refusal: Because | None = AtMaxSize(group=group.name, max=group.max_size)
-        pace = max(0, self.policy.pace.max_added_nodes - self.added)
+        pace = self.pace_left(whole=group.whole)
         if pace < room:
             room, refusal = pace, PaceReached(group=group.name, max=self.policy.pace.max_added_nodes)
         if group.untried and not group.whole and (one := self._one_more(draft)) < room:
             room, refusal = one, TemplateUntried(group=group.name)
         allowed, limit = self.limits.room(group, shape, room)
         return (allowed, limit) if limit is not None else (room, refusal)
+
+    def pace_left(self, *, whole: bool = False) -> int:
+        """How many nodes this plan may still add, by the pace, and by the ceiling unless the group grows `whole`."""
+        most = self.policy.pace.max_added_nodes
+        if self.ceiling is not None and not whole:
+            most = min(most, self.ceiling)
+        return max(0, most - self.added)
 
     def _one_more(self, draft: GroupDraft) -> int:
         """1 while nothing of the group is on its way, else 0."""
@@ -388,10 +410,15 @@ class Draft:
         first = len(draft.new_nodes)
         names = [f"{draft.group.name}-new-{first + number + 1}" for number in range(count)]
         draft.new_nodes.extend(self.open(draft, names, shape, self.coming(draft)))
-        draft.desired += count
-        self.added += count
+        self.raise_size(draft, count)
         self.limits.count(draft.group, shape, count)
         return draft.new_nodes[first:]
+
+    def raise_size(self, draft: GroupDraft, count: int) -> None:
+        """Let the group ask for `count` more nodes."""
+        draft.desired += count
+        self.added += count
+        self.tier_shares.count(draft.group, count)
 
     def coming(self, draft: GroupDraft) -> int:
         """How many nodes of the group are to come by now, those of this plan among them."""

@@ -274,11 +274,12 @@ class TierMatch(msgspec.Struct, frozen=True, kw_only=True):
 
 class Tier(msgspec.Struct, frozen=True, kw_only=True):
     """One priority tier; the order of the list is the priority. Nodes of lower tiers return to it once it has had capacity for
-    `return_after_seconds` (None: they stay where they are)."""
+    `return_after_seconds` (None: they stay where they are). At least `share_percent` of the nodes of all tiers are of it."""
 
     name: str
     match: TierMatch = TierMatch()
     return_after_seconds: int | None = None
+    share_percent: int = 0
     defaults: GroupFields = GroupFields()
 
 

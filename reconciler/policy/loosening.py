@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 import msgspec
 
 from reconciler.policy.comparison import UNSET, WrittenDocument
-from reconciler.policy.documents import GroupFields, Hold, NodeGroup, NodeGroupPolicy, PolicySet
+from reconciler.policy.documents import GroupFields, Hold, NodeGroup, NodeGroupPolicy, PolicySet, Tier
 from reconciler.policy.field import Loosens, words_from_tightest
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.fields import document_kinds, walk
@@ -84,8 +84,8 @@ def loosened(
 ) -> tuple[Loosened, ...]:
     """What becomes looser, the certain ones first, then by path. `now_seconds` (Unix time) says which holds have ended.
     `cluster_groups` are those of the cluster whose documents or tiers differ; without them a cluster is not known."""
-    returned_to = {tier.name for side in (before, after) for tier in side.policy.tiers if tier.return_after_seconds is not None}
-    own = _judged(*(_policy_values(side.policy) | _return_values(side.policy, returned_to) for side in (before, after)))
+    tiers = {tier.name for side in (before, after) for tier in side.policy.tiers if _bounds_nodes(tier)}
+    own = _judged(*(_policy_values(side.policy) | _tier_values(side.policy, tiers) for side in (before, after)))
     values = [Loosened(path=path, before=old, after=new, certain=sure) for path, old, new, sure in own]
     together: dict[tuple[str, str, str, bool], list[str]] = {}
     for name, old_group, new_group in [*_pairs(before, after), *_discovered(before.policy, after.policy)]:
@@ -132,14 +132,21 @@ def _policy_values(policy: NodeGroupPolicy) -> dict[str, str]:
     return dict(_leaves({key: value for key, value in spec.items() if key not in ("defaults", "tiers")}, ""))
 
 
-def _return_values(policy: NodeGroupPolicy, tiers: Iterable[str]) -> dict[str, str]:
-    """`returnAfter` of the tiers of these names. A tier that is not there takes no nodes back."""
-    after = {tier.name: tier.return_after_seconds for tier in policy.tiers}
+def _bounds_nodes(tier: Tier) -> bool:
+    """Whether a tier has a value of its own that moves or keeps nodes."""
+    return tier.return_after_seconds is not None or tier.share_percent > 0
+
+
+def _tier_values(policy: NodeGroupPolicy, tiers: Iterable[str]) -> dict[str, str]:
+    """`returnAfter` and `share` of the tiers of these names. A tier that is not there takes no nodes back and has no share."""
+    by_name = {tier.name: tier for tier in policy.tiers}
     values: dict[str, str] = {}
     for name in tiers:
-        seconds = after.get(name)
+        tier = by_name.get(name, Tier(name=name))
+        seconds = tier.return_after_seconds
         values[f"tiers[{name}].name"] = name
         values[f"tiers[{name}].returnAfter"] = _NEVER if seconds is None else duration_text(seconds)
+        values[f"tiers[{name}].share"] = str(tier.share_percent)
     return values
 
 

@@ -12,7 +12,7 @@ from reconciler.decisions.decide import decide_ahead
 from reconciler.decisions.memory import Memory, Replacement
 from reconciler.decisions.outcome.foreseen import Foreseen
 from reconciler.decisions.work import Work
-from reconciler.policy.documents import Budget, Hold, PodRules, PolicySet, ScaleDown
+from reconciler.policy.documents import Budget, Hold, PodRules, PolicySet, ScaleDown, Tier
 from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
@@ -219,3 +219,14 @@ def test_machines_on_their_way_or_failed_are_in_the_way_even_of_a_held_group(
     still = node_group("still", hold=Hold(reason="repair")) if held else node_group("still")
     documents = policy(node_group("down", scale_down=DOWN), node_group("up"), still)
     assert (ahead(builder.world(), documents) is not None) is told
+
+
+def test_a_share_that_keeps_a_node_until_another_one_leaves() -> None:
+    """Both are empty. The one of spot leaves in ten minutes, and only then may the other one begin to wait."""
+    builder = ClusterBuilder()
+    builder.group("spot", nodes=1)
+    builder.group("demand", nodes=1)
+    groups = (node_group("spot", tier="spot", scale_down=DOWN), node_group("demand", tier="demand", scale_down=DOWN))
+    for share, told in ((0, True), (10, False)):
+        tiers = (Tier(name="spot"), Tier(name="demand", share_percent=share))
+        assert (ahead(builder.world(), policy(*groups, tiers=tiers)) is not None) is told

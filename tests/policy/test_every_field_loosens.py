@@ -49,6 +49,7 @@ NUMBERS = {
     "scaleUp.backoff.reset": (-1, 10800),
     "humanHoldTime": (-1, 3600),
     "tiers[].returnAfter": (-1, 10**9),
+    "tiers[].share": (-1, 0),
     "pods.expendableBelowPriority": (1, -10),
     "health.maxUnreadyPercent": (1, 45),
     "health.okUnreadyCount": (1, 3),

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 
 import msgspec
 
@@ -29,7 +29,8 @@ from reconciler.decisions.reasons.pods import (
     TemplateRefuted,
 )
 from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
-from reconciler.decisions.reasons.sizes import GrownWhole, MinNotReached, PendingPods
+from reconciler.decisions.reasons.sizes import GrownForShare, GrownWhole, MinNotReached, PendingPods
+from reconciler.decisions.tier_shares import ShareShort
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import Expander
@@ -46,8 +47,7 @@ def heal_minimums(draft: Draft) -> None:
         template = group.group.template
         if template is None:
             # A size needs no template; only limits on capacity would, and those that count nodes are in the ledger.
-            group.desired += missing
-            draft.added += missing
+            draft.raise_size(group, missing)
             group.reasons.append(below.reason())
             continue
         room, refusal = draft.room(group, template)
@@ -81,21 +81,51 @@ def _served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Serve
 
 
 def grow_for(draft: Draft, queue: Queue) -> None:
-    """New nodes, tier by tier; in a tier one option after the other until none serves a pod that is left."""
+    """New nodes, tier by tier; in a tier one option after the other until none serves a pod that is left.
+
+    If the next option would leave another tier with less than its share, that tier grows first, by as many nodes as it lacks
+    then. If it cannot serve any of the pods, the option is taken all the same: no pod waits for a share.
+    """
     ranks = sorted({group.group.tier_rank for group in draft.groups})
     refutations = Refutations(draft)
+    unable: set[int] = set()
     for rank in ranks:
-        tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
-        open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
-        growth = Growth(draft)
-        before = queue.taken, [len(group.reasons) for group in draft.groups]
-        expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
-        _grow_tier(draft, queue, tier, growth, expanders, refutations)
-        if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and _may_mix(draft, tier, growth, refutations):
-            rearranged = rearrange(draft, tier, growth, expanders[0])
-            if rearranged is not None:
-                _serve_again(draft, queue, rearranged, *before)
-                _grow_tier(draft, queue, tier, growth, expanders, refutations)
+        while (short := _grow_rank(draft, queue, rank, refutations, unable)) is not None:
+            added = draft.added
+            before = [len(group.new_nodes) for group in draft.groups]
+            draft.ceiling = added + short.missing
+            _grow_rank(draft, queue, short.rank, refutations, None)
+            draft.ceiling = None
+            if draft.added == added:
+                unable.add(short.rank)
+            for group, count in zip(draft.groups, before, strict=True):
+                _tell_share(group, len(group.new_nodes) - count, short, instead=draft.policy.tiers[rank].name)
+
+
+def _tell_share(group: GroupDraft, nodes: int, short: ShareShort, instead: str) -> None:
+    if nodes > 0:
+        tier = short.tier
+        because = GrownForShare(nodes=nodes, tier=tier.name, percent=tier.share_percent, instead=instead)
+        group.reasons.append(because.reason())
+
+
+def _grow_rank(
+    draft: Draft, queue: Queue, rank: int, refutations: Refutations, unable: Collection[int] | None
+) -> ShareShort | None:
+    """Grow the groups of one tier until no option is left. If the next one would take from the share of another tier, growth ends
+    with that tier. Tiers `unable` to serve these pods do not count, and None stands for all tiers."""
+    tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
+    open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
+    growth = Growth(draft)
+    before = queue.taken, [len(group.reasons) for group in draft.groups]
+    expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
+    short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
+    if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and _may_mix(draft, tier, growth, refutations):
+        rearranged = rearrange(draft, tier, growth, expanders[0])
+        if rearranged is not None:
+            _serve_again(draft, queue, rearranged, *before)
+            short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
+    return short
 
 
 def _may_mix(draft: Draft, tier: list[GroupDraft], growth: Growth, refutations: Refutations) -> bool:
@@ -120,7 +150,8 @@ def _grow_tier(
     growth: Growth,
     expanders: tuple[Expander, ...],
     refutations: Refutations,
-) -> None:
+    unable: Collection[int] | None,
+) -> ShareShort | None:
     pending = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
     # Of the pods that run only anti-affinity reaches new nodes; taking all that they look at costs nothing and is safe.
     running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
@@ -145,8 +176,12 @@ def _grow_tier(
         if vain:
             refuted[group.position] = refuted.get(group.position, frozenset()) | vain
             continue
+        short = draft.tier_shares.first_short(group.group, choice.option.nodes, unable) if unable is not None else None
+        if short is not None:
+            return short
         _commit(draft, queue, choice, others_of(draft, options, waiting))
         _fill_freed(draft, queue, growth)
+    return None
 
 
 def _serve_again(

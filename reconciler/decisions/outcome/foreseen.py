@@ -9,6 +9,7 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.demand.pending import Served
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.reasons.kept_nodes import KeptByShare
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.group_situation import unmade_key, waiting_key
@@ -65,6 +66,9 @@ def foreseen(
     leaving = {index: entry for index, entry in judged.items() if entry.safe}
     waiting = [entry for entry in leaving.values() if entry.why is None]
     if waiting and (halted or _forbids(draft.policy)):
+        return None
+    # The first of them to leave may let nodes go that a share keeps now, and these would wait for their own time.
+    if waiting and any(blocker.code == KeptByShare.code for entry in judged.values() for blocker in entry.blockers):
         return None
     # Where a pod is awaited, its age counts, and a pod that moved is young again.
     if any(entry.candidate.awaited for entry in waiting):

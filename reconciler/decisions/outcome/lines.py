@@ -18,7 +18,7 @@ from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress, TemplateUnknown
 from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
 from reconciler.decisions.reasons.owners import Conflict, GroupHeld, OtherPolicy, ResizeNextTime
-from reconciler.decisions.reasons.sizes import AboveMax, MaxPodsGuessed
+from reconciler.decisions.reasons.sizes import AboveMax, MaxPodsGuessed, ShareNotReached
 from reconciler.decisions.removal.do_not_disrupt import unreadable
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu
@@ -269,6 +269,7 @@ def plan_problems(
     problems.extend(PlanProblem(code=entry.code, object=entry.title, message=entry.message) for entry in refused)
     problems.extend(_unknown_accelerators(draft))
     problems.extend(_unreadable_holds(draft.world))
+    problems.extend(_shares_of_nobody(draft))
     problems.extend(without_targets(draft.world, draft.policy, [group.group for group in draft.groups]))
     if memory.known_groups and not draft.groups:
         message = f"the policy has no groups any more; it had {len(memory.known_groups)}: nothing is released"
@@ -283,6 +284,41 @@ def plan_problems(
         for namespace in draft.shares.over | draft.shares.delayed.keys()
     )
     return tuple(sorted(set(problems)))
+
+
+def share_reasons(draft: Draft) -> None:
+    """Every group of a tier that has less than its share after this plan says so."""
+    for short in draft.tier_shares.shortages():
+        mine = [group for group in draft.groups if group.group.tier == short.tier.name]
+        stops = [(group.group.name, _stop(draft, group)) for group in mine]
+        because = ShareNotReached(
+            tier=short.tier.name,
+            percent=short.tier.share_percent,
+            nodes=short.nodes,
+            total=short.total,
+            needed=short.needed,
+            unable=tuple(f"{name} ({code})" for name, code in stops if code),
+        )
+        for group in mine:
+            group.reasons.append(because.reason())
+
+
+def _stop(draft: Draft, group: GroupDraft) -> str:
+    """The code of what keeps a group from growing; empty where nothing does."""
+    stop, template = draft.growth_stop(group), group.group.template
+    if stop is not None or template is None:
+        return stop.code if stop is not None else ""
+    room, refusal = draft.room(group, template)
+    return refusal.code if room <= 0 and refusal is not None else ""
+
+
+def _shares_of_nobody(draft: Draft) -> Iterator[PlanProblem]:
+    """Tiers with a share and without groups."""
+    tiers = {group.group.tier for group in draft.groups}
+    for short in draft.tier_shares.shortages():
+        if short.tier.name not in tiers:
+            message = f"no group is of this tier, so its share of {short.tier.share_percent}% is never reached"
+            yield PlanProblem(code="ShareWithoutGroups", object=f"tier {short.tier.name}", message=message)
 
 
 def _most(spent: Mapping[str, int]) -> str:

@@ -299,6 +299,21 @@ class RemovalsHalted(Because, frozen=True, kw_only=True):
     template = "{why}"
 
 
+class KeptByShare(Because, frozen=True, kw_only=True):
+    """Without the node, its tier would have less than its share (`tiers[].share`). `nodes` of `total` are of the tier now."""
+
+    code = "KeptByShare"
+    tier: str
+    percent: int
+    nodes: int
+    total: int
+
+    def sentence(self) -> str:
+        """The share, and the counts with and without the node."""
+        without = f"without this one {self.nodes - 1} of {self.total - 1}"
+        return f"tier {self.tier} keeps {self.percent}% of all nodes: it has {self.nodes} of {self.total}, {without}"
+
+
 class NotUnneededLongEnough(Because, frozen=True, kw_only=True):
     """The node is not needed, but not for long enough."""
 

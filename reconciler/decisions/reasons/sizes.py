@@ -87,6 +87,42 @@ class PendingPods(Because, frozen=True, kw_only=True):
         return f"{text}; not balanced with {', '.join(self.apart)}" if self.apart else text
 
 
+class GrownForShare(Because, frozen=True, kw_only=True):
+    """The group grows in place of another tier, because its own tier would have less than its share (`tiers[].share`)."""
+
+    code = "GrownForShare"
+    nodes: int
+    tier: str
+    percent: int
+    instead: str
+
+    def sentence(self) -> str:
+        """How many nodes, the other tier, and the share."""
+        return (
+            f"{count_text(self.nodes, 'new node')} {'is' if self.nodes == 1 else 'are'} of tier {self.tier} instead of "
+            f"{self.instead}: at least {self.percent}% of all nodes are of tier {self.tier}"
+        )
+
+
+class ShareNotReached(Because, frozen=True, kw_only=True):
+    """The tier of the group has less than its share (`tiers[].share`). `needed` of `total` nodes would hold it. `unable` are its
+    groups that may not grow now, each with the code of the reason."""
+
+    code = "ShareNotReached"
+    tier: str
+    percent: int
+    nodes: int
+    total: int
+    needed: int
+    unable: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """What the tier has and needs, and what changes that."""
+        has = f"tier {self.tier} has {self.nodes} of {count_text(self.total, 'node')}, and its share of {self.percent}% is"
+        now = f"; {', '.join(self.unable)} cannot grow now" if self.unable else ""
+        return f"{has} {self.needed}; new nodes are of this tier where pods can run there{now}"
+
+
 class Headroom(Because, frozen=True, kw_only=True):
     """The group grows to restore its headroom. `what` is `nodes` or `pods`."""
 

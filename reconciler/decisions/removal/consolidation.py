@@ -2,7 +2,7 @@
 
 All pods of the replaced nodes must fit on the new node alone. Wherever the scheduler puts some of them, the others still fit, so
 no replacement needs a second new node. (Karpenter's consolidation also counts room on other nodes, at the price of waiting pods.)
-A node of a lower tier never replaces one of a higher tier.
+A node of a lower tier never replaces one of a higher tier. No replacement leaves a tier with less than its `share`.
 
 A return replaces nodes of lower tiers by one of a tier with `returnAfter`. The tier must have had capacity for its wait, and the
 nodes must be as old as that. So a node that came by a return does not return again within the wait. Such a tier takes nodes of
@@ -45,7 +45,7 @@ YOUNG_SECONDS = 3600
 MOST_REPLACEMENTS = 5
 _WORK = "the work budget of the plan"
 # What a plan says of a node that has to stay unless something is bought for it.
-_FOR_LACK_OF_ROOM = frozenset({"NotUnderutilized", "NoPlaceToMove", "SameDemand"})
+_FOR_LACK_OF_ROOM = frozenset({"NotUnderutilized", "NoPlaceToMove", "SameDemand", "KeptByShare"})
 
 
 class ReturnTier(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,9 +281,10 @@ class Search:
         chosen: list[Candidate] = []
         free = dict(self._free)
         free[target.position] += 1
+        draft.tier_shares.count(target.group)
         for number, source in enumerate(sources):
             group = source.group
-            if group is None or free[group.position] <= 0:
+            if group is None or free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None:
                 continue
             if self._trials >= MOST_TRIALS:
                 self._leave_out(f"{MOST_TRIALS} trials per plan", sources[number:])
@@ -294,7 +295,12 @@ class Search:
             if self._takes(node, source):
                 chosen.append(source)
                 free[group.position] -= 1
+                draft.tier_shares.count(group.group, -1)
         state.undo(mark)
+        draft.tier_shares.count(target.group, -1)
+        for source in chosen:
+            if source.group is not None:
+                draft.tier_shares.count(source.group.group)
         return chosen
 
     def _has_places(self, source: Candidate) -> bool:
@@ -519,8 +525,11 @@ def _after_given_up(draft: Draft, given_up: Iterable[Replacement]) -> Mapping[st
 def _begin(draft: Draft, opportunity: Opportunity) -> Replacement:
     group = draft.groups[opportunity.position]
     group.desired += 1
+    draft.tier_shares.count(group.group)
     for index in opportunity.nodes:
-        draft.groups[draft.members.group_of[index]].desired -= 1
+        source = draft.groups[draft.members.group_of[index]]
+        source.desired -= 1
+        draft.tier_shares.count(source.group, -1)
     return Replacement(
         target=str(group.group.target),
         nodes=tuple(draft.world.nodes[index].name for index in opportunity.nodes),

@@ -155,6 +155,8 @@ class Removals:
         managed = sum(len(group.situation.nodes) for group in draft.groups)
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
         self._gone: Counter[int] = Counter()
+        self._later: Counter[str] = Counter()
+        """By tier: nodes that may leave, but not in this plan. Until then they are nodes of all tiers."""
         self._floor = floor_of(draft)
         self._receivers = set(draft.promised)
         self._rejections_of: dict[int, str] = {}
@@ -241,11 +243,26 @@ class Removals:
             blocker = self._bounds(candidate, group, one.replacement.reason, waited_for)
             if not one.takers:
                 blocker = AwaitsReplacement(target=str(one.replacement.target)).blocker()
+            blocker = blocker or self._share_lost(one, group)
             blocker = blocker or self._move_pods(candidate, one.replacement.reason, places)
             if blocker is not None:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=(blocker,))
                 continue
             judged[index] = self._when(candidate, group, one.replacement.reason, one)
+
+    def _share_lost(self, one: Takeover, group: GroupDraft) -> Blocker | None:
+        """What keeps a node of a replacement whose tier has less than its share by now, if the replacement takes from that."""
+        draft, tier = self._draft, group.group.tier
+        leaving = sum(1 for index in one.sources if draft.groups[draft.members.group_of[index]].group.tier == tier)
+        target = one.replacement.target
+        coming = any(str(other.group.target) == target and other.group.tier == tier for other in draft.groups)
+        if leaving <= coming:
+            return None
+        # It does not count since the replacement began.
+        draft.tier_shares.count(group.group)
+        kept = draft.tier_shares.keeps(group.group)
+        draft.tier_shares.count(group.group, -1)
+        return kept.blocker() if kept is not None else None
 
     def _excess(self, group: GroupDraft) -> int:
         return group.situation.size - self._gone[group.position] - group.group.max_size
@@ -268,6 +285,8 @@ class Removals:
             return SameDemand(group=group.group.name, since=instant_text(since)).blocker()
         if group.situation.size - self._gone[group.position] - 1 < group.group.min_size:
             return AtMinSize(group=group.group.name, min=group.group.min_size).blocker()
+        if KINDS[reason].saves and (kept := draft.tier_shares.keeps(group.group, self._later[group.group.tier])) is not None:
+            return kept.blocker()
         if candidate.index in draft.protected and KINDS[reason].keeps_headroom:
             return HeadroomNode(group=group.group.name).blocker()
         shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
@@ -376,6 +395,7 @@ class Removals:
             remembered = None if self.halted else since
             at = timer.at_seconds if blocker is timer.blocker else None
             blockers = (blocker, *candidate.awaited)
+            self._later[group.group.tier] += takeover is None
             return Judged(candidate=candidate, safe=True, blockers=blockers, unneeded_since=remembered, removable_at=at)
         self._budgets.take(reason, candidate.index)
         self._pace -= 1
@@ -383,6 +403,8 @@ class Removals:
         why = KINDS[reason].why(leaving)
         group.removed.append(candidate.index)
         group.desired -= 1
+        if takeover is None:
+            draft.tier_shares.count(group.group, -1)
         return Judged(candidate=candidate, safe=True, blockers=(), unneeded_since=since, removable_at=due, why=why)
 
     def _since(self, candidate: Candidate) -> int:

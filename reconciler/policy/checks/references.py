@@ -1,6 +1,6 @@
 """Names: unique where required, and references to something that exists."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy
@@ -12,6 +12,7 @@ from reconciler.policy.problems.suggestion import choose
 from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts
 from reconciler.values.shown_text import shown
 
+_ALL_PERCENT = 100
 _APPLIERS = {
     "argocd-controller": "Argo CD applies them again: remove replicas from its source instead",
     "kustomize-controller": "Flux applies them again: remove replicas from its source instead",
@@ -30,7 +31,9 @@ def check_references(drafts: Drafts, findings: Findings) -> None:
         _group(group, policies, findings)
     for policy in drafts.policies:
         _policy(policy, findings)
-        _nothing_returns(policy, drafts.groups_of(policy.document.name), findings)
+        groups = drafts.groups_of(policy.document.name)
+        _nothing_returns(policy, groups, findings)
+        _shares(policy, groups, findings)
 
 
 def check_policy_names(drafts: Drafts, findings: Findings) -> None:
@@ -145,6 +148,30 @@ def _nothing_returns(policy: Draft[NodeGroupPolicy], groups: Iterable[Draft[Node
     message = f"no tier is below {shown(document.tiers[-1].name)}, so no node returns to it"
     hint = "write returnAfter on the preferred tier, to which nodes of lower tiers return"
     policy.warn(findings, "NothingReturns", f"spec.tiers[{len(document.tiers) - 1}].returnAfter", message, hint)
+
+
+def _shares(policy: Draft[NodeGroupPolicy], groups: Sequence[Draft[NodeGroup]], findings: Findings) -> None:
+    """An error where the shares of tiers are more than everything, and a warning for a tier with a share and without groups."""
+    document = policy.document
+    if not policy.sound("spec.tiers"):
+        return
+    paths = {f"spec.tiers[{index}].share": tier for index, tier in enumerate(document.tiers) if tier.share_percent}
+    total = sum(tier.share_percent for tier in paths.values())
+    if total > _ALL_PERCENT:
+        *others, last = paths
+        related = tuple(
+            (policy.place(path), f"{paths[path].share_percent}% of tier {shown(paths[path].name)}") for path in others
+        )
+        message = f"the shares of {len(paths)} tiers are {total}% together"
+        policy.report(findings, "SharesAbove100", last, message, "lower one of them", related=related)
+    if not groups or any(item.tier is None for item in document.discovery):
+        return
+    ranks = {tier_rank(document, one.document.tier, one.document.name, one.document.labels) for one in groups}
+    found = {document.tiers[rank].name for rank in ranks if rank is not None} | {item.tier for item in document.discovery}
+    for path, tier in paths.items():
+        if tier.name not in found:
+            message = f"no group is of tier {shown(tier.name)}, so its share of {tier.share_percent}% is never reached"
+            policy.warn(findings, "ShareWithoutGroups", path, message, "name the tier in a group, or remove the share")
 
 
 @cache

@@ -189,6 +189,18 @@ _TIERS = Field(
                 attribute="return_after_seconds",
             ),
             Field(
+                yaml_key="share",
+                loosens=Loosens.DOWN,
+                kind=Kind.PERCENT,
+                description="At least this share of the nodes of all tiers are of this tier, rounded up to whole nodes. "
+                "Growth and removal keep it, but no pod waits for it. Groups without a tier do not count.",
+                unit="percent",
+                examples=(30,),
+                minimum=0,
+                maximum=100,
+                attribute="share_percent",
+            ),
+            Field(
                 yaml_key="defaults",
                 kind=Kind.OBJECT,
                 description="Values for the groups of this tier that do not set their own.",

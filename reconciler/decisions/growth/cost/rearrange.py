@@ -73,6 +73,7 @@ class Growth:
             template = group.group.template
             if template is not None and len(group.new_nodes) > count:
                 draft.limits.count(group.group, template, count - len(group.new_nodes))
+                draft.tier_shares.count(group.group, count - len(group.new_nodes))
                 del group.new_nodes[count:]
                 group.desired = desired
         draft.added = self._added
@@ -231,7 +232,7 @@ def pose(
     items = tuple(
         Item(count=sums[one], need=needs[one[0]], offers=tuple(row[index] for row in lets_in)) for index, one in enumerate(asked)
     )
-    pace = draft.policy.pace.max_added_nodes - draft.added
+    pace = draft.pace_left()
     problem = Problem(items=items, offers=tuple(offers), caps=_caps(left, pace, sum(sums.values())))
     given: Counter[Filling] = Counter()
     for node, times in alike.items():
@@ -286,8 +287,8 @@ class Rearranged(msgspec.Struct, frozen=True):
 
 def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth, by: Expander = Expander.LEAST_COST) -> Rearranged | None:
     """Choose the growth of a tier again, for a lower cost, less waste, or the same with fewer nodes. None, with an unchanged
-    draft, if nothing better is found."""
-    grown = growth.nodes()
+    draft, if nothing better is found, or if it would take from the share of a tier."""
+    grown, missing = growth.nodes(), draft.tier_shares.missing()
     keys = _keys(draft, grown)
     free = {group.position for group in tier if not group.group.whole}
     kept = {shape for node in grown for shape, _ in node.load} - keys.keys()
@@ -303,7 +304,8 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth, by: Expa
     if posed is not None and answer is not None and posed.problem.rank(answer.mix) < posed.problem.rank(posed.given):
         bought = _buy(draft, growth, posed.nodes(answer.mix), keys)
         # Siblings that share the growth may have other prices.
-        if bought is not None and posed.weigh.better(draft, bought, moving):
+        shares_kept = draft.tier_shares.missing() <= missing
+        if bought is not None and shares_kept and posed.weigh.better(draft, bought, moving):
             return Rearranged(stay, bought, _because(draft, posed.weigh.by, moving, bought, answer))
     growth.take_back()
     growth.give(grown)
