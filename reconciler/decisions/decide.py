@@ -91,7 +91,7 @@ def _decided(
     grown = _grown(view, lift_holds=False)
     draft = grown.draft
     wanted = _wanted(view, grown) if any(view.held) else {}
-    ledger = DisruptionLedger(world)
+    ledger = DisruptionLedger(view.world)
     halted = halts(draft)
     demand = Demand(draft, policy.digest)
     ceilings = ApprovalCeilings(draft, policy)
@@ -122,7 +122,7 @@ def _decided(
         pods=pods,
         nodes=node_lines(draft, judged),
         cost=bill,
-        not_captured=world.not_captured,
+        not_captured=view.world.not_captured,
         problems=problems,
     )
     # What keeps room free is bought for the demand too: pods that come and go in a moment must not buy a node and give it back.

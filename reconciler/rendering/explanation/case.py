@@ -14,6 +14,7 @@ from reconciler.decisions.work import Work
 from reconciler.plan.narrowed import EVERYTHING, Chosen
 from reconciler.plan.plan import GroupLine, NodeLine, Plan
 from reconciler.policy.documents import PolicySet
+from reconciler.scheduling.default_spread import with_default_spread
 from reconciler.scheduling.state import SchedulingState
 
 
@@ -33,6 +34,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     @staticmethod
     def of(world: World, policy: PolicySet, plan: Plan, now_seconds: int, memory: Memory, chosen: Chosen = EVERYTHING) -> "Case":
         """The case of a plan that was decided for exactly these; `memory` is what `decide` returned with it."""
+        world = with_default_spread(world, policy.policy)
         groups, members = effective_view(world, policy, now_seconds)
         return Case(
             world=world, policy=policy, plan=plan, groups=groups, members=members, memory=memory, now_seconds=now_seconds,
