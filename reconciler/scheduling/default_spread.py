@@ -1,10 +1,11 @@
 """The default topology spread of kube-scheduler: what it asks of pods that have no constraints of their own.
 
 SOURCE: kube-scheduler 1.36, plugin PodTopologySpread (`getConstraints`, `buildDefaultConstraints`) and `helper.DefaultSelector`.
-A pod with any constraint, even one of ScheduleAnyway, gets no defaults. All defaults of a pod have the same selector: the labels
-of all Services that select the pod, and the selector of the ReplicaSet, StatefulSet or ReplicationController that controls it. A
-controller that is not there adds nothing. Without a requirement in that selector the pod gets no defaults, so that pods of Jobs
-and DaemonSets without a Service have none. ScheduleAnyway only scores, so it never decides whether a pod fits.
+A pod with any constraint, even one of ScheduleAnyway, gets no defaults. All defaults of a pod have the same selector. It has the
+labels of all Services that select the pod. It also has the selector of the controller, if that is a ReplicaSet, StatefulSet or
+ReplicationController. A controller that is not there adds nothing. Without a requirement in that selector the pod gets no
+defaults, so that pods of Jobs and DaemonSets without a Service have none. ScheduleAnyway only scores, so it never decides
+whether a pod fits.
 """
 
 from array import array

@@ -13,6 +13,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import DefaultConstraint, InclusionPolicy, PolicySet, SchedulerRules
 from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.question import explain_pod
 from reconciler.scheduling.default_spread import with_default_spread
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.settled import come_to_rest
@@ -226,3 +227,20 @@ def test_the_reason_names_the_scheduler():
     (verdict,) = case.state().verdict(case.world.pods.shape[pending], case.node_index("a-1"))
     assert verdict.plugin == "PodTopologySpread"
     assert verdict.message.endswith("one more is beyond maxSkew 1 (by scheduler.defaultConstraints)")
+
+
+def test_explain_says_which_constraint_the_pod_was_given():
+    """By code and numbers, for pods that have a node as well; not for pods with constraints of their own."""
+    cluster = _two_zones()
+    cluster.pods("web", 2, cpu="1", on=["a-1", None])
+    cluster.pods("own", 1, cpu="1", shape={"spread_from": SpreadFrom.POD})
+    world, rules = _world(cluster, [_service(app="web")]), _policy(OVER_ZONES)
+    plan, memory = decide(world, rules, Memory(), NOW)
+    case = Case.of(world, rules, plan, NOW, memory)
+    said = {world.pods.key(row): case.default_spread(case.world.pods.shape[row]) for row in range(len(world.pods))}
+    assert said["shop/own-1"] == ()
+    (reason,) = said["shop/web-1"]
+    assert said["shop/web-2"] == (reason,)
+    assert reason.code == "DefaultSpread"
+    assert reason.data == {"topologyKey": ZONE, "maxSkew": 1, "minDomains": 1, "selector": "app=web"}
+    assert f"{reason.message} [DefaultSpread]" in " ".join(explain_pod(case, len(world.pods) - 1, 0))

@@ -1,4 +1,4 @@
-"""Objects that decide about pods beside their own text: disruption budgets, controllers and Services."""
+"""What else decides about pods than their own text: disruption budgets, controllers and Services."""
 
 import msgspec
 
