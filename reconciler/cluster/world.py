@@ -12,7 +12,7 @@ from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.device_class import DeviceClass
-from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
+from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.values.cluster_identity import ClusterIdentity
 
 
@@ -87,6 +87,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     clusters: tuple[ClusterIdentity, ...] = ()
     budgets: tuple[DisruptionBudget, ...] = ()
     controllers: tuple[Controller, ...] = ()
+    services: tuple[Service, ...] = ()
     daemon_pods: tuple[DaemonPods, ...] = ()
     namespaces: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     storage: Storage = Storage()

@@ -15,6 +15,7 @@ from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.watching.collection import (
+    SERVICES,
     WORKLOAD,
     Collection,
     Served,
@@ -27,6 +28,7 @@ from reconciler.kube.watching.reflector import ListPage
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudQuestion
 from reconciler.providers.live_platforms import ask_clouds
+from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.decoding import decode, decoder
 from reconciler.values.instant import instant_text
 
@@ -133,7 +135,9 @@ def capture(
     reader = _Reader(renamed_group(clusters.served))
     reader.nowhere = nowhere(clusters.served)
     if not targets_only:
-        for collection in WORKLOAD:
+        # A capture without a policy is for policies that nobody has written yet.
+        reads_services = not clouds.policies or any(needs_services(one.policy) for one in clouds.policies)
+        for collection in (*WORKLOAD, *((SERVICES,) if reads_services else ())):
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
     for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):

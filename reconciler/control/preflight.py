@@ -13,10 +13,19 @@ from reconciler.decisions.ownership.admission_bounds import admission_bounds
 from reconciler.decisions.ownership.other_policies import shared_targets
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.token_judge import may
-from reconciler.kube.watching.collection import WORKLOAD, Served, cluster_api, followed_kinds, platform_collections, spoken
+from reconciler.kube.watching.collection import (
+    SERVICES,
+    WORKLOAD,
+    Served,
+    cluster_api,
+    followed_kinds,
+    platform_collections,
+    spoken,
+)
 from reconciler.policy.documents import API_VERSION, PolicySet
 from reconciler.providers.live_platforms import Check, State, Surroundings, live_platforms, of_platform
 from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences
+from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.decoding import decode
 from reconciler.values.instant import instant_text
 from reconciler.values.whole_number import whole_number
@@ -94,11 +103,14 @@ def needed(
     namespace: str,
     target_namespaces: tuple[str, ...] = (),
     templates: Iterable[tuple[str, str]] = (),
+    *,
+    services: bool = False,
 ) -> tuple[Right, ...]:
     """What is asked of the API server in a mode. `namespace` is where Lease and state lie, `templates` are group and plural of
-    the infrastructure templates in use (row S124)."""
+    the infrastructure templates in use (row S124). `services`: decisions read Services."""
     places = target_namespaces or ("",)
-    rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in WORKLOAD]
+    followed = (*WORKLOAD, *((SERVICES,) if services else ()))
+    rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in followed]
     rights += [
         Right(group=item.group, resource=item.plural, verbs=_READ, namespace=item.namespace, management=True)
         for item in platform_collections(served, target_namespaces)
@@ -223,7 +235,14 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
 
     def _rights(self) -> Check:
         """SOURCE: row S10, preflight of permissions by SelfSubjectAccessReview."""
-        asked = needed(self.mode, self.served or (cluster_api(),), self.namespace, self.target_namespaces, self.templates)
+        asked = needed(
+            self.mode,
+            self.served or (cluster_api(),),
+            self.namespace,
+            self.target_namespaces,
+            self.templates,
+            services=self.policy is not None and needs_services(self.policy.policy),
+        )
         without = missing(self.workload, self.management, asked)
         if not without:
             return Check(code="Rights", state=State.PASS, message=f"all rights that {self.mode} needs are there")

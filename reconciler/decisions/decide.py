@@ -106,7 +106,7 @@ def _decided(
     grown = _grown(view, lift_holds=False)
     draft = grown.draft
     wanted = _wanted(view, grown, asked=tells_wanted) if any(view.held) else {}
-    ledger = DisruptionLedger(world)
+    ledger = DisruptionLedger(view.world)
     halted = halts(draft)
     demand = Demand(draft, policy.digest)
     ceilings = ApprovalCeilings(draft, policy)
@@ -138,7 +138,7 @@ def _decided(
         pods=pods,
         nodes=node_lines(draft, judged),
         cost=bill,
-        not_captured=world.not_captured,
+        not_captured=view.world.not_captured,
         problems=problems,
     )
     # What keeps room free is bought for the demand too: pods that come and go in a moment must not buy a node and give it back.

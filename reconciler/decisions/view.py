@@ -25,6 +25,7 @@ from reconciler.decisions.situation.group_situation import GroupSituation, group
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
+from reconciler.scheduling.default_spread import with_default_spread
 from reconciler.values.instant import instant_text
 
 
@@ -47,8 +48,9 @@ class View(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> "View":
-        """Look at everything, with the sizes that we wrote where a read may be older than that."""
-        world = with_last_writes(world, memory, now_seconds)
+        """Look at everything, with the sizes that we wrote where a read may be older than that. Pods have the constraints that
+        the scheduler gives them. Numbers of pod shapes are those of the view's own World."""
+        world = with_default_spread(with_last_writes(world, memory, now_seconds), policy.policy)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
         memory = forget(memory, groups, resumed, now_seconds)

@@ -320,6 +320,40 @@ class PodRules(msgspec.Struct, frozen=True, kw_only=True):
     gang_labels: tuple[str, ...] = ()
 
 
+class WhenUnsatisfiable(StrEnum):
+    """What kube-scheduler does with a pod that would break a spread constraint. ScheduleAnyway only lowers the score."""
+
+    DO_NOT_SCHEDULE = "DoNotSchedule"
+    SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+class InclusionPolicy(StrEnum):
+    """Whether nodes that a pod cannot use, by affinity or taints, count in a spread constraint: Honor leaves them out."""
+
+    HONOR = "Honor"
+    IGNORE = "Ignore"
+
+
+class DefaultConstraint(msgspec.Struct, frozen=True, kw_only=True):
+    """One of `defaultConstraints` of kube-scheduler's PodTopologySpreadArgs. Its selector is that of each pod's owners.
+
+    `when_unsatisfiable` is a `WhenUnsatisfiable`, or empty in a document that is refused for it.
+    """
+
+    max_skew: int
+    topology_key: str
+    when_unsatisfiable: str
+    min_domains: int = 1
+    node_affinity_policy: InclusionPolicy = InclusionPolicy.HONOR
+    node_taints_policy: InclusionPolicy = InclusionPolicy.IGNORE
+
+
+class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How kube-scheduler is configured, as far as it decides where pods fit. Empty: its own defaults, which only score."""
+
+    default_constraints: tuple[DefaultConstraint, ...] = ()
+
+
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """Removals stop when more than `ok_unready_count` and more than `max_unready_percent` of managed nodes are unready."""
 
@@ -381,6 +415,7 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     limits: tuple[Limit, ...] = ()
     discovery: tuple[Discovery, ...] = ()
     pods: PodRules = PodRules()
+    scheduler: SchedulerRules = SchedulerRules()
     health: Health = Health()
     drain: DrainRules = DrainRules()
     budgets: tuple[Budget, ...] = ()

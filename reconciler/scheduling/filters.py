@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
+from reconciler.cluster.pods.pod import SpreadFrom
 from reconciler.cluster.workloads.device_class import IMPLICIT_PREFIX
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
@@ -101,6 +102,7 @@ def _is_extended(name: str) -> bool:
 
 
 NOT_MODELLED = "NotModelled"
+UNKNOWN_SPREAD = "the scheduler's default topology spread (not all Services and controllers were captured)"
 _NO_BOUND = 1 << 31
 _NOT_ASKED = -1
 
@@ -144,26 +146,31 @@ class Filters:
     def modelled(self, shape: int) -> str:
         """Empty, or what verdicts of this shape leave out."""
         self._ask(shape)
-        left_out = self._shapes.shapes[shape].claims or self._devices.unknown_everywhere(shape)
-        return "DynamicResources" if left_out else ""
+        value = self._shapes.shapes[shape]
+        if value.spread_from is SpreadFrom.UNKNOWN:
+            return UNKNOWN_SPREAD
+        return "DynamicResources" if value.claims or self._devices.unknown_everywhere(shape) else ""
 
     def not_modelled_on(self, shape: int, node: int) -> str:
         """Empty, or what keeps a verdict of this shape on this node from being known."""
-        if self._shapes.shapes[shape].claims:
-            return "resource claims"
+        value = self._shapes.shapes[shape]
+        if value.spread_from is SpreadFrom.UNKNOWN:
+            return UNKNOWN_SPREAD
+        if value.claims:
+            return "resource claims (DynamicResources)"
         name = self._devices.unknown_on(shape, node) if self._devices.touch(shape) else ""
-        return f"a device class may serve {name} here" if name else ""
+        return f"a device class may serve {name} here (DynamicResources)" if name else ""
 
     def hangs_on_devices(self, shape: int) -> bool:
-        """Is the verdict about a node not one about plain amounts, since claims play a part?"""
-        return bool(self._shapes.shapes[shape].claims) or self._devices.touch(shape)
+        """Is the verdict about a node not one about plain amounts, since claims play a part or nothing is known?"""
+        return self._shapes.shapes[shape].unmodelled or self._devices.touch(shape)
 
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every plugin that rejects the pod on the node, sorted by plugin."""
         self._ask(shape)
         missing = self.not_modelled_on(shape, node)
         if missing:
-            return (Rejection(NOT_MODELLED, f"{missing} (DynamicResources)"),)
+            return (Rejection(NOT_MODELLED, missing),)
         rejections: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
         if self._shapes.shapes[shape].host_ports:
             rejections.append(self._ports.rejection(shape, node))
@@ -184,7 +191,7 @@ class Filters:
         """The names in `verdict`, by node: of all nodes, or of the first `most`."""
         self._ask(shape)
         value, nodes = self._shapes.shapes[shape], len(self._nodes) if most is None else most
-        if value.host_ports or value.volumes or value.claims or self._devices.touch(shape):
+        if value.host_ports or value.volumes or value.unmodelled or self._devices.touch(shape):
             return [tuple(rejection.plugin for rejection in self.verdict(shape, node)) for node in range(nodes)]
         short = memoryview(self._bindings.short(shape))[:nodes]
         plugins = self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
@@ -203,7 +210,7 @@ class Filters:
         """How many more pods of the shape the node takes at once, `most` at most, as far as no limit moves meanwhile."""
         self._ask(shape)
         value, nodes = self._shapes.shapes[shape], self._nodes
-        if nodes.closed[node] or value.claims or not self._eligibility.allows(self._shapes.demand[shape], node):
+        if nodes.closed[node] or value.unmodelled or not self._eligibility.allows(self._shapes.demand[shape], node):
             return 0
         free, base = nodes.free, node * nodes.columns.width
         columns, amounts = self._shapes.need(shape)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
-from reconciler.cluster.pods.pod import PodShape, SpreadConstraint
+from reconciler.cluster.pods.pod import PodShape, SpreadConstraint, SpreadFrom
 from reconciler.scheduling.bindings import FEW_SHAPES, Bindings
 from reconciler.scheduling.index_set import EMPTY, IndexSet
 from reconciler.scheduling.new_nodes import NO_HOST, HostSpread
@@ -249,6 +249,7 @@ class Topology:
             min_domains=constraint.min_domains,
             matches_itself=shape in selected,
             adds=shape in matching,
+            by_default=value.spread_from is SpreadFrom.SCHEDULER,
         )
 
     def _counter(self, key: str, matching: IndexSet) -> DomainCounter:

@@ -18,6 +18,7 @@ from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOu
 from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
 from reconciler.policy.pace import Pace
+from reconciler.scheduling.default_spread import with_default_spread
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites
@@ -247,6 +248,8 @@ def come_to_rest(
     Each decision has `work_budget` steps, and all of them together have ten times as many. Simulated nodes and pods count, too.
     If the steps run out, it ends there, and the plan says so.
     """
+    # What a decision foresees counts pods by the numbers of shapes in the World that it judged.
+    world = with_default_spread(world, policy.policy)
     hasty = msgspec.structs.replace(policy, policy=_unpaced(policy.policy))
     work = Work(DECISIONS_WORTH * work_budget)
     if decision is None and (len(world.pods) > MOST_PLAYED or not _knows_purchase(memory, plan, now_seconds)):

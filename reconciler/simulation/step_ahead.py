@@ -53,7 +53,7 @@ class Moves(msgspec.Struct, frozen=True):
         if _seats(world, foreseen, leaving, offered, nodes) != len(movers) or wanted != offered:
             return None
         moving = [shape for shape, first, end in zip(world.pod_shapes, wanted, wanted[1:], strict=False) if first < end]
-        if any(shape.volumes or shape.claims for shape in moving):
+        if any(shape.volumes or shape.unmodelled for shape in moving):
             return None
         return Moves(_taken(movers, order), nodes, evicted, gone)
 

@@ -361,3 +361,68 @@ def test_an_object_that_says_nothing(tmp_path: Path, item: Object) -> None:
     """It is a policy all the same."""
     assert run("import", written(tmp_path, item), "--out", tmp_path / "out").exception is None
     assert run("validate", tmp_path / "out").return_value in (None, 0)
+
+
+def scheduler(*profiles: Object) -> Object:
+    kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    return {**kind, "leaderElection": {"leaderElect": True}, "profiles": list(profiles)}
+
+
+def profile(*constraints: Object, defaulting: str = "List", **keys: Any) -> Object:
+    args = {"defaultingType": defaulting} if defaulting else {}
+    args |= {"defaultConstraints": list(constraints)} if constraints else {}
+    return {"pluginConfig": [{"name": "PodTopologySpread", "args": args}], **keys}
+
+
+ZONES = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule", "minDomains": 3}
+HOSTS = {"maxSkew": 5, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+
+
+def test_default_constraints_of_the_scheduler(tmp_path: Path) -> None:
+    """Those of the profile `default-scheduler`, field by field; other profiles and keys are named."""
+    batch = profile(HOSTS, schedulerName="batch")
+    done = run("import", written(tmp_path, scheduler(batch, profile(ZONES, {**HOSTS, "nodeTaintsPolicy": "Honor"}))))
+    assert done.exception is None
+    spec = next(yaml.safe_load_all(done.stdout))["spec"]
+    assert spec["scheduler"] == {"defaultConstraints": [ZONES, {**HOSTS, "nodeTaintsPolicy": "Honor"}]}
+    assert "profiles[0].pluginConfig[0].args=" in done.stderr
+    assert "a policy describes one profile" in done.stderr
+    assert "leaderElection=" in done.stderr
+
+
+def test_the_only_profile_counts_whatever_it_is_called(tmp_path: Path) -> None:
+    spec = policy_of(written(tmp_path, scheduler(profile(ZONES, schedulerName="packing"))))
+    assert spec["scheduler"] == {"defaultConstraints": [ZONES]}
+    assert spec["pods"] == {"schedulerNames": ["packing"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (profile(), ""),
+        (profile(defaulting="System"), ""),
+        (profile(defaulting=""), ""),
+        (profile(ZONES, defaulting="System"), "with `defaultingType: List` only"),
+        (profile({**ZONES, "labelSelector": {"matchLabels": {"a": "b"}}}), "does not accept a selector"),
+        (profile(ZONES, plugins={"multiPoint": {"disabled": [{"name": "PodTopologySpread"}]}}), "the profile disables"),
+        (profile(ZONES, plugins={"filter": {"disabled": [{"name": "*"}]}}), "the profile disables"),
+        (profile({**ZONES, "maxSkew": 0}), "the least is 1"),
+    ],
+)
+def test_what_is_no_default_constraint(tmp_path: Path, given: Object, said: str) -> None:
+    """The system defaults only score, kube-scheduler would not start with others, or the plugin does not run."""
+    done = run("import", written(tmp_path, scheduler(given)))
+    assert done.exception is None
+    assert "scheduler" not in next(yaml.safe_load_all(done.stdout))["spec"]
+    assert said in done.stderr
+
+
+def test_a_plugin_that_is_enabled_again_runs(tmp_path: Path) -> None:
+    plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": "PodTopologySpread"}]}}
+    assert "scheduler" in policy_of(written(tmp_path, scheduler(profile(ZONES, plugins=plugins))))
+
+
+def test_label_keys_of_a_default_constraint_have_no_effect(tmp_path: Path) -> None:
+    done = run("import", written(tmp_path, scheduler(profile({**ZONES, "matchLabelKeys": ["version"]}))))
+    assert next(yaml.safe_load_all(done.stdout))["spec"]["scheduler"] == {"defaultConstraints": [ZONES]}
+    assert "matchLabelKeys=" in done.stderr

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
+from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.cluster.objects import Object, obj, world_of
+from tests.values import selector
 
 
 def budget(api_version: str = "policy/v1", **spec: Any) -> Object:
@@ -86,3 +87,28 @@ def test_namespaces() -> None:
         ("a", (("kubernetes.io/metadata.name", "a"),)),
         ("b", (("kubernetes.io/metadata.name", "b"), ("team", "x"))),
     )
+
+
+def test_selectors_of_controllers_and_services() -> None:
+    """A map of labels or a selector; a Service without one, or with an empty one, selects no pod here."""
+    world = world_of(
+        obj("ReplicaSet", "apps/v1", "rs", "shop", spec={"selector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}),
+        obj("ReplicationController", "v1", "rc", "shop", spec={"selector": {"a": "b"}}),
+        obj("Service", "v1", "web", "shop", spec={"selector": {"b": "2", "a": "1"}}),
+        obj("Service", "v1", "outside", "shop", spec={"type": "ExternalName"}),
+        obj("Service", "v1", "empty", "shop", spec={"selector": {}}),
+    )
+    assert [one.selector for one in world.controllers] == [selector(a="b"), LabelSelector((Requirement("a", "Exists"),))]
+    assert world.services == (
+        Service(namespace="shop", name="empty"),
+        Service(namespace="shop", name="outside"),
+        Service(namespace="shop", name="web", selector=(("a", "1"), ("b", "2"))),
+    )
+    assert "Service" in world.captured
+
+
+def test_a_service_of_another_group_is_no_service() -> None:
+    """Knative has a kind of that name."""
+    world = world_of(obj("Service", "serving.knative.dev/v1", "web", "shop", spec={"template": {}}))
+    assert (world.services, world.skipped) == ((), (("Service", 1),))
+    assert "Service" not in world.captured

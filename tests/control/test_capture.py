@@ -10,7 +10,9 @@ import yaml
 from reconciler.control.capture import NO_CLOUDS, Capture, Clouds, Clusters, Unread, capture, capture_targets
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import WORKLOAD, cluster_api
+from reconciler.policy.documents import DefaultConstraint, SchedulerRules
 from reconciler.providers.answer import CloudAnswer, CloudQuestion
+from tests.policies import policy
 
 NOW = 1_800_000_000
 CAPI = "/apis/cluster.x-k8s.io/v1beta2"
@@ -238,3 +240,14 @@ def test_clouds_are_told_which_machines_the_nodes_are(monkeypatch: pytest.Monkey
     clouds = Clouds(own=True, environment={"AWS_REGION": "eu-west-1"})
     capture(_clusters(_Server({"/api/v1/nodes": [nodes]})), "c", NOW, clouds=clouds)
     assert [(question.own, question.provider_ids) for question in questions] == [(True, ("aws:///eu-west-1a/i-1", "", ""))]
+
+
+@pytest.mark.parametrize(("action", "read"), [("DoNotSchedule", True), ("ScheduleAnyway", False), ("", True)])
+def test_services_are_read_where_a_policy_needs_them(action: str, read: bool) -> None:
+    """Without a policy they are, too: the capture is for policies that nobody has written yet."""
+    constraint = DefaultConstraint(max_skew=1, topology_key="kubernetes.io/hostname", when_unsatisfiable=action)
+    rules = policy(scheduler=SchedulerRules(default_constraints=(constraint,)))
+    server = _Server({"/api/v1/services": [[_item("web", "shop", spec={"selector": {"app": "web"}})]]})
+    found = capture(_clusters(server), "prod", NOW, clouds=Clouds(policies=(rules,) if action else ()))
+    assert [one.name for one in found.world().services] == (["web"] if read else [])
+    assert ("Service" in found.kinds) is read

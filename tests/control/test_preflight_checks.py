@@ -13,7 +13,7 @@ from reconciler.control.preflight import Preflight, RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import Served, cluster_api
-from reconciler.policy.documents import PolicySet
+from reconciler.policy.documents import DefaultConstraint, PolicySet, SchedulerRules
 from reconciler.providers.live_platforms import Check, LivePlatform, State
 from tests.builders import ClusterBuilder, node_group, policy
 
@@ -280,3 +280,12 @@ def test_rights_are_those_of_the_platforms_that_are_there() -> None:
         assert (found.state, "machinedeployments" in found.message) == (State.FAIL, True)
     openshift = Served(platform="openshift", group="machine.openshift.io", version="v1beta1")
     assert "machinedeployments" not in _preflight(_Server(refused), openshift)._rights().message
+
+
+def test_services_have_to_be_readable_if_the_policy_needs_them() -> None:
+    """A policy with a default constraint of DoNotSchedule; ScheduleAnyway decides nothing."""
+    server = _Server(refused=("list services",))
+    for action, state in (("ScheduleAnyway", State.PASS), ("DoNotSchedule", State.FAIL)):
+        constraint = DefaultConstraint(max_skew=1, topology_key="kubernetes.io/hostname", when_unsatisfiable=action)
+        rules = policy(node_group("general"), scheduler=SchedulerRules(default_constraints=(constraint,)))
+        assert _checks(server, policy=rules)["Rights"].state is state

@@ -123,3 +123,9 @@ def test_the_verbs_that_are_missing() -> None:
     )
     assert workload.asked == ["get nodes", "patch nodes"]
     assert management.asked == ["get machines", "list machines"]
+
+
+def test_services_are_asked_for_where_decisions_read_them() -> None:
+    """With a default constraint of the scheduler that keeps pods pending."""
+    more = [right for right in _needed(RunMode.READ_ONLY, services=True) if right not in _needed(RunMode.READ_ONLY)]
+    assert more == [Right(group="", resource="services", verbs=_READ)]

@@ -23,7 +23,16 @@ CAPI = "cluster.x-k8s.io"
 CLUSTERS = "clusters"
 READ = ("get", "list", "watch")
 WORKLOAD = {
-    "": ("nodes", "pods", "namespaces", "replicationcontrollers", "persistentvolumes", "persistentvolumeclaims", "limitranges"),
+    "": (
+        "nodes",
+        "pods",
+        "namespaces",
+        "replicationcontrollers",
+        "persistentvolumes",
+        "persistentvolumeclaims",
+        "limitranges",
+        "services",
+    ),
     "apps": ("replicasets", "statefulsets", "daemonsets", "deployments"),
     "batch": ("jobs",),
     "policy": ("poddisruptionbudgets",),

@@ -32,6 +32,7 @@ PLUGIN = {
     "releases": "NodeResourcesFit",
     "devices": "NotModelled",
     "hugeAmounts": "NodeResourcesFit",
+    "defaultSpread": "PodTopologySpread",
     "bare": "NodeResourcesFit",
 }
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.snapshots.document import Document
-from reconciler.kube.watching.collection import WORKLOAD, Served
+from reconciler.kube.watching.collection import SERVICES, WORKLOAD, Collection, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
 from tests.kube import objects, test_live_world
@@ -352,3 +352,18 @@ def test_what_is_found_while_it_starts_is_started_once() -> None:
     live._polled = ()
     live.start()
     assert started == ["targets", "templates", "pods"]
+
+
+def test_what_is_needed_later_is_followed_from_then_on(small: FakeApiServer) -> None:
+    """Services are read once a policy asks for them. Until they were read completely, no view is trusted."""
+    service = {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": {"app": "web"}}}
+    small.put("/api/v1/namespaces/shop/services/web", {"apiVersion": "v1", "kind": "Service", **service})
+    asked_for: list[Collection] = []
+    with following(small, also=lambda: asked_for) as world:
+        assert (world.observe().services, "Service" in world.observe().captured) == ((), False)
+        assert not any("/services" in path for path, _ in small.reads)
+        asked_for.append(SERVICES)
+        eventually(lambda: not world.doubts(), "having read the Services")
+        assert [one.name for one in world.observe().services] == ["web"]
+        assert "Service" in world.observe().captured
+        assert [path for path, _ in small.reads if path.endswith("/services")] == ["/api/v1/services"]

@@ -97,6 +97,7 @@ EITHER_WAY = (
     "windows[].until", "windows[].size.", "windows[].scaleDown.",
     "limits[].groups.", "limits[].nodes.", "discovery[].tier", "discovery[].clusterAPI.", "discovery[].openshift.",
     "discovery[].crusoe.", "discovery[].aws.", "groupNamespaces[].targets.", "pods.schedulerNames", "pods.gangLabels",
+    "scheduler.",
     "budgets[].reasons", "budgets[].schedule", "budgets[].timeZone", "budgets[].duration", "budgets[].groups.",
     "budgets[].nodeSelector.", "target.",
 )  # fmt: skip
@@ -104,6 +105,8 @@ EITHER_WAY = (
 BUILT_IN = {
     "targetAnnotations": "Read", "target.clusterAPI.kind": "MachineDeployment", "pods.schedulerNames": ["default-scheduler"],
     "windows[].timeZone": "Etc/UTC", "budgets[].timeZone": "Etc/UTC",
+    "scheduler.defaultConstraints[].minDomains": 1, "scheduler.defaultConstraints[].nodeAffinityPolicy": "Honor",
+    "scheduler.defaultConstraints[].nodeTaintsPolicy": "Ignore",
 }  # fmt: skip
 # Judged by what groups get, in tests of their own: what a hold says, and which tier a group is in.
 ELSEWHERE = ("hold.until", "tiers[].name", "tiers[].match.", "policyRef.name", "groupNamespaces[].name", "clusters.",
@@ -133,6 +136,7 @@ VALUES: dict[str, list[Any]] = {
     "groupNamespaces[].targets.namespaces": [["prod"], ["prod", "x"]], "discovery[].aws.region": ["eu-central-1", "us-east-1"],
     "groupNamespaces[].targets.names": [["spot-.*"], ["spot-.*", "x"]],
     "target.clusterAPI.kind": ["MachineDeployment", "MachineSet"],
+    "scheduler.defaultConstraints[].topologyKey": ["topology.kubernetes.io/zone", "kubernetes.io/hostname"],
 }  # fmt: skip
 OF_A_KIND: dict[Kind, list[Any]] = {
     Kind.MONEY: ["0", "1", "2"], Kind.PERCENT: [2, 60, 100], Kind.INTEGER: [1, 7], Kind.DURATION: ["1m", "15m", "1h"],
@@ -153,6 +157,7 @@ ITEMS: dict[str, dict[str, Any]] = {
     "headroom.pods": {"name": "x", "count": 2, "requests": {"cpu": 2}},
     "template.taints": {"key": "k", "effect": "NoSchedule"},
     "template.startupTaints": {"key": "k", "effect": "NoSchedule"},
+    "scheduler.defaultConstraints": {"maxSkew": 2, "topologyKey": "example.com/rack", "whenUnsatisfiable": "DoNotSchedule"},
     "matchExpressions": {"key": "k", "operator": "In", "values": ["v"]},
 }
 PLATFORMS = {

@@ -22,7 +22,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     """Convert the settings of another autoscaler to a policy in mode Observe. It reads OpenShift (ClusterAutoscaler,
     MachineAutoscaler), Karpenter (NodePool), eksctl (ClusterConfig) and the Cluster Autoscaler. For the Cluster Autoscaler, it
     reads the Deployment, the values of the Helm chart, text with flags, the ConfigMap of the priority expander, and
-    CapacityQuota.
+    CapacityQuota. Of kube-scheduler's configuration file, it reads the default constraints of topology spread.
 
     Every value says what it came from. A setting without an equivalent stays as a comment with the reason, and is reported on
     stderr. Sizes in annotations of targets and tags of Auto Scaling groups are read as they are and need no conversion. A group
@@ -48,7 +48,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.cli.outputs.failure import InputError
     from reconciler.policy.platform_parts import PlaceNeededError, platform_flags
     from reconciler.rendering.group_names import policy_name
-    from reconciler.rendering.imported import capacity_quota, karpenter
+    from reconciler.rendering.imported import capacity_quota, karpenter, scheduler_configuration
     from reconciler.rendering.imported.conversion import UnsupportedCloudError
     from reconciler.rendering.imported.document import imported_policy
     from reconciler.rendering.imported.settings import ImportedFileError, ImportedSettings, settings_in
@@ -69,7 +69,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         raise InputError(plain(str(error))) from None
     if empty or not _anything(imported):
         of_platforms = (one.objects_called for one in platform_flags() if one.objects_called)
-        called = ", ".join([karpenter.CALLED, capacity_quota.CALLED, *of_platforms])
+        called = ", ".join([karpenter.CALLED, capacity_quota.CALLED, scheduler_configuration.CALLED, *of_platforms])
         raise InputError(
             f"no settings of an autoscaler in {', '.join(empty or map(str, paths))}: a Deployment of the Cluster Autoscaler, "
             f"its flags, values of its Helm chart, or {called} are understood"

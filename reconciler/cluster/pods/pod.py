@@ -37,6 +37,16 @@ class SpreadConstraint(msgspec.Struct, frozen=True, order=True, kw_only=True):
     node_taints_policy: str = "Ignore"
 
 
+class SpreadFrom(StrEnum):
+    """Where the spread constraints of a pod come from. A pod whose own are all ScheduleAnyway has its own, and none is hard."""
+
+    NOWHERE = ""
+    POD = "Pod"
+    SCHEDULER = "Scheduler"
+    UNKNOWN = "Unknown"
+    """The scheduler has default constraints, and what selects the pod was not captured."""
+
+
 class AffinityTerm(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """One required inter-pod (anti-)affinity term; `namespaces` sorted and complete for the explicit part."""
 
@@ -62,8 +72,8 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
 
     `requests` is what kube-scheduler counts, `pods` in it being 1. `required_terms` None means no required node
     affinity (an empty tuple matches no node). `host_name_bound` says that some term or selector names a host, so that
-    verdicts differ within a node shape. `claims` names resource claims (DRA). `required_features` names what a node's
-    kubelet must declare that it can do (plugin NodeDeclaredFeatures).
+    verdicts differ within a node shape. `spread` has hard constraints only. `claims` names resource claims (DRA).
+    `required_features` names what a node's kubelet must declare that it can do (plugin NodeDeclaredFeatures).
     """
 
     namespace: str
@@ -74,6 +84,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
+    spread_from: SpreadFrom = SpreadFrom.NOWHERE
     affinity: tuple[AffinityTerm, ...] = ()
     anti_affinity: tuple[AffinityTerm, ...] = ()
     volumes: tuple[VolumeUse, ...] = ()
@@ -82,6 +93,11 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_name: str = "default-scheduler"
     host_name_bound: bool = False
     required_features: tuple[str, ...] = ()
+
+    @property
+    def unmodelled(self) -> bool:
+        """Whether no verdict about the shape is known on any node."""
+        return bool(self.claims) or self.spread_from is SpreadFrom.UNKNOWN
 
 
 class Owner(msgspec.Struct, frozen=True, order=True, gc=False):

@@ -13,6 +13,7 @@ from reconciler.cluster.pods.pod import (
     PodShape,
     PodTraits,
     SpreadConstraint,
+    SpreadFrom,
     Toleration,
     VolumeUse,
 )
@@ -182,6 +183,7 @@ def draft_shape(
     `matchLabelKeys` of spread constraints, so these are folded for both.
     """
     own = _labels.read(labels) or {}
+    spread = _spread.read(spec.topology_spread_constraints) or ()
     affinity = _affinity.read(spec.affinity) or wire.Affinity()
     node_selector = label_pairs(_node_selector.read(spec.node_selector))
     terms = node_terms(affinity.node_affinity.required) if affinity.node_affinity else None
@@ -194,7 +196,8 @@ def draft_shape(
         required_terms=terms,
         tolerations=_toleration_set(_tolerations.read(spec.tolerations) or ()),
         host_ports=_host_ports(spec),
-        spread=_hard_spread(_spread.read(spec.topology_spread_constraints) or (), own),
+        spread=_hard_spread(spread, own),
+        spread_from=SpreadFrom.POD if spread else SpreadFrom.NOWHERE,
         affinity=_pod_terms(affinity.pod_affinity, own if template else {}, namespace),
         anti_affinity=_pod_terms(affinity.pod_anti_affinity, own if template else {}, namespace),
         volumes=volume_uses(name, spec.volumes or ()),

@@ -115,6 +115,11 @@ class PodTable:
         table.unschedulable_seconds, table.unknown_node = unschedulable_seconds, unknown_node
         return table
 
+    def with_shapes(self, shape: "array[int]") -> "PodTable":
+        """The same pods with other numbers of shapes; the other columns are shared."""
+        columns = {name: getattr(self, name) for name in self.__slots__ if name != "shape"}
+        return PodTable.of_columns(shape=shape, **columns)
+
     def __len__(self) -> int:
         return len(self.name)
 

@@ -25,7 +25,7 @@ from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.cluster.targets.machine_rows import with_nodes
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, ContradictionError, Kept, Key, finding
-from reconciler.cluster.values.selection import label_pairs
+from reconciler.cluster.values.selection import label_pairs, label_selector
 from reconciler.cluster.values.unreadable import SeveralError, SnapshotError, UnreadableError
 from reconciler.cluster.volume import (
     CsiNode,
@@ -42,11 +42,12 @@ from reconciler.cluster.wire import device_class as device_wire
 from reconciler.cluster.workloads.admission import admitted
 from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscaler
 from reconciler.cluster.workloads.device_class import DeviceClass, device_class
-from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
-from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
+from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
+from reconciler.cluster.workloads.workload_rows import controller, disruption_budget, service
 from reconciler.cluster.world import Storage, World, WorldProblem, world_digest
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.decoding import decoder
+from reconciler.values.label_selector import LabelSelector
 
 # Where objects were read from, as one number an object, so that a message can name file and item later.
 
@@ -75,7 +76,7 @@ class Sources:
 
 _MANAGEMENT = "management/"
 _MOST_ERRORS = 50
-_REPLICATED = (("apps", "ReplicaSet"), ("", "ReplicationController"), ("apps", "StatefulSet"))
+_REPLICATED = (("apps", "ReplicaSet"), ("apps", "StatefulSet"))
 _Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
 
 
@@ -93,6 +94,7 @@ class Intake:
         self.nodes = Kept[NodeRead]()
         self.budgets = Kept[DisruptionBudget]()
         self.controllers: dict[tuple[str, str], Kept[Controller]] = {}
+        self.services = Kept[Service]()
         self.daemons = Kept[pod.PodTemplate]()
         self.daemon_drafts: dict[Key, int] = {}
         self.priorities = Kept[workload.PriorityClass]()
@@ -228,6 +230,8 @@ class Intake:
         }
         for key in _REPLICATED:
             readers[key] = (decoder(workload.Replicated), self._replicated)
+        readers["", "ReplicationController"] = (decoder(workload.ReplicationController), self._replication_controller)
+        readers["", "Service"] = (decoder(workload.Service), _keep(self.services, service, namespaced=True))
         readers["apps", "Deployment"] = (decoder(workload.Deployment), self._deployment)
         for reading in readings():
             for kind in reading.kinds:
@@ -261,7 +265,12 @@ class Intake:
     def _replicated(self, item: workload.Replicated, source: int, document: Document) -> None:
         # The API server writes 1 where the manifest leaves replicas out.
         replicas = 1 if item.spec.replicas is None else item.spec.replicas
-        self._controller(item.metadata, source, document, replicas)
+        self._controller(item.metadata, source, document, replicas, selector=label_selector(item.spec.selector))
+
+    def _replication_controller(self, item: workload.ReplicationController, source: int, document: Document) -> None:
+        replicas = 1 if item.spec.replicas is None else item.spec.replicas
+        selector = label_selector(meta.LabelSelector(match_labels=item.spec.selector)) if item.spec.selector else None
+        self._controller(item.metadata, source, document, replicas, selector=selector)
 
     def _deployment(self, item: workload.Deployment, source: int, document: Document) -> None:
         replicas = 1 if item.spec.replicas is None else item.spec.replicas
@@ -280,11 +289,18 @@ class Intake:
         self._controller(item.metadata, source, document, None)
 
     def _controller(
-        self, metadata: meta.ObjectMeta, source: int, document: Document, replicas: int | None, *, autoscaler: bool = False
+        self,
+        metadata: meta.ObjectMeta,
+        source: int,
+        document: Document,
+        replicas: int | None,
+        *,
+        autoscaler: bool = False,
+        selector: LabelSelector | None = None,
     ) -> None:
         kept = self.controllers.setdefault((document.group, document.kind), Kept())
         key = _key(metadata, namespaced=True)
-        entry = controller(document.group, document.kind, metadata, replicas)
+        entry = controller(document.group, document.kind, metadata, replicas, selector)
         kept.add(key, msgspec.structs.replace(entry, autoscaler=True) if autoscaler else entry, source)
 
 
@@ -360,6 +376,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         clusters=clusters,
         budgets=tuple(intake.budgets.values()),
         controllers=controllers,
+        services=tuple(intake.services.values()),
         rivals=at_work(controllers, _homes(targets)),
         daemon_pods=of_daemon_sets,
         namespaces=tuple((name, labels) for (_, name), labels in intake.namespaces.by_key().items()),

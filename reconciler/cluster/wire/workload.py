@@ -72,16 +72,46 @@ class Namespace(msgspec.Struct, rename="camel"):
 
 
 class ReplicaSpec(msgspec.Struct, rename="camel"):
-    """`spec` of a controller with replicas."""
+    """`spec` of a controller with replicas and a label selector."""
 
     replicas: int | None = None
+    selector: LabelSelector | None = None
 
 
 class Replicated(msgspec.Struct, rename="camel"):
-    """A ReplicaSet, ReplicationController or StatefulSet."""
+    """A ReplicaSet or StatefulSet."""
 
     metadata: ObjectMeta
     spec: ReplicaSpec
+    kind: str = ""
+
+
+class ReplicationControllerSpec(msgspec.Struct, rename="camel"):
+    """`spec` of a ReplicationController, whose selector is a map of labels."""
+
+    replicas: int | None = None
+    selector: dict[str, str] | None = None
+
+
+class ReplicationController(msgspec.Struct, rename="camel"):
+    """A ReplicationController."""
+
+    metadata: ObjectMeta
+    spec: ReplicationControllerSpec
+    kind: str = ""
+
+
+class ServiceSpec(msgspec.Struct, rename="camel"):
+    """`spec` of a Service."""
+
+    selector: dict[str, str] | None = None
+
+
+class Service(msgspec.Struct, rename="camel"):
+    """A Service: which pods it selects."""
+
+    metadata: ObjectMeta
+    spec: ServiceSpec = msgspec.field(default_factory=ServiceSpec)
     kind: str = ""
 
 

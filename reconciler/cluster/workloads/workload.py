@@ -1,4 +1,4 @@
-"""Objects that decide whether a pod may be evicted: disruption budgets and controllers."""
+"""What else decides about pods than their own text: disruption budgets, controllers and Services."""
 
 import msgspec
 
@@ -27,7 +27,7 @@ class DisruptionBudget(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 class Controller(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """A controller of pods: ReplicaSet, ReplicationController, StatefulSet, Job, DaemonSet, Deployment. `autoscaler`: it is a
-    Deployment that runs a Cluster Autoscaler."""
+    Deployment that runs a Cluster Autoscaler. `selector` is that of the first three; None has no requirement."""
 
     api_group: str
     kind: str
@@ -36,3 +36,12 @@ class Controller(msgspec.Struct, frozen=True, order=True, kw_only=True):
     uid: str = ""
     replicas: int | None = None
     autoscaler: bool = False
+    selector: LabelSelector | None = None
+
+
+class Service(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """A Service: the labels of the pods that it selects, sorted. None and an empty map select nothing here."""
+
+    namespace: str
+    name: str
+    selector: tuple[tuple[str, str], ...] = ()

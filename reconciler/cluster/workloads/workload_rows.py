@@ -1,9 +1,10 @@
 """Disruption budgets and controllers as the API gives them."""
 
-from reconciler.cluster.values.selection import label_selector
+from reconciler.cluster.values.selection import label_pairs, label_selector
 from reconciler.cluster.wire import workload as wire
 from reconciler.cluster.wire.meta import ObjectMeta
-from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
+from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
+from reconciler.values.label_selector import LabelSelector
 
 
 def disruption_budget(item: wire.DisruptionBudget, api_version: str) -> DisruptionBudget:
@@ -27,11 +28,24 @@ def disruption_budget(item: wire.DisruptionBudget, api_version: str) -> Disrupti
     )
 
 
-def controller(group: str, kind: str, metadata: ObjectMeta, replicas: int | None) -> Controller:
+def controller(
+    group: str, kind: str, metadata: ObjectMeta, replicas: int | None, selector: LabelSelector | None = None
+) -> Controller:
     """One controller of pods."""
     return Controller(
-        api_group=group, kind=kind, namespace=metadata.namespace, name=metadata.name, uid=metadata.uid, replicas=replicas
+        api_group=group,
+        kind=kind,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        replicas=replicas,
+        selector=selector,
     )
+
+
+def service(item: wire.Service) -> Service:
+    """One Service."""
+    return Service(namespace=item.metadata.namespace, name=item.metadata.name, selector=label_pairs(item.spec.selector))
 
 
 def _text(value: int | str | None) -> str:

@@ -26,12 +26,13 @@ from reconciler.kube.drain import NodeDrain
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
-from reconciler.kube.watching.collection import Served, renamed_group
+from reconciler.kube.watching.collection import SERVICES, Collection, Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
 from reconciler.providers.live_platforms import Surroundings, autoscaler_homes, polled
+from reconciler.scheduling.default_spread import needs_services
 
 
 class Connection(Api, Protocol):
@@ -162,6 +163,7 @@ class LiveProcess:
             served=settings.served,
             polled=polled(around),
             namespaces=settings.target_namespaces,
+            also=self._also_followed,
             on_change=self.wake.notify,
             pace=self._pace,
             longest_silence_seconds=settings.longest_silence_seconds,
@@ -345,6 +347,11 @@ class LiveProcess:
 
     def _drain_rules(self) -> DrainRules | None:
         return None if self.source.missing() else self.source.current().policy.drain
+
+    def _also_followed(self) -> tuple[Collection, ...]:
+        if self.source.missing() or not needs_services(self.source.current().policy):
+            return ()
+        return (SERVICES,)
 
     def _platform_chooses(self, target: TargetRef) -> bool:
         return platform_chooses(self.port.last_world, self.source.current(), target, self.port.now_seconds())

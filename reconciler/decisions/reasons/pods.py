@@ -210,6 +210,20 @@ class NotModelled(Because, frozen=True, kw_only=True):
     template = "it uses {feature}, which is not modelled, so no node is added or kept for it"
 
 
+class DefaultSpread(Because, frozen=True, kw_only=True):
+    """The pod has no spread constraints, so the scheduler's default constraints apply (`scheduler.defaultConstraints`)."""
+
+    code = "DefaultSpread"
+    topology_key: str
+    max_skew: int
+    min_domains: int
+    selector: str
+
+    template = (
+        "by scheduler.defaultConstraints, pods with {selector} spread over {topology_key}, with a skew of at most {max_skew}"
+    )
+
+
 class NotExamined(Because, frozen=True, kw_only=True):
     """The work budget of this plan ran out before this pod."""
 

@@ -81,6 +81,7 @@ class DrainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def drain_report(world: World, policy: PolicySet, now_seconds: int, thresholds: tuple[int, ...], work_budget: int) -> DrainReport:
     """Examine every node alone. Timers, budgets, cool-downs, group sizes and holds do not count here."""
     draft = View.of(world, policy, Memory(), now_seconds, Work(work_budget)).draft(lift_holds=True)
+    world = draft.world
     ledger = DisruptionLedger(world)
     candidates = look_at_nodes(draft, ledger)
     blockers = {candidate.index: _blockers(draft, candidate) for candidate in candidates}

@@ -87,6 +87,7 @@ def called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int
     if not under_way:
         return ()
     view = View.of(world, policy, memory, now_seconds, Work(0))
+    world = view.world
     going = [index for index in under_way if _may_be_called_off(view, index)]
     pods = _pods_on(world, going)
     judge = DrainJudge(world, policy.policy.drain, DisruptionLedger(world), now_seconds)

@@ -62,6 +62,9 @@ WORKLOAD = tuple(
 )
 """What is read of the cluster whose pods need nodes."""
 
+SERVICES = Collection(group="", kind="Service", version="v1", plural="services")
+"""What is read as well where the scheduler's default constraints need it (see `scheduling.default_spread`)."""
+
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
     """An API group of a platform, as a server has it. `platform` is the provider's name in policies. If `version` is empty, the

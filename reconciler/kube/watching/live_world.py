@@ -34,8 +34,9 @@ class LiveWorld:
     `workload` is the cluster whose pods need nodes. `management` is the cluster with the targets (None: the same cluster).
     `served` are the platforms on it (none: Cluster API, of `capi_group` and `capi_version`). `polled` are the platforms that are
     read from elsewhere. `namespaces` limits the objects of platforms that are read. Infrastructure templates are watched as soon
-    as a target refers to one of their kind. A watch that receives nothing for `silence_seconds` is renewed. After every change
-    that may matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`.
+    as a target refers to one of their kind. `also` names further collections of the workload cluster. It is asked at each look,
+    and what it names once stays. A watch that receives nothing for `silence_seconds` is renewed. After every change that may
+    matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class LiveWorld:
         polled: tuple[PolledSource, ...] = (),
         namespaces: Iterable[str] = (),
         workload_collections: tuple[Collection, ...] = WORKLOAD,
+        also: Callable[[], Iterable[Collection]] = tuple,
         on_change: Callable[[], None] = lambda: None,
         pace: Pace | None = None,
         longest_silence_seconds: float = LONGEST_SILENCE_SECONDS,
@@ -68,6 +70,8 @@ class LiveWorld:
         self._pace = pace or self._own_pace
         self._longest_silence_seconds = longest_silence_seconds
         self._silence_seconds = silence_seconds
+        self._also = also
+        self._followed_also: set[Collection] = set()
         self._lock = threading.Lock()
         self._observing = threading.Lock()
         self._progress = threading.Condition()
@@ -123,6 +127,7 @@ class LiveWorld:
         if not self._started or self._stopping:
             return ("nothing is followed",)
         with self._observing:
+            self._follow_also()
             self._follow_templates()
         return tuple(doubt for state in self.freshness() if (doubt := state.doubt(self._longest_silence_seconds)))
 
@@ -200,6 +205,15 @@ class LiveWorld:
         with self._progress:
             self._progress.notify_all()
         self._on_change()
+
+    def _follow_also(self) -> None:
+        if self._stopping:
+            return
+        for collection in set(self._also()) - self._followed_also:
+            self._followed_also.add(collection)
+            reflector = self._reflector(self._workload, collection)
+            self._reflectors.append(reflector)
+            reflector.start()
 
     def _follow_templates(self) -> None:
         """Begin to follow the kinds of infrastructure templates that targets refer to and that are not followed yet."""

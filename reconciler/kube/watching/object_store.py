@@ -122,6 +122,7 @@ _PLAIN = (
     "limit_ranges",
     "runtime_classes",
     "requests",
+    "services",
     "daemons",
 )
 _KEYED = ("controllers", "of_platforms")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from reconciler.policy.checks.limits import check_limits
 from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.checks.references import check_references
+from reconciler.policy.checks.scheduler import check_default_constraints
 from reconciler.policy.checks.sizes import check_group_sizes, check_idle_windows, check_level_sizes
 from reconciler.policy.checks.templates import check_group_template, check_templates, check_times
 from reconciler.policy.problems.findings import Findings
@@ -27,6 +28,7 @@ def check_drafts(
         check_templates(draft, findings)
         check_times(draft, findings, now_seconds)
     for policy in drafts.policies:
+        check_default_constraints(policy, findings)
         groups = drafts.groups_of(policy.document.name)
         for group in groups:
             with findings.because_of(group.path):

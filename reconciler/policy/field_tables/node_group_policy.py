@@ -5,7 +5,7 @@ from reconciler.policy.documents import Expander, Mode, TargetAnnotations
 from reconciler.policy.field import Field, Kind, Loosens, text_field
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.membership import DISCOVERY, LIMITS, clusters, selector
-from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS
+from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS, SCHEDULER
 from reconciler.policy.platform_parts import platform_keys
 
 # What every document carries: apiVersion, kind, metadata, status.
@@ -334,6 +334,7 @@ NODE_GROUP_POLICY = document(
             DISCOVERY,
             GROUP_NAMESPACES,
             PODS,
+            SCHEDULER,
             HEALTH,
             DRAIN,
             BUDGETS,

@@ -1,6 +1,6 @@
-"""Which pods are demand, and what restricts removals: health, drain rules, budgets, pace."""
+"""Which pods are demand, how the scheduler places them, and what restricts removals: health, drain rules, budgets, pace."""
 
-from reconciler.policy.documents import BlockRule, JobRule, RemovalReason
+from reconciler.policy.documents import BlockRule, InclusionPolicy, JobRule, RemovalReason, WhenUnsatisfiable
 from reconciler.policy.field import Field, Kind, Loosens, from_tightest
 from reconciler.policy.field_tables.membership import selector
 
@@ -71,6 +71,89 @@ PODS = Field(
             unique=True,
             attribute="gang_labels",
             item=Field(yaml_key="", kind=Kind.LABEL_KEY, description="One label.", examples=("scheduling.x-k8s.io/pod-group",)),
+        ),
+    ),
+)
+
+
+def _inclusion(yaml_key: str, attribute: str, description: str) -> Field:
+    return Field(
+        yaml_key=yaml_key,
+        kind=Kind.ENUM,
+        description=description,
+        enum=tuple(InclusionPolicy),
+        examples=("Honor",),
+        attribute=attribute,
+    )
+
+
+SCHEDULER = Field(
+    yaml_key="scheduler",
+    kind=Kind.OBJECT,
+    description="How kube-scheduler is configured in this cluster.",
+    attribute="scheduler",
+    children=(
+        Field(
+            yaml_key="defaultConstraints",
+            kind=Kind.LIST,
+            description="The `defaultConstraints` of its plugin PodTopologySpread, with `defaultingType: List`. They apply to "
+            "pods of `pods.schedulerNames` without topologySpreadConstraints. If omitted, its system defaults, which only score.",
+            attribute="default_constraints",
+            item=Field(
+                yaml_key="",
+                kind=Kind.OBJECT,
+                description="One constraint. Its selector comes from the Services and the controller of each pod.",
+                children=(
+                    Field(
+                        yaml_key="maxSkew",
+                        kind=Kind.INTEGER,
+                        description="How many more pods a domain may have than the one with the fewest.",
+                        unit="pods",
+                        examples=(1,),
+                        minimum=1,
+                        maximum=2**31 - 1,
+                        required=True,
+                        attribute="max_skew",
+                    ),
+                    Field(
+                        yaml_key="topologyKey",
+                        kind=Kind.LABEL_KEY,
+                        description="The label of nodes whose values are the domains.",
+                        examples=("topology.kubernetes.io/zone",),
+                        required=True,
+                        attribute="topology_key",
+                    ),
+                    Field(
+                        yaml_key="whenUnsatisfiable",
+                        kind=Kind.ENUM,
+                        description="DoNotSchedule keeps a pod pending. ScheduleAnyway only scores, so it changes no decision.",
+                        enum=tuple(WhenUnsatisfiable),
+                        examples=("DoNotSchedule",),
+                        required=True,
+                        attribute="when_unsatisfiable",
+                    ),
+                    Field(
+                        yaml_key="minDomains",
+                        kind=Kind.INTEGER,
+                        description="With fewer domains than this, the smallest count is 0.",
+                        unit="domains",
+                        examples=(3,),
+                        minimum=1,
+                        maximum=2**31 - 1,
+                        attribute="min_domains",
+                    ),
+                    _inclusion(
+                        "nodeAffinityPolicy",
+                        "node_affinity_policy",
+                        "Honor counts only nodes that the pod's node selector and affinity allow. Ignore counts all.",
+                    ),
+                    _inclusion(
+                        "nodeTaintsPolicy",
+                        "node_taints_policy",
+                        "Honor counts only nodes without taints, and those whose taints the pod tolerates. Ignore counts all.",
+                    ),
+                ),
+            ),
         ),
     ),
 )

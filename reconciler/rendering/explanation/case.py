@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.cluster.pods.pod import SpreadFrom
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.decisions.groups.effective_groups import effective_view
@@ -9,12 +10,16 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.pods import DefaultSpread
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.narrowed import EVERYTHING, Chosen
 from reconciler.plan.plan import GroupLine, NodeLine, Plan
+from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PolicySet
+from reconciler.scheduling.default_spread import with_default_spread
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.label_selector import requirement_text
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +38,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     @staticmethod
     def of(world: World, policy: PolicySet, plan: Plan, now_seconds: int, memory: Memory, chosen: Chosen = EVERYTHING) -> "Case":
         """The case of a plan that was decided for exactly these; `memory` is what `decide` returned with it."""
+        world = with_default_spread(world, policy.policy)
         groups, members = effective_view(world, policy, now_seconds)
         return Case(
             world=world, policy=policy, plan=plan, groups=groups, members=members, memory=memory, now_seconds=now_seconds,
@@ -84,6 +90,21 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
             for index, node in enumerate(pods.node)
             if node >= 0 and not pods.finished(index) and shapes[pods.shape[index]].priority >= cutoff
         ]
+
+    def default_spread(self, shape: int) -> tuple[Reason, ...]:
+        """The default constraints that the scheduler gives to pods of this shape, one reason each."""
+        value = self.world.pod_shapes[shape]
+        if value.spread_from is not SpreadFrom.SCHEDULER:
+            return ()
+        return tuple(
+            DefaultSpread(
+                topology_key=one.topology_key,
+                max_skew=one.max_skew,
+                min_domains=one.min_domains,
+                selector=",".join(map(requirement_text, one.selector.requirements if one.selector else ())),
+            ).reason()
+            for one in value.spread
+        )
 
     def state(self) -> SchedulingState:
         """Nodes and pods as they stand, without anything that the plan adds."""

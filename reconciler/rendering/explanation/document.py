@@ -3,7 +3,7 @@
 import msgspec
 
 from reconciler.plan.plan import Action, GroupLine, NodeLine, PodLine
-from reconciler.plan.reason import Blocker
+from reconciler.plan.reason import Blocker, Reason
 from reconciler.rendering.json_text import json_text
 
 FORMAT_VERSION = "1.0"
@@ -56,6 +56,7 @@ class PodExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A pod. `requests` are by resource name (cpu in milli, memory in bytes). `alike` are pods with the same explanation.
     `decision` is null unless the pod is pending. `node`, and `blocks` (how the pod keeps its node), are set if the pod has a
     node. `not_modelled` names features of the pod that are not modelled. With any, there is no statement about nodes.
+    `default_spread` has the default constraints that the scheduler gives to the pod.
     """
 
     pod: str
@@ -67,6 +68,7 @@ class PodExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     node: str | None
     blocks: tuple[Blocker, ...]
     not_modelled: str
+    default_spread: tuple[Reason, ...]
     new_nodes: tuple[NewNode, ...]
     nodes: tuple[ThereNode, ...]
 

@@ -197,6 +197,7 @@ def pod_findings(case: Case, indices: Sequence[int]) -> PodExplanation:
         node=node,
         blocks=tuple(blocker for blocker in blocks if blocker.pod == pod.key),
         not_modelled=unknown,
+        default_spread=case.default_spread(pod.shape),
         new_nodes=tuple(_new_node(case, state, group, pod.shape) for group in case.asked_groups()) if asked else (),
         nodes=tuple(_there(case, state, index, pod.shape) for index in case.asked_nodes()) if asked else (),
     )
@@ -344,6 +345,7 @@ def _explain_shape(case: Case, kinds: Sequence[Sequence[int]], width: int) -> li
     labels = tuple(dict.fromkeys(owner_label(pods.key(index)) for kind in kinds for index in kind))
     number = sum(map(len, kinds))
     lines = paragraph(f"{count(number, 'pod')} {listed(labels, NAMES_SHOWN)}: {_requests(case, first)}", width, 0)
+    lines += _spread(case, first.shape, width)
     for kind in kinds:
         names = listed(tuple(pods.key(index) for index in kind), NAMES_SHOWN)
         lines += paragraph(f"{count(len(kind), 'pod')}: {names}", width, 0)
@@ -354,7 +356,7 @@ def _explain_shape(case: Case, kinds: Sequence[Sequence[int]], width: int) -> li
 def explain_pod(case: Case, index: int, width: int) -> list[str]:
     """Lines about one pod of the World."""
     pod = case.world.pods[index]
-    lines = paragraph(f"pod {pod.key}: {_requests(case, pod)}", width, 0)
+    lines = [*paragraph(f"pod {pod.key}: {_requests(case, pod)}", width, 0), *_spread(case, pod.shape, width)]
     if pod.finished:
         return [*lines, *paragraph("it has finished: it needs no place and keeps no node", width, 0)]
     if pod.node >= 0:
@@ -367,6 +369,10 @@ def explain_pod(case: Case, index: int, width: int) -> list[str]:
 def _requests(case: Case, pod: Pod) -> str:
     shape = case.world.pod_shapes[pod.shape]
     return f"{pod.phase}, requests {_amounts(shape.requests)}, priority {shape.priority}"
+
+
+def _spread(case: Case, shape: int, width: int) -> list[str]:
+    return [line for one in case.default_spread(shape) for line in paragraph(f"{one.message} [{one.code}]", width, 0)]
 
 
 def _waiting(case: Case, index: int, width: int) -> list[str]:

@@ -9,6 +9,7 @@ from reconciler.policy.import_fragment import Fragment
 from reconciler.policy.platform_parts import FragmentReader, PlaceNeededError, platform_flags
 from reconciler.rendering.imported.capacity_quota import CAPACITY_QUOTA, capacity_quota
 from reconciler.rendering.imported.karpenter import NODE_POOL, node_pool
+from reconciler.rendering.imported.scheduler_configuration import SCHEDULER_CONFIGURATION, scheduler_configuration
 from reconciler.values.loose_json import Object, text_at
 
 
@@ -52,4 +53,9 @@ def _kind(item: Object) -> tuple[str, str]:
 @cache
 def _readers() -> Mapping[tuple[str, str], FragmentReader]:
     of_platforms = {kind: reader for one in platform_flags() for kind, reader in one.fragments.items()}
-    return {NODE_POOL: node_pool, CAPACITY_QUOTA: capacity_quota, **of_platforms}
+    return {
+        NODE_POOL: node_pool,
+        CAPACITY_QUOTA: capacity_quota,
+        SCHEDULER_CONFIGURATION: scheduler_configuration,
+        **of_platforms,
+    }

@@ -6,6 +6,8 @@ from reconciler.scheduling.topology.domains import NO_DOMAIN
 from reconciler.scheduling.verdict import Rejection
 
 UNLIMITED = 1 << 31
+BY_DEFAULT = " (by scheduler.defaultConstraints)"
+"""What a sentence adds if the scheduler gave the pod the constraint."""
 
 
 class SpreadRule:
@@ -19,12 +21,22 @@ class SpreadRule:
     selector counts nothing, but matches the pod itself.
     """
 
-    __slots__ = ("adds", "counter", "key", "matches_itself", "max_skew", "min_domains")
+    __slots__ = ("adds", "by_default", "counter", "key", "matches_itself", "max_skew", "min_domains")
 
     def __init__(
-        self, counter: LevelCounter, *, key: str, max_skew: int, min_domains: int, matches_itself: bool, adds: bool
+        self,
+        counter: LevelCounter,
+        *,
+        key: str,
+        max_skew: int,
+        min_domains: int,
+        matches_itself: bool,
+        adds: bool,
+        by_default: bool = False,
     ) -> None:
-        """`adds` says that a pod of the shape raises the count of its domain once it is bound."""
+        """`adds` says that a pod of the shape raises the count of its domain once it is bound. `by_default`: the constraint is
+        one of the scheduler's default constraints, not the pod's own."""
+        self.by_default = by_default
         self.counter = counter
         self.key = key
         self.max_skew = max_skew
@@ -75,14 +87,18 @@ class SpreadRule:
         domains = self.counter.domains
         domain = domains.of[node]
         if domain == NO_DOMAIN:
-            return f"the node has no label {self.key}"
+            return f"the node has no label {self.key}{self._origin}"
         count = self.counter.counts[domain]
         few = f" (only {self.counter.open_domains} of {self.min_domains} domains)"
         where = few if self.floor_is_forced else f" (in {self.counter.lowest_domain})" if self.counter.open_domains else ""
         return (
             f"{self.key}={domains.values[domain]} has {count} matching {'pod' if count == 1 else 'pods'}, "
-            f"the least is {self.floor}{where}; one more is beyond maxSkew {self.max_skew}"
+            f"the least is {self.floor}{where}; one more is beyond maxSkew {self.max_skew}{self._origin}"
         )
+
+    @property
+    def _origin(self) -> str:
+        return BY_DEFAULT if self.by_default else ""
 
     @property
     def floor_is_forced(self) -> bool:

@@ -14,6 +14,7 @@ from reconciler.decisions.groups.daemons import static_pods
 from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.policy.documents import PolicySet
+from reconciler.scheduling.default_spread import DefaultSpread, with_default_spread
 from reconciler.simulation.embedded.agenda import Agenda, Durations, Happened, Journal, MachineBehaviour
 from reconciler.simulation.embedded.disruption_controller import DisruptionController
 from reconciler.simulation.embedded.drains import Drains
@@ -51,6 +52,7 @@ class SimulatedCluster:
         otherwise: MachineBehaviour | None = None,
     ) -> None:
         """`behaviours` by target name; `otherwise` for all others."""
+        world = with_default_spread(world, policy.policy)
         groups, members = effective_view(world, policy, now_seconds)
         target_of = {machine.node: machine.target for machine in world.machines if machine.node and machine.target is not None}
         for position, group in enumerate(groups):
@@ -58,7 +60,7 @@ class SimulatedCluster:
         self.durations = durations or Durations()
         self.agenda = Agenda(now_seconds)
         self.journal = Journal()
-        self.objects = ClusterObjects(world, target_of)
+        self.objects = ClusterObjects(world, target_of, DefaultSpread(world, policy.policy))
         self.disruption = DisruptionController(self.objects)
         self.workloads = Workloads(self.objects)
         self.pods = PodLifecycle(self.objects, self.agenda, self.durations, self.disruption, self.workloads, self.journal)

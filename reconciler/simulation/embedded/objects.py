@@ -14,6 +14,7 @@ from reconciler.cluster.pods.pod_table import PodTable, is_gated, is_ready, phas
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
+from reconciler.scheduling.default_spread import DefaultSpread
 from reconciler.scheduling.kernels import loops
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.pod_rows import PodRows
@@ -151,7 +152,9 @@ class ClusterObjects:
     Shapes and traits keep the indices of the World that the objects came from; new ones are appended.
     """
 
-    def __init__(self, world: World, target_of: dict[str, TargetRef]) -> None:
+    def __init__(self, world: World, target_of: dict[str, TargetRef], default_spread: DefaultSpread | None = None) -> None:
+        """`default_spread` is what the scheduler asks of pods that have no constraints (None: nothing)."""
+        self._default_spread = default_spread
         self._origin = world
         self.node_shapes: list[NodeShape] = list(world.node_shapes)
         self.pod_shapes: list[PodShape] = list(world.pod_shapes)
@@ -199,6 +202,11 @@ class ClusterObjects:
         if self._pod_shape_index is None:
             self._pod_shape_index = {known: index for index, known in enumerate(self.pod_shapes)}
         return _interned(self._pod_shape_index, self.pod_shapes, shape)
+
+    def new_pod_shape(self, shape: PodShape, traits: PodTraits) -> int:
+        """The index of the shape of pods that are to be made, with what the scheduler asks of them."""
+        judged = shape if self._default_spread is None else self._default_spread.of(shape, traits.controller)
+        return self.pod_shape(judged)
 
     def traits(self, traits: PodTraits) -> int:
         """The index of pod traits, made when they are new."""

@@ -44,7 +44,7 @@ class SchedulerCache:
         objects = self._objects
         if not objects.turnover.lasting or len(objects.pod_shapes) != state.shape_count or objects.serves_devices:
             return False
-        return not any(objects.pod_shapes[shape].volumes or objects.pod_shapes[shape].claims for shape in shapes)
+        return not any(objects.pod_shapes[shape].volumes or objects.pod_shapes[shape].unmodelled for shape in shapes)
 
     def _follow(self, state: LastingState) -> bool:
         objects, places = self._objects, self._places

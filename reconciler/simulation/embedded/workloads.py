@@ -100,7 +100,7 @@ class Workloads:
     def define(self, kind: str, namespace: str, name: str, shape: PodShape, traits: PodTraits) -> Workload:
         """A controller that has no pods yet."""
         key = (kind, namespace, name)
-        workload = Workload(key, self._objects.pod_shape(shape), self._objects.traits(traits), self._pods_of)
+        workload = Workload(key, self._objects.new_pod_shape(shape, traits), self._objects.traits(traits), self._pods_of)
         return self.by_key.setdefault(key, workload)
 
     def scale(self, workload: Workload, desired: int) -> None:

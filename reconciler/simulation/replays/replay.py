@@ -8,7 +8,7 @@ from zlib import crc32
 from msgspec.structs import replace
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
-from reconciler.cluster.pods.pod import Owner, PodShape
+from reconciler.cluster.pods.pod import Owner
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.workloads.workload import Controller
@@ -44,7 +44,7 @@ class Demand:
         self._trace = trace
         self._cluster = cluster
         objects = cluster.objects
-        self._shapes = [objects.pod_shape(source.shape) for source in trace.sources]
+        self._shapes = [objects.new_pod_shape(source.shape, source.traits) for source in trace.sources]
         self._traits = [objects.traits(source.traits) for source in trace.sources]
         self._seen = 0
         self.wanted = list(trace.present)
@@ -178,10 +178,10 @@ class PolicyClock:
 class ZoneSpread:
     """Follows the pods of some shapes in a simulated cluster."""
 
-    def __init__(self, objects: ClusterObjects, shapes: frozenset[PodShape], zones: frozenset[str]) -> None:
-        """`zones` are those that nodes can be in at all."""
+    def __init__(self, objects: ClusterObjects, shapes: frozenset[int], zones: frozenset[str]) -> None:
+        """`shapes` are indices. `zones` are those that nodes can be in at all."""
         self._objects = objects
-        self._shapes = {objects.pod_shape(shape) for shape in sorted(shapes, key=str)}
+        self._shapes = set(shapes)
         self._zones = zones
         self._weighted = 0
         self._seconds = 0
@@ -285,11 +285,12 @@ class ReplayRun:
         self._writes = SimulatedWrites(self.cluster)
         self._demand = Demand(trace, self.cluster)
         self._clock = PolicyClock(policy)
-        shapes = frozenset(source.shape for source in trace.sources if source.zone_spread)
+        objects = self.cluster.objects
+        shapes = frozenset(objects.new_pod_shape(one.shape, one.traits) for one in trace.sources if one.zone_spread)
         labels = [group.template.labels for group in groups if group.template is not None]
         labels += [world.node_shapes[node.shape].labels for node in world.nodes]
         zones = frozenset(value for pairs in labels for key, value in pairs if key == ZONE_LABEL)
-        self._spread = ZoneSpread(self.cluster.objects, shapes, zones)
+        self._spread = ZoneSpread(objects, shapes, zones)
         if shapes:
             self.cluster.scheduler.placing = self._spread.place
         self._ledger: Ledger | None = None

@@ -487,6 +487,7 @@ def _merged(worlds: Sequence[World]) -> World:
         controllers=_latest(
             (world.controllers for world in worlds), lambda item: (item.api_group, item.kind, item.namespace, item.name)
         ),
+        services=_latest((world.services for world in worlds), lambda item: (item.namespace, item.name)),
         namespaces=_latest((world.namespaces for world in worlds), lambda item: item[0]),
         storage=Storage(
             volumes=_latest((part.volumes for part in storage), lambda item: item.name),

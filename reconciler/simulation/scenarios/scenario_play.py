@@ -48,6 +48,7 @@ _CAPTURED = (
     "PodDisruptionBudget",
     "ReplicaSet",
     "ReplicationController",
+    "Service",
     "StatefulSet",
 )
 
@@ -221,7 +222,7 @@ def _traits(workload: StatedWorkload) -> PodTraits:
 
 
 def controller_of(workload: StatedWorkload) -> Controller:
-    """The controller of stated pods."""
+    """The controller of stated pods. It selects them by all their labels."""
     namespace, _, name = workload.name.partition("/")
     return Controller(
         api_group=_API_GROUPS.get(workload.kind, "apps"),
@@ -229,6 +230,7 @@ def controller_of(workload: StatedWorkload) -> Controller:
         namespace=namespace,
         name=name,
         replicas=workload.replicas,
+        selector=LabelSelector(tuple(Requirement(key, "In", (value,)) for key, value in _shape(workload).labels)),
     )
 
 

@@ -9,6 +9,7 @@ from tests.differential.generator import (
     capacities,
     claims,
     declared_features,
+    default_spread,
     devices,
     disks,
     host_labels,
@@ -56,6 +57,7 @@ FEATURES = {
     "declaredFeatures": declared_features.add,
     "devices": devices.add,
     "hugeAmounts": huge_amounts.add,
+    "defaultSpread": default_spread.add,
     "bare": bare.add,
 }
 

@@ -23,6 +23,7 @@ class Draft:
         self.namespaces: list[Object] = []
         self.storage: list[Object] = []
         self.devices: list[Object] = []
+        self.owners: list[Object] = []
         self.minor = 36  # of Kubernetes 1.x
 
     def chance(self, percent: int) -> bool:
@@ -56,7 +57,7 @@ class Draft:
 
     def items(self) -> Iterable[Object]:
         """All objects."""
-        return [*self.nodes, *self.namespaces, *self.storage, *self.devices, *self.pods]
+        return [*self.nodes, *self.namespaces, *self.storage, *self.devices, *self.owners, *self.pods]
 
     def snapshot(self) -> Object:
         """All objects as one List, in an order that says nothing."""

@@ -2,8 +2,9 @@
 //
 // Every line of standard input is one snapshot: a JSON List of Nodes, Pods, Namespaces, PersistentVolumes,
 // PersistentVolumeClaims, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, VolumeAttachments, DeviceClasses,
-// ResourceSlices and ResourceClaims (other kinds are ignored). Every line of standard output answers one. With -validate a line says instead what a real API server
-// would refuse in that snapshot.
+// ResourceSlices and ResourceClaims, Services, ReplicaSets, StatefulSets and ReplicationControllers (other kinds are
+// ignored). A KubeSchedulerConfiguration among them is what kube-scheduler is started with. Every line of standard output
+// answers one. With -validate a line says instead what a real API server would refuse in that snapshot.
 package main
 
 import (

@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 	schedulercache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -40,15 +41,34 @@ type filter struct {
 	framework framework.Framework
 }
 
-// defaultProfile is the profile of a kube-scheduler started without configuration.
-func defaultProfile() (config.KubeSchedulerProfile, error) {
-	var versioned configv1.KubeSchedulerConfiguration
-	scheme.Scheme.Default(&versioned)
-	internal := config.KubeSchedulerConfiguration{}
-	if err := scheme.Scheme.Convert(&versioned, &internal, nil); err != nil {
-		return config.KubeSchedulerProfile{}, err
+// defaultProfile is the profile of the default scheduler: of a kube-scheduler started with this configuration file, or
+// without one. What kube-scheduler would refuse to start with is an error.
+func defaultProfile(file []byte) (config.KubeSchedulerProfile, error) {
+	internal := &config.KubeSchedulerConfiguration{}
+	if len(file) == 0 {
+		var versioned configv1.KubeSchedulerConfiguration
+		scheme.Scheme.Default(&versioned)
+		if err := scheme.Scheme.Convert(&versioned, internal, nil); err != nil {
+			return config.KubeSchedulerProfile{}, err
+		}
+	} else {
+		decoded, _, err := scheme.Codecs.UniversalDecoder().Decode(file, nil, nil)
+		if err != nil {
+			return config.KubeSchedulerProfile{}, err
+		}
+		internal = decoded.(*config.KubeSchedulerConfiguration)
+		// The process fills it in from its flags before it validates the file.
+		internal.ClientConnection.QPS, internal.ClientConnection.Burst = 50, 100
+		if err := validation.ValidateKubeSchedulerConfiguration(internal); err != nil {
+			return config.KubeSchedulerProfile{}, err
+		}
 	}
-	return internal.Profiles[0], nil
+	for _, profile := range internal.Profiles {
+		if profile.SchedulerName == v1.DefaultSchedulerName {
+			return profile, nil
+		}
+	}
+	return config.KubeSchedulerProfile{}, fmt.Errorf("no profile of %s", v1.DefaultSchedulerName)
 }
 
 // alone is the profile with one plugin and the two that every profile must have.
@@ -70,7 +90,7 @@ func newScheduler(ctx context.Context, cluster *snapshot) (*scheduler, error) {
 	if err := followRelease(cluster); err != nil {
 		return nil, err
 	}
-	profile, err := defaultProfile()
+	profile, err := defaultProfile(cluster.configuration)
 	if err != nil {
 		return nil, err
 	}
@@ -160,12 +180,16 @@ func (s *scheduler) load(
 }
 
 func fill(factory informers.SharedInformerFactory, cluster *snapshot) error {
-	core, storage := factory.Core().V1(), factory.Storage().V1()
+	core, storage, apps := factory.Core().V1(), factory.Storage().V1(), factory.Apps().V1()
 	watched := slices.DeleteFunc(slices.Clone(cluster.pods), finished)
 	for _, err := range []error{
 		store(core.Nodes().Informer(), cluster.nodes),
 		store[*v1.Pod](core.Pods().Informer(), watched),
 		store(core.Namespaces().Informer(), cluster.namespaces),
+		store(core.Services().Informer(), cluster.services),
+		store(core.ReplicationControllers().Informer(), cluster.controllers),
+		store(apps.ReplicaSets().Informer(), cluster.replicaSets),
+		store(apps.StatefulSets().Informer(), cluster.statefulSets),
 		store(core.PersistentVolumes().Informer(), cluster.volumes),
 		store(core.PersistentVolumeClaims().Informer(), cluster.claims),
 		store(storage.StorageClasses().Informer(), cluster.classes),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -23,6 +24,14 @@ type snapshot struct {
 	csiDrivers  []*storagev1.CSIDriver
 	capacities  []*storagev1.CSIStorageCapacity
 	attachments []*storagev1.VolumeAttachment
+
+	services     []*v1.Service
+	controllers  []*v1.ReplicationController
+	replicaSets  []*appsv1.ReplicaSet
+	statefulSets []*appsv1.StatefulSet
+
+	// The configuration of kube-scheduler, as its file has it; empty: none.
+	configuration []byte
 
 	deviceClasses  []*resourceapi.DeviceClass
 	slices         []*resourceapi.ResourceSlice
@@ -82,6 +91,16 @@ func (s *snapshot) add(kind string, raw json.RawMessage) error {
 		return appendObject(&s.capacities, raw)
 	case "VolumeAttachment":
 		return appendObject(&s.attachments, raw)
+	case "Service":
+		return appendObject(&s.services, raw)
+	case "ReplicationController":
+		return appendObject(&s.controllers, raw)
+	case "ReplicaSet":
+		return appendObject(&s.replicaSets, raw)
+	case "StatefulSet":
+		return appendObject(&s.statefulSets, raw)
+	case "KubeSchedulerConfiguration":
+		s.configuration = raw
 	case "DeviceClass":
 		return appendObject(&s.deviceClasses, raw)
 	case "ResourceSlice":
