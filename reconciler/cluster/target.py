@@ -55,6 +55,25 @@ class SharedRoom(msgspec.Struct, frozen=True, order=True, kw_only=True):
     why: str
 
 
+class Ending(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """The platform ends all machines of a target in `zone` (empty: in any zone), from `at_seconds` on (Unix time). `what` ends
+    then."""
+
+    zone: str
+    what: str
+    at_seconds: int
+
+
+class ZoneShift(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Work is moved away from a zone. `moved` names what is moved. The shift ends by itself at `until_seconds` (0: nobody knows
+    when). `closes`: the platform would still make the next machine of the target there."""
+
+    zone: str
+    moved: str
+    until_seconds: int = 0
+    closes: bool = False
+
+
 class LaunchFailure(msgspec.Struct, frozen=True, kw_only=True):
     """The platform has said that it cannot make the machines that are missing. `id` tells one such answer from the next, `kind`
     is Stock, Quota or Configuration (which needs a person), `message` is what the platform said."""
@@ -145,8 +164,12 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     its machines (None: it does not say). `on_demand_base` is how many machines of a mixed group are not spot. `price_per_hour` is
     the price of one node in the platform's own list, and `price_origin` that list.
 
-    `launch_failure` is why missing machines will not come. `rooms` limit how many more machines are available. `writers` size the
-    target by other means than a field. `unseen` is the evidence of such writers that was not captured (empty: all was).
+    `launch_failure` is why missing machines will not come. `rooms` limit how many more machines are available. `reserved` is
+    what is free of capacity that is paid for anyway and that new machines take first. `endings` are when the platform ends
+    machines, and `zone_shifts` the zones that work is moved away from.
+
+    `writers` size the target by other means than a field. `unseen` is the evidence of such writers that was not captured (empty:
+    all was).
     `problems` are sentences about unreadable values. `api_group` is the API group of Cluster API and the prefix of its
     annotations; it is empty for targets of other platforms.
 
@@ -181,6 +204,9 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     price_origin: str = ""
     launch_failure: LaunchFailure | None = None
     rooms: tuple[SharedRoom, ...] = ()
+    reserved: tuple[SharedRoom, ...] = ()
+    endings: tuple[Ending, ...] = ()
+    zone_shifts: tuple[ZoneShift, ...] = ()
     writers: tuple[OtherWriter, ...] = ()
     unseen: str = ""
     cautions: tuple[Caution, ...] = ()

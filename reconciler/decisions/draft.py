@@ -20,8 +20,16 @@ from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.pods import TemplateRefuted
-from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
+from reconciler.decisions.reasons.sizes import (
+    AtMaxSize,
+    CapacityEnds,
+    OnlyWhole,
+    PaceReached,
+    TemplateUntried,
+    ZoneShiftedAway,
+)
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
+from reconciler.decisions.situation.endings import last_growth
 from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.work import Shares, Work
@@ -145,6 +153,8 @@ class Draft:
         self.refuted: dict[tuple[int, int], TemplateRefuted | None] = {}
         self.limits = LimitLedger(policy.limits, policy.currency)
         self.added = 0
+        self.reserved_only = False
+        """Whether groups grow only into free reserved capacity for now."""
         self.protected: set[int] = set()
         self.promised: set[int] = set()
         self._staying: frozenset[int] | None = None
@@ -178,6 +188,10 @@ class Draft:
             return frozenset()
         label_counts = Counter(pair for template in templates for pair in template.labels)
         keys = {key for (key, _), template_count in label_counts.items() if template_count < len(templates)}
+        # With one zone left, the others are those of the nodes that are there.
+        for group in (draft.group for draft in self.groups if len(draft.group.in_zones) == 1):
+            own = group.template.labels if group.template is not None else ()
+            keys |= {key for key, _ in set(group.in_zones[0][1].labels).difference(own)}
         if any(term.topology_key in keys for shape in self.world.pod_shapes for term in shape.anti_affinity):
             return frozenset(shapes)
         return frozenset(shape for shape, pod in shapes.items() if keys & label_keys((pod,), templates))
@@ -369,6 +383,10 @@ class Draft:
 
     def _room(self, draft: GroupDraft, shape: NodeShape, room: int) -> tuple[int, Because | None]:
         group = draft.group
+        if (closed := self._closed(group)) is not None:
+            return 0, closed
+        if self.reserved_only:
+            room = min(room, self.limits.reserved(group))
         refusal: Because | None = AtMaxSize(group=group.name, max=group.max_size)
         pace = max(0, self.policy.pace.max_added_nodes - self.added)
         if pace < room:
@@ -377,6 +395,18 @@ class Draft:
             room, refusal = one, TemplateUntried(group=group.name)
         allowed, limit = self.limits.room(group, shape, room)
         return (allowed, limit) if limit is not None else (room, refusal)
+
+    def _closed(self, group: EffectiveGroup) -> Because | None:
+        """Why the platform should make no more machines of the group now, though it might."""
+        if group.facts is None:
+            return None
+        if (end := last_growth(group, self.now_seconds)) is not None:
+            return CapacityEnds(group=group.name, what=end.what, at=instant_text(end.at_seconds))
+        shift = next((one for one in group.facts.zone_shifts if one.closes), None)
+        if shift is None:
+            return None
+        until = instant_text(shift.until_seconds) if shift.until_seconds else ""
+        return ZoneShiftedAway(group=group.name, zone=shift.zone, moved=shift.moved, until=until)
 
     def _one_more(self, draft: GroupDraft) -> int:
         """1 while nothing of the group is on its way, else 0."""

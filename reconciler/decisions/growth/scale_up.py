@@ -29,7 +29,7 @@ from reconciler.decisions.reasons.pods import (
     TemplateRefuted,
 )
 from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
-from reconciler.decisions.reasons.sizes import GrownWhole, MinNotReached, PendingPods
+from reconciler.decisions.reasons.sizes import GrownWhole, MinNotReached, PendingPods, ReservedFirst
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import Expander
@@ -87,15 +87,35 @@ def grow_for(draft: Draft, queue: Queue) -> None:
     for rank in ranks:
         tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
         open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
+        expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
+        _take_reserved(draft, queue, tier, expanders, refutations)
         growth = Growth(draft)
         before = queue.taken, [len(group.reasons) for group in draft.groups]
-        expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
         _grow_tier(draft, queue, tier, growth, expanders, refutations)
         if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and _may_mix(draft, tier, growth, refutations):
             rearranged = rearrange(draft, tier, growth, expanders[0])
             if rearranged is not None:
                 _serve_again(draft, queue, rearranged, *before)
                 _grow_tier(draft, queue, tier, growth, expanders, refutations)
+
+
+def _take_reserved(
+    draft: Draft, queue: Queue, tier: list[GroupDraft], expanders: tuple[Expander, ...], refutations: Refutations
+) -> None:
+    """Grow into the free reserved capacity of a tier first: it is paid for whether it is used or not. No better mix is looked for
+    afterwards, because the prices of nodes would not count here."""
+    free = [(group, group.desired, draft.limits.reserved(group.group)) for group in tier]
+    reserved = [group for group, _, left in free if left > 0]
+    if not reserved:
+        return
+    draft.reserved_only = True
+    _grow_tier(draft, queue, reserved, Growth(draft), expanders, refutations)
+    draft.reserved_only = False
+    for group, before, left in free:
+        facts = group.group.facts
+        if group.desired > before and facts is not None:
+            first = ReservedFirst(nodes=group.desired - before, room=facts.reserved[0].name, left=left)
+            group.reasons.append(first.reason())
 
 
 def _may_mix(draft: Draft, tier: list[GroupDraft], growth: Growth, refutations: Refutations) -> bool:

@@ -13,12 +13,13 @@ from reconciler.decisions.reasons.kept_nodes import NotUnneededLongEnough, NotUn
 from reconciler.decisions.reasons.nodes import (
     NodeAboveMax,
     NodeEmpty,
+    NodeEnding,
     NodeReplaced,
     NodeReturned,
     NodeUnderutilized,
     NodeUnready,
 )
-from reconciler.decisions.removal.candidates import Candidate
+from reconciler.decisions.removal.candidates import Candidate, ending
 from reconciler.decisions.removal.utilization import threshold_percent
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason
@@ -138,6 +139,13 @@ def _returned(leaving: Leaving) -> Because:
     )
 
 
+def _ending(leaving: Leaving) -> Because:
+    end = ending(leaving.draft, leaving.group, leaving.candidate.index)
+    if end is None:
+        raise ValueError("a node leaves before an end that it has")
+    return NodeEnding(node=leaving.name, what=end.what, at=instant_text(end.at_seconds), pods=leaving.pods)
+
+
 KINDS: Mapping[RemovalReason, RemovalKind] = {
     RemovalReason.EMPTY: RemovalKind(due=_after_unneeded_time, why=_empty, saves=True),
     RemovalReason.UNDERUTILIZED: RemovalKind(
@@ -148,4 +156,6 @@ KINDS: Mapping[RemovalReason, RemovalKind] = {
     # The drains of a replacement are its second half: what it added itself must not put them off.
     RemovalReason.CONSOLIDATED: RemovalKind(due=_at_once, why=_consolidated, cools_down=False),
     RemovalReason.RETURNED: RemovalKind(due=_at_once, why=_returned, cools_down=False),
+    # The platform ends it in any case, so headroom and cool-downs would keep it only for an end without a drain.
+    RemovalReason.ENDING: RemovalKind(due=_at_once, why=_ending, keeps_headroom=False, cools_down=False),
 }
