@@ -4,6 +4,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.values.resources import Resources
+from reconciler.values.plural import count_text
 
 
 class TargetRef(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -48,11 +49,17 @@ class Caution(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 class SharedRoom(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """How many more machines the platform can give beyond those that were asked for: `left`, shared by all targets with a room
-    of this `name`. `why` is the sentence that counts what there is."""
+    of this `name`. `why` is the sentence that counts what there is. `since` are the machines that were added after that count."""
 
     name: str
     left: int
     why: str
+    since: int = 0
+
+    @property
+    def counted(self) -> str:
+        """The count, with what was added after it."""
+        return f"{self.why}, {count_text(self.since, 'node')} more since" if self.since > 0 else self.why
 
 
 class Ending(msgspec.Struct, frozen=True, order=True, kw_only=True):

@@ -72,7 +72,7 @@ class LimitLedger:
             allowed = max(0, room.left - self._taken(room))
             if allowed < most:
                 most = allowed
-                refusal = RoomTaken(group=group.name, room=room.name, why=room.why, new=self._taken(room))
+                refusal = RoomTaken(group=group.name, room=room.name, why=room.counted, new=self._taken(room))
         return most, refusal
 
     def reserved(self, group: EffectiveGroup) -> int:

@@ -13,6 +13,8 @@ from reconciler.cluster.target import Ending, TargetFacts
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
+from reconciler.simulation import settled as settled_module
+from reconciler.simulation.settled import settled
 from reconciler.values.instant import parse_instant
 from tests.aws.documents import REGION, SIZERS, facts, group, template_version, world
 from tests.aws.policies import policy_set
@@ -254,6 +256,10 @@ spec:
 NOW = "2026-11-30T12:00:00Z"
 
 
+def consolidating(text: str) -> str:
+    return text.replace("size: {min: 0, max: 9}", "size: {min: 0, max: 9}, scaleDown: {consolidation: {mode: Enabled}}")
+
+
 def policy_of(*names: str, prices: dict[str, str] | None = None) -> str:
     text = HEAD
     for name in names:
@@ -268,13 +274,16 @@ spec: {{policyRef: {{name: prod}}, target: {{aws: {{autoScalingGroup: {name}, re
 
 
 def plan_of(policy: str, groups: list[Object], objects: list[Object], now: str = NOW, **documents: Any) -> Plan:
+    """The decision at an instant, with the sizes of its steady state."""
     files = {"asg.json": {"AutoScalingGroups": groups}, **{key: {key: []} for key in SIZERS}}
     files |= {key: {key: content} for key, content in documents.items()}
     files["objects.json"] = {"apiVersion": "v1", "kind": "List", "items": objects}
     files["rest.json"] = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []}
     files["sets.json"] = {"apiVersion": "apps/v1", "kind": "ReplicaSetList", "items": []}
     whole = read_snapshot({name: json.dumps(content).encode() for name, content in files.items()})
-    return decide(whole, policy_set(policy), Memory(), parse_instant(now))[0]
+    rules, at = policy_set(policy), parse_instant(now)
+    plan, memory = decide(whole, rules, Memory(), at)
+    return settled(whole, rules, memory, at, plan)
 
 
 def waiting(number: int) -> list[Object]:
@@ -360,12 +369,12 @@ def test_pods_leave_a_block_before_it_ends() -> None:
 
 
 def test_pods_do_not_move_to_a_node_that_ends_as_well() -> None:
-    """Nothing else has room for the pods of both: the second node waits, though the first would have room for its pods."""
-    full = pod("full", meta=MOVABLE, containers=[container("9", "1Gi")], nodeName="n16", status={"phase": "Running"})
+    """Each of the two has room for the pod of the other, and nothing else has: both wait, and say why."""
+    full = pod("full", meta=MOVABLE, containers=[container("16", "1Gi")], nodeName="n16", status={"phase": "Running"})
     drained = block_plan("2026-12-01T10:30:00Z", full)
-    assert leaving(drained) == [(("n0",), "Ending")]
-    (second,) = [line for line in drained.nodes if line.node == "n1"]
-    assert [one.code for one in second.blockers] == ["NoPlaceToMove"]
+    assert leaving(drained) == []
+    kept = {line.node: [one.code for one in line.blockers] for line in drained.nodes}
+    assert (kept["n0"], kept["n1"]) == (["NoPlaceToMove"], ["NoPlaceToMove"])
 
 
 def test_a_machine_of_an_older_template_has_no_known_end() -> None:
@@ -399,3 +408,26 @@ def test_the_minimum_of_the_group_keeps_its_nodes() -> None:
     kept = block_plan("2026-12-01T10:30:00Z", own={"MinSize": 2})
     assert leaving(kept) == []
     assert {one.code for line in kept.nodes if line.node in ("n0", "n1") for one in line.blockers} == {"MinSize"}
+
+
+@pytest.mark.parametrize("most_played", [-1, 1000])
+def test_a_simulation_takes_what_is_reserved(monkeypatch: pytest.MonkeyPatch, most_played: int) -> None:
+    """Three nodes at once would be too fast for the pace of one: after three steps the reservation is full, in both ways to look
+    ahead, and the fifth pod's node is the other group's second."""
+    monkeypatch.setattr(settled_module, "MOST_PLAYED", most_played)
+    slow = policy_of("a", "b").replace("delayAfterFailure: 0s", "delayAfterFailure: 0s, maxAddedNodes: 1")
+    groups = [reserving("a", "cr-1"), group("b", LaunchTemplate={"LaunchTemplateId": "lt-2"})]
+    plan = plan_of(slow, groups, waiting(5), CapacityReservations=[reservation()])
+    assert sizes(plan) == {"a": 1, "b": 0}
+    assert {line.name: line.settled for line in plan.groups} == {"a": 3, "b": 2}
+
+
+def test_reserved_nodes_are_not_replaced_for_their_price() -> None:
+    """One node with one pod: without the reservation, a group at a hundredth of the price takes its place in the steady state."""
+    there = node("n0", cpu="8", memory="32Gi", spec={"providerID": f"aws:///{ZONE}/i-0000"})
+    small = pod("p", meta=MOVABLE, containers=[container("6", "1Gi")], nodeName="n0", status={"phase": "Running"})
+    policy = consolidating(policy_of("a", "b", prices={"a": "1", "b": "0.01"}))
+    for captured, rest in (([reservation()], 1), ([], 0)):
+        own = reserving("a", "cr-1", preference="capacity-reservations-first", DesiredCapacity=1, Instances=instances(1))
+        plan = plan_of(policy, [own, group("b")], [there, small], CapacityReservations=captured)
+        assert line_of(plan, "a").settled == rest

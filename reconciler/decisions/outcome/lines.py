@@ -154,7 +154,7 @@ def _platform_notes(group: EffectiveGroup) -> Iterator[Because]:
         return
     rooms = {room.name: room for room in (*group.facts.rooms, *group.facts.reserved) if group.facts.reserved}
     for room in rooms.values():
-        yield ReservedCapacity(room=room.name, why=room.why, left=room.left)
+        yield ReservedCapacity(room=room.name, why=room.counted, left=room.left)
     for shift in group.facts.zone_shifts:
         until = instant_text(shift.until_seconds) if shift.until_seconds else ""
         if shift.closes:
