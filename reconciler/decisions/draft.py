@@ -1,7 +1,7 @@
 """The working state of one decision: a scheduling state to try things in, and what each group has been given so far."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import compress, groupby, islice, permutations
 from math import perm
@@ -10,6 +10,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.target import Ending
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.daemons import daemon_shapes, static_pods
 from reconciler.decisions.groups.group import EffectiveGroup
@@ -29,7 +30,7 @@ from reconciler.decisions.reasons.sizes import (
     ZoneShiftedAway,
 )
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
-from reconciler.decisions.situation.endings import last_growth
+from reconciler.decisions.situation.endings import ending_of, last_growth
 from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.work import Shares, Work
@@ -157,6 +158,8 @@ class Draft:
         """Whether groups grow only into free reserved capacity for now."""
         self.protected: set[int] = set()
         self.promised: set[int] = set()
+        self.endings = dict(self._endings())
+        """By node that has to leave now: when the platform ends its machine. It has no room for other pods any more."""
         self._staying: frozenset[int] | None = None
         self.zone_minded = self._zone_minded()
         self.cutoff = policy.pods.expendable_below_priority
@@ -228,6 +231,17 @@ class Draft:
         bound = {shape for (position, shape), zones in self._open_to.items() if len(zones) not in (0, every[position])}
         return frozenset(volumes - minded - bound)
 
+    def _endings(self) -> Iterator[tuple[int, Ending]]:
+        """Nodes that have to leave now, because the platform ends their machines soon."""
+        for draft in self.groups:
+            if draft.group.facts is None or not draft.group.facts.endings:
+                continue
+            for index in draft.situation.nodes:
+                shape = self.world.node_shapes[self.world.nodes[index].shape]
+                end = ending_of(draft.group, shape, self.members.machine_of.get(index), self.now_seconds)
+                if end is not None:
+                    yield index, end
+
     def _prepare_nodes(self) -> None:
         for draft in self.groups:
             draft.daemons = self._daemons(draft)
@@ -239,7 +253,8 @@ class Draft:
             where = self.members.group_of[index]
             group = self.groups[where].group if where >= 0 else None
             self.limits.count(group, self.world.node_shapes[node.shape])
-            if self.states[index] in (NodeState.LEAVING, NodeState.UNREADY, NodeState.NOT_STARTED) or not node.ready:
+            closed = self.states[index] in (NodeState.LEAVING, NodeState.UNREADY, NodeState.NOT_STARTED)
+            if closed or not node.ready or index in self.endings:
                 self.state.close(index)
         for draft in self.groups:
             template = draft.group.template

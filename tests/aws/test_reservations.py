@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
+from reconciler.cluster.snapshots.redaction import Pseudonyms
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import Ending, TargetFacts
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
+from reconciler.platforms.aws.facts import wire
+from reconciler.platforms.aws.facts.shown import shown
 from reconciler.simulation import settled as settled_module
 from reconciler.simulation.settled import settled
 from reconciler.values.instant import parse_instant
-from tests.aws.documents import REGION, SIZERS, facts, group, template_version, world
+from tests.aws.documents import REGION, SIZERS, arn, facts, group, template_version, world
 from tests.aws.policies import policy_set
 from tests.cluster.objects import Object, container, node, pod
 from tests.decisions.deciding import codes
@@ -431,3 +434,32 @@ def test_reserved_nodes_are_not_replaced_for_their_price() -> None:
         own = reserving("a", "cr-1", preference="capacity-reservations-first", DesiredCapacity=1, Instances=instances(1))
         plan = plan_of(policy, [own, group("b")], [there, small], CapacityReservations=captured)
         assert line_of(plan, "a").settled == rest
+
+
+def test_a_node_that_ends_has_no_room_for_pending_pods() -> None:
+    """They would run there for half an hour at most, and would keep it from leaving until then: another group grows for them."""
+    full = pod("full", meta=MOVABLE, containers=[container("16", "1Gi")], nodeName="n16", status={"phase": "Running"})
+    early = block_plan("2026-12-01T10:29:59Z", full, *waiting(1))
+    late = block_plan("2026-12-01T10:30:00Z", full, *waiting(1))
+    assert [line.outcome.value for line in (*early.pods, *late.pods)] == ["FitsExisting", "TriggersScaleUp"]
+    assert (sizes(early)["spare"], sizes(late)["spare"]) == (1, 2)
+
+
+def test_a_redacted_snapshot_keeps_what_is_decided_by() -> None:
+    """The same facts, without the number of the account."""
+    words = Pseudonyms(b"s" * 32)
+    own = reserving("workers", "cr-b", **USES_TEMPLATE, AvailabilityZoneImpairmentPolicy={"ZonalShiftEnabled": True})
+    weights = {"arn": arn("workers"), "appliedWeights": {ZONE: 0, f"{REGION}b": 1}, "zonalShifts": []}
+    kept = {
+        "LaunchTemplateVersions": [shown(wire.LaunchTemplateVersion, template(BLOCKED)["LaunchTemplateVersions"][0], words)],
+        "CapacityReservations": [shown(wire.CapacityReservation, block(), words)],
+        "ManagedResources": [shown(wire.ManagedResource, weights, words)],
+    }
+    redacted = facts(shown(wire.AutoScalingGroup, own, words), **kept)
+    assert "123456789012" not in json.dumps(kept)
+    assert (redacted.rooms, redacted.endings) != ((), ())
+    assert [(one.zone, one.closes) for one in redacted.zone_shifts] == [(ZONE, True)]
+    whole = facts(own, **template(BLOCKED), CapacityReservations=[block()], ManagedResources=[weights])
+    assert (redacted.rooms, redacted.reserved, redacted.endings, redacted.zone_shifts) == (
+        whole.rooms, whole.reserved, whole.endings, whole.zone_shifts
+    )  # fmt: skip

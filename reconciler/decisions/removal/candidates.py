@@ -4,7 +4,6 @@ from functools import lru_cache
 
 import msgspec
 
-from reconciler.cluster.target import Ending
 from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import EffectiveGroup
@@ -26,7 +25,6 @@ from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.load import NodeLoads, last_end
 from reconciler.decisions.removal.utilization import ignored_pods, requests_of, threshold_percent, utilization_permille
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
-from reconciler.decisions.situation.endings import ending_of
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason, Toggle
@@ -117,7 +115,7 @@ def _reason(
 ) -> RemovalReason | None:
     if group is None:
         return None
-    if busy and ending(draft, group, index) is not None:
+    if busy and index in draft.endings:
         return RemovalReason.ENDING
     percent = threshold_percent(group.group, draft.world.node_shapes[draft.world.nodes[index].shape])
     low = utilization is not None and utilization <= 10 * percent
@@ -126,12 +124,6 @@ def _reason(
     if not busy:
         return RemovalReason.EMPTY
     return RemovalReason.UNDERUTILIZED if low else None
-
-
-def ending(draft: Draft, group: GroupDraft, index: int) -> Ending | None:
-    """The end of its machine for which a node of the group has to leave now."""
-    shape = draft.world.node_shapes[draft.world.nodes[index].shape]
-    return ending_of(group.group, shape, draft.members.machine_of.get(index), draft.now_seconds)
 
 
 def _own_blockers(

@@ -19,7 +19,7 @@ from reconciler.decisions.reasons.nodes import (
     NodeUnderutilized,
     NodeUnready,
 )
-from reconciler.decisions.removal.candidates import Candidate, ending
+from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.utilization import threshold_percent
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason
@@ -140,9 +140,7 @@ def _returned(leaving: Leaving) -> Because:
 
 
 def _ending(leaving: Leaving) -> Because:
-    end = ending(leaving.draft, leaving.group, leaving.candidate.index)
-    if end is None:
-        raise ValueError("a node leaves before an end that it has")
+    end = leaving.draft.endings[leaving.candidate.index]
     return NodeEnding(node=leaving.name, what=end.what, at=instant_text(end.at_seconds), pods=leaving.pods)
 
 

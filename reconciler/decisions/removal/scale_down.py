@@ -180,8 +180,7 @@ class Removals:
         # Pods move to nodes that stay anyway before they move to nodes that could leave, the last of those first: that
         # keeps the number of evictions and of receiving nodes small.
         others = [c.index for c in candidates if c.index not in first]
-        ending = {c.index for c in candidates if c.reason is RemovalReason.ENDING}
-        every = [index for index in (*others, *(c.index for c in reversed(order))) if index not in ending]
+        every = [*others, *(c.index for c in reversed(order))]
         state = self._draft.state
         self._places = {True: Places(state, every), False: Places(state, (i for i in every if i not in self._bought.nodes))}
         judged = {c.index: Judged(candidate=c, safe=False, blockers=c.keeps) for c in candidates}
