@@ -201,6 +201,24 @@ def test_groups_that_share_some_reservations() -> None:
     assert rooms == {"a": [("reservation cr-1", 2), both], "b": [both]}
 
 
+def test_a_chain_of_groups_that_share_reservations() -> None:
+    """a has 1 and 2, b has 2 and 3, c has 3 and 4. One is left in each of 1, 2 and 3, and nine are left in 4. So a and b get 3
+    together, although each alone could have 2, and c may have more than enough."""
+    left = {"cr-1": 1, "cr-2": 1, "cr-3": 1, "cr-4": 9}
+    groups = [reserving("a", "cr-1", "cr-2"), reserving("b", "cr-2", "cr-3"), reserving("c", "cr-3", "cr-4")]
+    captured = [reservation(name, total=9, free=free) for name, free in left.items()]
+    by_name = {
+        one.ref.name: {room.name: room.left for room in one.rooms}
+        for one in world(*groups, CapacityReservations=captured).targets
+    }
+    of_two = {f"reservations {', '.join(names)}": sum(left[name] for name in names) for names in (
+        ("cr-1", "cr-2"), ("cr-1", "cr-2", "cr-3"), ("cr-1", "cr-2", "cr-3", "cr-4"))}  # fmt: skip
+    assert by_name["a"] == of_two
+    assert by_name["b"].items() > {name: left for name, left in of_two.items() if "cr-3" in name}.items()
+    plan = plan_of(policy_of("a", "b"), groups, waiting(9), CapacityReservations=captured)
+    assert sum(sizes(plan).values()) == 3
+
+
 def test_a_reservation_of_another_region_is_another_one() -> None:
     found = facts(
         reserving("workers", "cr-1"),

@@ -152,8 +152,8 @@ def _platform_notes(group: EffectiveGroup) -> Iterator[Because]:
     """What the platform has reserved for the group, and the zones that it launches nothing in for now."""
     if group.facts is None:
         return
-    rooms = {room.name: room for room in (*group.facts.rooms, *group.facts.reserved) if group.facts.reserved}
-    for room in rooms.values():
+    # The first are its own, the others are shared with groups that use more than these.
+    for room in group.facts.reserved[:1]:
         yield ReservedCapacity(room=room.name, why=room.counted, left=room.left)
     for shift in group.facts.zone_shifts:
         until = instant_text(shift.until_seconds) if shift.until_seconds else ""

@@ -25,6 +25,8 @@ _ONLY, _FIRST, _NONE = "capacity-reservations-only", "capacity-reservations-firs
 # SOURCE: the instance types of Capacity Blocks that are not UltraServers. AWS begins to end any other type an hour before.
 _HALF_AN_HOUR_BEFORE = ("p4d.", "p4de.", "p5.", "p5e.", "p5en.", "p6-b200.", "p6-b300.", "trn1.", "trn2.")
 _LINUX = "Linux/UNIX"
+_MOST_SETS = 64
+"""Of reservations that groups share in part. AWS refuses what more sets would."""
 _NOT_COUNTED = ("Terminating", "Terminated", "Detaching", "Detached", "Standby", "EnteringStandby", "Warmed:")
 
 
@@ -116,13 +118,19 @@ class ReservedCapacity:
         return by_zone
 
     def _rooms(self, use: Use) -> tuple[SharedRoom, ...]:
-        """The room in its own reservations. If other groups use some of them and others too, the room in all of these as well."""
+        """The room in its own reservations, and in these with those of groups that use some of them, and so on.
+
+        Groups that use only reservations of one such set find places for all of their instances if no set is too small (Hall's
+        theorem).
+        """
         others = [one for one in self._uses.values() if one.region == use.region]
-        together, before = use.ids, frozenset[str]()
-        while together != before:
-            before = together
-            together = together.union(*(one.ids for one in others if not one.ids.isdisjoint(together)))
-        return tuple(self._room(use, ids, others) for ids in dict.fromkeys((use.ids, together)))
+        sets = {use.ids: None}
+        for ids in (waiting := [use.ids]):
+            for wider in (ids | one.ids for one in others if not one.ids.isdisjoint(ids)):
+                if wider not in sets and len(sets) < _MOST_SETS:
+                    sets[wider] = None
+                    waiting.append(wider)
+        return tuple(self._room(use, ids, others) for ids in sorted(sets, key=lambda ids: (len(ids), sorted(ids))))
 
     def _room(self, use: Use, ids: frozenset[str], others: list[Use]) -> SharedRoom:
         """AWS's own count may be older than the instances of groups that launch nowhere else."""
