@@ -4,6 +4,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.values.resources import Resources
+from reconciler.values.plural import count_text
 
 
 class TargetRef(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -48,11 +49,36 @@ class Caution(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 class SharedRoom(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """How many more machines the platform can give beyond those that were asked for: `left`, shared by all targets with a room
-    of this `name`. `why` is the sentence that counts what there is."""
+    of this `name`. `why` is the sentence that counts what there is. `since` are the machines that were added after that count."""
 
     name: str
     left: int
     why: str
+    since: int = 0
+
+    @property
+    def counted(self) -> str:
+        """The count, with what was added after it."""
+        return f"{self.why}, {count_text(self.since, 'node')} more since" if self.since > 0 else self.why
+
+
+class Ending(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """The platform ends all machines of a target in `zone` (empty: in any zone), from `at_seconds` on (Unix time). `what` ends
+    then."""
+
+    zone: str
+    what: str
+    at_seconds: int
+
+
+class ZoneShift(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Work is moved away from a zone. `moved` names what is moved. The shift ends by itself at `until_seconds` (0: nobody knows
+    when). `closes`: the platform would still make the next machine of the target there."""
+
+    zone: str
+    moved: str
+    until_seconds: int = 0
+    closes: bool = False
 
 
 class LaunchFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,8 +171,12 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     its machines (None: it does not say). `on_demand_base` is how many machines of a mixed group are not spot. `price_per_hour` is
     the price of one node in the platform's own list, and `price_origin` that list.
 
-    `launch_failure` is why missing machines will not come. `rooms` limit how many more machines are available. `writers` size the
-    target by other means than a field. `unseen` is the evidence of such writers that was not captured (empty: all was).
+    `launch_failure` is why missing machines will not come. `rooms` limit how many more machines are available. `reserved` is
+    what is free of capacity that is paid for anyway and that new machines take first. `endings` are when the platform ends
+    machines, and `zone_shifts` the zones that work is moved away from.
+
+    `writers` size the target by other means than a field. `unseen` is the evidence of such writers that was not captured (empty:
+    all was).
     `problems` are sentences about unreadable values. `api_group` is the API group of Cluster API and the prefix of its
     annotations; it is empty for targets of other platforms.
 
@@ -181,6 +211,9 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     price_origin: str = ""
     launch_failure: LaunchFailure | None = None
     rooms: tuple[SharedRoom, ...] = ()
+    reserved: tuple[SharedRoom, ...] = ()
+    endings: tuple[Ending, ...] = ()
+    zone_shifts: tuple[ZoneShift, ...] = ()
     writers: tuple[OtherWriter, ...] = ()
     unseen: str = ""
     cautions: tuple[Caution, ...] = ()

@@ -1,7 +1,7 @@
 """The working state of one decision: a scheduling state to try things in, and what each group has been given so far."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import compress, groupby, islice, permutations
 from math import perm
@@ -10,6 +10,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.target import Ending
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.daemons import daemon_shapes, static_pods
 from reconciler.decisions.groups.group import EffectiveGroup
@@ -20,8 +21,16 @@ from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.pods import TemplateRefuted
-from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
+from reconciler.decisions.reasons.sizes import (
+    AtMaxSize,
+    CapacityEnds,
+    OnlyWhole,
+    PaceReached,
+    TemplateUntried,
+    ZoneShiftedAway,
+)
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
+from reconciler.decisions.situation.endings import ending_of, last_growth
 from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.tier_shares import TierShares
@@ -149,8 +158,12 @@ class Draft:
         self.ceiling: int | None = None
         """How many nodes this plan may have added while a tier grows for its share; groups that grow whole pass it."""
         self.tier_shares = self._tier_shares()
+        self.reserved_only = False
+        """Whether groups grow only into free reserved capacity for now."""
         self.protected: set[int] = set()
         self.promised: set[int] = set()
+        self.endings = dict(self._endings())
+        """By node that has to leave now: when the platform ends its machine. It has no room for other pods any more."""
         self._staying: frozenset[int] | None = None
         self.zone_minded = self._zone_minded()
         self.cutoff = policy.pods.expendable_below_priority
@@ -193,6 +206,10 @@ class Draft:
             return frozenset()
         label_counts = Counter(pair for template in templates for pair in template.labels)
         keys = {key for (key, _), template_count in label_counts.items() if template_count < len(templates)}
+        # With one zone left, the others are those of the nodes that are there.
+        for group in (draft.group for draft in self.groups if len(draft.group.in_zones) == 1):
+            own = group.template.labels if group.template is not None else ()
+            keys |= {key for key, _ in set(group.in_zones[0][1].labels).difference(own)}
         if any(term.topology_key in keys for shape in self.world.pod_shapes for term in shape.anti_affinity):
             return frozenset(shapes)
         return frozenset(shape for shape, pod in shapes.items() if keys & label_keys((pod,), templates))
@@ -229,6 +246,17 @@ class Draft:
         bound = {shape for (position, shape), zones in self._open_to.items() if len(zones) not in (0, every[position])}
         return frozenset(volumes - minded - bound)
 
+    def _endings(self) -> Iterator[tuple[int, Ending]]:
+        """Nodes that have to leave now, because the platform ends their machines soon."""
+        for draft in self.groups:
+            if draft.group.facts is None or not draft.group.facts.endings:
+                continue
+            for index in draft.situation.nodes:
+                shape = self.world.node_shapes[self.world.nodes[index].shape]
+                end = ending_of(draft.group, shape, self.members.machine_of.get(index), self.now_seconds)
+                if end is not None:
+                    yield index, end
+
     def _prepare_nodes(self) -> None:
         for draft in self.groups:
             draft.daemons = self._daemons(draft)
@@ -240,7 +268,8 @@ class Draft:
             where = self.members.group_of[index]
             group = self.groups[where].group if where >= 0 else None
             self.limits.count(group, self.world.node_shapes[node.shape])
-            if self.states[index] in (NodeState.LEAVING, NodeState.UNREADY, NodeState.NOT_STARTED) or not node.ready:
+            closed = self.states[index] in (NodeState.LEAVING, NodeState.UNREADY, NodeState.NOT_STARTED)
+            if closed or not node.ready or index in self.endings:
                 self.state.close(index)
         for draft in self.groups:
             template = draft.group.template
@@ -384,6 +413,10 @@ class Draft:
 
     def _room(self, draft: GroupDraft, shape: NodeShape, room: int) -> tuple[int, Because | None]:
         group = draft.group
+        if (closed := self._closed(group)) is not None:
+            return 0, closed
+        if self.reserved_only:
+            room = min(room, self.limits.reserved(group))
         refusal: Because | None = AtMaxSize(group=group.name, max=group.max_size)
         pace = self.pace_left(whole=group.whole)
         if pace < room:
@@ -399,6 +432,18 @@ class Draft:
         if self.ceiling is not None and not whole:
             most = min(most, self.ceiling)
         return max(0, most - self.added)
+
+    def _closed(self, group: EffectiveGroup) -> Because | None:
+        """Why the platform should make no more machines of the group now, though it might."""
+        if group.facts is None:
+            return None
+        if (end := last_growth(group, self.now_seconds)) is not None:
+            return CapacityEnds(group=group.name, what=end.what, at=instant_text(end.at_seconds))
+        shift = next((one for one in group.facts.zone_shifts if one.closes), None)
+        if shift is None:
+            return None
+        until = instant_text(shift.until_seconds) if shift.until_seconds else ""
+        return ZoneShiftedAway(group=group.name, zone=shift.zone, moved=shift.moved, until=until)
 
     def _one_more(self, draft: GroupDraft) -> int:
         """1 while nothing of the group is on its way, else 0."""

@@ -49,8 +49,8 @@ class LimitLedger:
                 if group is None:
                     self._unmanaged[index][name] += nodes * amount_of(group, shape, name)
         if self._new is not None:
-            for room in _rooms(group):
-                self._new[room.name] += nodes
+            for name in _counted_rooms(group):
+                self._new[name] += nodes
 
     def room(self, group: EffectiveGroup, shape: NodeShape, most: int) -> tuple[int, Refusal | None]:
         """How many nodes (at most `most`) may be added, and the limit, or the platform's room, that refuses the next one."""
@@ -72,8 +72,13 @@ class LimitLedger:
             allowed = max(0, room.left - self._taken(room))
             if allowed < most:
                 most = allowed
-                refusal = RoomTaken(group=group.name, room=room.name, why=room.why, new=self._taken(room))
+                refusal = RoomTaken(group=group.name, room=room.name, why=room.counted, new=self._taken(room))
         return most, refusal
+
+    def reserved(self, group: EffectiveGroup) -> int:
+        """How many new nodes of the group still take free reserved capacity."""
+        rooms = group.facts.reserved if group.facts is not None else ()
+        return min((max(0, room.left - self._taken(room)) for room in rooms), default=0)
 
     def _reached(
         self, group: EffectiveGroup, index: int, name: str, highest: int, used: int, one: int
@@ -152,6 +157,12 @@ class LimitLedger:
 
 def _rooms(group: EffectiveGroup | None) -> tuple[SharedRoom, ...]:
     return group.facts.rooms if group is not None and group.facts is not None else ()
+
+
+def _counted_rooms(group: EffectiveGroup | None) -> set[str]:
+    if group is None or group.facts is None:
+        return set()
+    return {room.name for room in (*group.facts.rooms, *group.facts.reserved)}
 
 
 def amount_of(group: EffectiveGroup | None, shape: NodeShape, name: str) -> int:

@@ -83,6 +83,7 @@ class RemovalReason(StrEnum):
     ABOVE_MAX = "AboveMax"
     CONSOLIDATED = "Consolidated"
     RETURNED = "Returned"
+    ENDING = "Ending"
 
 
 class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):

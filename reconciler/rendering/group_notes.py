@@ -29,11 +29,13 @@ _KEPT_BY = {
 """What keeps a node that could go otherwise, by the code of its blocker; the group's own minimum is told by its size."""
 _REFUSED_BY = {
     "BackedOff": "backed off",
+    "CapacityEnds": "its capacity ends",
     "GroupUnhealthy": "unhealthy",
     "OnlyWhole": "grows only whole",
     "PaceReached": "pace.maxAddedNodes",
     "PriceUnknown": "no price",
     "RoomTaken": "no room at the platform",
+    "ZoneShiftedAway": "zone shifted away",
 }
 """What refuses a group one more node, by the code of the reason that a pod stays pending for."""
 _BY_MIX = frozenset(("LeastCost", "LeastWaste"))

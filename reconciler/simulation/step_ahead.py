@@ -22,6 +22,7 @@ from reconciler.plan.plan import ActionKind
 from reconciler.scheduling.departing import departing
 from reconciler.scheduling.kernels import loops, rows
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, applied, conflict
+from reconciler.simulation.embedded.rooms import with_rooms_taken
 
 # Which pods go where when what a decision foresees comes true.
 
@@ -309,7 +310,7 @@ def _written(world: World, foreseen: Foreseen, now_seconds: int) -> tuple[Target
     follows."""
     to = {group.target: group.to for group in foreseen.groups}
     above = {f"{ref.kind} {ref.namespace}/{ref.name}" for ref in to}
-    written = []
+    written, added = list[TargetFacts](), list[tuple[TargetFacts, int]]()
     for facts in world.targets:
         if facts.owner.controller in above:
             return None
@@ -321,7 +322,8 @@ def _written(world: World, foreseen: Foreseen, now_seconds: int) -> tuple[Target
         if conflict(facts, OUR_MANAGER, size) or facts.owner.topology_owned or (mark is not None and mark.holds(now_seconds)):
             return None
         written.append(applied(facts, OUR_MANAGER, size, now_seconds))
-    return None if to else tuple(written)
+        added.append((facts, size - (facts.replicas or 0)))
+    return None if to else tuple(with_rooms_taken(written, added))
 
 
 def _outcomes(world: World, foreseen: Foreseen, targets: Iterable[TargetFacts], now_seconds: int) -> Iterable[Outcome]:

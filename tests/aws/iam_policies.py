@@ -11,12 +11,14 @@ from typing import Any
 from reconciler.platforms.aws.writing.marks import OUR_TAGS
 
 READS = (
+    "arc-zonal-shift:ListManagedResources",
     "autoscaling:DescribeAutoScalingGroups",
     "autoscaling:DescribeInstanceRefreshes",
     "autoscaling:DescribeLaunchConfigurations",
     "autoscaling:DescribePolicies",
     "autoscaling:DescribeScalingActivities",
     "autoscaling:DescribeScheduledActions",
+    "ec2:DescribeCapacityReservations",
     "ec2:DescribeInstanceTypes",
     "ec2:DescribeLaunchTemplateVersions",
 )

@@ -25,6 +25,8 @@ RIGHTS = (
     "autoscaling:DescribeLaunchConfigurations",
     "ec2:DescribeInstanceTypes",
     "ec2:DescribeLaunchTemplateVersions",
+    "ec2:DescribeCapacityReservations",
+    "arc-zonal-shift:ListManagedResources",
 )
 BOTH = (ENABLED, CLUSTER)
 
@@ -54,7 +56,7 @@ def test_all_is_as_it_should_be() -> None:
     """One line for every right, and one for every region; nothing is written."""
     aws = Scripted(DescribeAutoScalingGroups=[{"AutoScalingGroups": [group(tags=dict.fromkeys(BOTH, ""))]}])
     assert found(aws) == [*allowed(), passed(REGION, 1)]
-    assert all(action.startswith("Describe") for action, _ in aws.asked)
+    assert all(action.startswith(("Describe", "List")) for action, _ in aws.asked)
 
 
 def test_nothing_is_asked_where_no_policy_names_any() -> None:
@@ -112,7 +114,7 @@ def test_a_right_that_is_missing(right: str) -> None:
     statement = json.loads(line.advice[line.advice.index("{") : line.advice.rindex("}") + 1])
     assert statement == {"Effect": "Allow", "Action": right, "Resource": "*"}
     assert sum(one.code == "AWSRight" for one in lines) == len(RIGHTS)
-    stops = not right.startswith("ec2:") and "LaunchConf" not in right
+    stops = not right.startswith(("ec2:", "arc-")) and "LaunchConf" not in right
     assert line.state is (State.FAIL if stops else State.WARN)
 
 

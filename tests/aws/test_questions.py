@@ -17,6 +17,7 @@ PICK = {"LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "1"}}
 EKS_TAGS = {"eks:cluster-name": "prod", "eks:nodegroup-name": "blue"}
 GROUPS, POLICIES, SCHEDULES = "DescribeAutoScalingGroups", "DescribePolicies", "DescribeScheduledActions"
 TEMPLATES, TYPES, ACTIVITIES = "DescribeLaunchTemplateVersions", "DescribeInstanceTypes", "DescribeScalingActivities"
+RESERVATIONS = "DescribeCapacityReservations"
 BY_TAG = Wanted(region=REGION, tags=((("a", "x"), ("b", "")),))
 
 
@@ -133,11 +134,12 @@ def test_the_first_round() -> None:
         (SCHEDULES, {"MaxRecords": 100}),
         (ACTIVITIES, {"MaxRecords": 100}),
         (TEMPLATES, {"LaunchTemplateId": "lt-1", "Versions": ["1"]}),
+        (RESERVATIONS, {"MaxResults": 1000}),
         (TYPES, {"InstanceTypes": ["c5.large", "m5.large"]}),
     ]
     assert aws.services == {
         ("autoscaling", GROUPS), ("autoscaling", POLICIES), ("autoscaling", SCHEDULES), ("autoscaling", ACTIVITIES),
-        ("ec2", TEMPLATES), ("ec2", TYPES),
+        ("ec2", TEMPLATES), ("ec2", RESERVATIONS), ("ec2", TYPES),
     }  # fmt: skip
     assert [item["AutoScalingGroupName"] for item in region.items()["AutoScalingGroup"]] == ["named", "tagged"]
     assert not region.ask(1)
@@ -145,7 +147,7 @@ def test_the_first_round() -> None:
 
 
 def test_at_rest() -> None:
-    """All groups every 85 s, what stands around them and their templates every half hour, types once a day."""
+    """All groups every 85 s, what surrounds them, their templates and reservations every half hour, types once a day."""
     aws = Scripted(
         DescribeAutoScalingGroups=listing(group(**PICK)),
         DescribeLaunchTemplateVersions=[{"LaunchTemplateVersions": [template_version({"InstanceType": "c5.large"})]}],
@@ -159,10 +161,10 @@ def test_at_rest() -> None:
         (169.9, []),
         (170, [GROUPS]),
         (1799, [GROUPS]),
-        (1800, [POLICIES, SCHEDULES, TEMPLATES]),
+        (1800, [POLICIES, SCHEDULES, TEMPLATES, RESERVATIONS]),
         (3599, [GROUPS]),
-        (3600, [POLICIES, SCHEDULES, TEMPLATES]),
-        (86_399, [GROUPS, POLICIES, SCHEDULES, TEMPLATES]),
+        (3600, [POLICIES, SCHEDULES, TEMPLATES, RESERVATIONS]),
+        (86_399, [GROUPS, POLICIES, SCHEDULES, TEMPLATES, RESERVATIONS]),
         (86_400, [TYPES]),
     ):
         region.ask(seconds)

@@ -105,8 +105,8 @@ def _with_zone(labels: dict[str, str], evidence: LabelEvidence, written: frozens
 
 
 def in_zones(template: NodeShape | None, target: TargetTemplate, evidence: LabelEvidence) -> tuple[tuple[str, NodeShape], ...]:
-    """What a new node is in each of the zones that the platform fills; empty where they are not several."""
-    if template is None or not target.fills_zones or len(target.zones) < 2 or template.label(ZONE_LABEL) is not None:
+    """What a new node is in each of the zones that the platform fills; empty where the template has the zone."""
+    if template is None or not target.fills_zones or not target.zones or template.label(ZONE_LABEL) is not None:
         return ()
     stated_keys = frozenset(key for key, _ in template.labels)
     return tuple(

@@ -29,7 +29,7 @@ from reconciler.decisions.reasons.pods import (
     TemplateRefuted,
 )
 from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
-from reconciler.decisions.reasons.sizes import GrownForShare, GrownWhole, MinNotReached, PendingPods
+from reconciler.decisions.reasons.sizes import GrownForShare, GrownWhole, MinNotReached, PendingPods, ReservedFirst
 from reconciler.decisions.tier_shares import ShareShort
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Because, Reason
@@ -116,15 +116,42 @@ def _grow_rank(
     with that tier. Tiers `unable` to serve these pods do not count, and None stands for all tiers."""
     tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
     open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
+    expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
+    if (short := _take_reserved(draft, queue, tier, expanders, refutations, unable)) is not None:
+        return short
     growth = Growth(draft)
     before = queue.taken, [len(group.reasons) for group in draft.groups]
-    expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
     short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
     if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and _may_mix(draft, tier, growth, refutations):
         rearranged = rearrange(draft, tier, growth, expanders[0])
         if rearranged is not None:
             _serve_again(draft, queue, rearranged, *before)
             short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
+    return short
+
+
+def _take_reserved(
+    draft: Draft,
+    queue: Queue,
+    tier: list[GroupDraft],
+    expanders: tuple[Expander, ...],
+    refutations: Refutations,
+    unable: Collection[int] | None,
+) -> ShareShort | None:
+    """Grow into the free reserved capacity of a tier first: it is paid for whether it is used or not. No better mix is looked for
+    afterwards, because the prices of nodes would not count here. Shares count as in `_grow_rank`."""
+    free = [(group, group.desired, draft.limits.reserved(group.group)) for group in tier]
+    reserved = [group for group, _, left in free if left > 0]
+    if not reserved:
+        return None
+    draft.reserved_only = True
+    short = _grow_tier(draft, queue, reserved, Growth(draft), expanders, refutations, unable)
+    draft.reserved_only = False
+    for group, before, left in free:
+        facts = group.group.facts
+        if group.desired > before and facts is not None:
+            first = ReservedFirst(nodes=group.desired - before, room=facts.reserved[0].name, left=left)
+            group.reasons.append(first.reason())
     return short
 
 

@@ -18,14 +18,21 @@ from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress, TemplateUnknown
 from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
 from reconciler.decisions.reasons.owners import Conflict, GroupHeld, OtherPolicy, ResizeNextTime
-from reconciler.decisions.reasons.sizes import AboveMax, MaxPodsGuessed, ShareNotReached
+from reconciler.decisions.reasons.sizes import (
+    AboveMax,
+    MaxPodsGuessed,
+    ReservedCapacity,
+    ShareNotReached,
+    ZoneAvoided,
+    ZoneShiftedAway,
+)
 from reconciler.decisions.removal.do_not_disrupt import unreadable
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.situation.group_situation import waits_for
 from reconciler.decisions.work import Shares
 from reconciler.plan.plan import Cost, GroupLine, NodeLine, OwnerState, PlanProblem, PodLine
-from reconciler.plan.reason import Reason
+from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import Discovery, NodeGroupPolicy
 from reconciler.policy.group_namespaces import RefusedGroup
 from reconciler.policy.tree import CODE, HOW, none_was_read
@@ -139,12 +146,28 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
         reasons.append(MachinesFailed(count=len(situation.failed), first=f"{name}: {message}").reason())
     if situation.size > group.max_size:
         reasons.append(AboveMax(current=situation.size, max=group.max_size).reason())
+    reasons.extend(one.reason() for one in _platform_notes(group))
     if group.facts is not None and group.facts.rolling_out:
         reasons.append(RolloutInProgress(group=group.name).reason())
     if draft.removed and group.facts is not None and not group.facts.selectable:
         names = tuple(sorted(plan.world.nodes[index].name for index in draft.removed))
         reasons.append(PlatformChooses(target=str(group.target), nodes=names).reason())
     return tuple(reasons)
+
+
+def _platform_notes(group: EffectiveGroup) -> Iterator[Because]:
+    """What the platform has reserved for the group, and the zones that it launches nothing in for now."""
+    if group.facts is None:
+        return
+    # The first are its own, the others are shared with groups that use more than these.
+    for room in group.facts.reserved[:1]:
+        yield ReservedCapacity(room=room.name, why=room.counted, left=room.left)
+    for shift in group.facts.zone_shifts:
+        until = instant_text(shift.until_seconds) if shift.until_seconds else ""
+        if shift.closes:
+            yield ZoneShiftedAway(group=group.name, zone=shift.zone, moved=shift.moved, until=until)
+        else:
+            yield ZoneAvoided(zone=shift.zone, moved=shift.moved, until=until)
 
 
 def _scarce(plan: Draft, draft: GroupDraft) -> str:

@@ -60,6 +60,23 @@ class NodeAboveMax(Because, frozen=True, kw_only=True):
         )
 
 
+class NodeEnding(Because, frozen=True, kw_only=True):
+    """The platform ends the node soon, so its pods leave before. `at` is when the platform begins."""
+
+    code = "Ending"
+    node: str
+    what: str
+    at: str
+    pods: int
+
+    def sentence(self) -> str:
+        """What ends, and when."""
+        return (
+            f"the platform ends {self.node} from {self.at} on, with {self.what}; "
+            f"{count_text(self.pods, 'pod')} {'fits' if self.pods == 1 else 'fit'} elsewhere"
+        )
+
+
 class NodeReplaced(Because, frozen=True, kw_only=True):
     """A cheaper node replaces the node."""
 

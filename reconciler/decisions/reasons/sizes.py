@@ -227,6 +227,73 @@ class RoomTaken(Because, frozen=True, kw_only=True):
         return f"{self.room} has no room for one more node of {self.group}: {self.why}{taken}"
 
 
+class CapacityEnds(Because, frozen=True, kw_only=True):
+    """The group cannot grow: the platform ends its machines soon. `at` is when the platform begins."""
+
+    code = "CapacityEnds"
+    group: str
+    what: str
+    at: str
+
+    template = "{group} does not grow: the platform ends its machines from {at} on, with {what}"
+
+
+class ZoneShiftedAway(Because, frozen=True, kw_only=True):
+    """The group cannot grow: a new node might come to a zone that work is moved away from. `until` is when that ends by itself
+    (empty: nobody knows)."""
+
+    code = "ZoneShiftedAway"
+    group: str
+    zone: str
+    moved: str
+    until: str
+
+    def sentence(self) -> str:
+        """The zone, and what is moved away from it."""
+        shift = shift_text(self.moved, self.zone, self.until)
+        return f"{self.group} does not grow: its next node may come to {self.zone}, and {shift}"
+
+
+class ZoneAvoided(Because, frozen=True, kw_only=True):
+    """Work is moved away from a zone of the group, so its new nodes come to other zones."""
+
+    code = "ZoneAvoided"
+    zone: str
+    moved: str
+    until: str
+
+    def sentence(self) -> str:
+        """The zone, and until when."""
+        return f"new nodes come to other zones than {self.zone}: {shift_text(self.moved, self.zone, self.until)}"
+
+
+def shift_text(moved: str, zone: str, until: str) -> str:
+    """A zonal shift in words; `until` may be empty."""
+    return f"a zonal shift moves {moved} away from {zone}{f' until {until}' if until else ''}"
+
+
+class ReservedCapacity(Because, frozen=True, kw_only=True):
+    """New nodes of the group take reserved capacity, which is paid for anyway."""
+
+    code = "ReservedCapacity"
+    room: str
+    why: str
+    left: int
+
+    template = "{room}: {why}, {left} free for new nodes"
+
+
+class ReservedFirst(Because, frozen=True, kw_only=True):
+    """The group grew before the others of its tier, because it has free reserved capacity."""
+
+    code = "ReservedFirst"
+    nodes: int
+    room: str
+    left: int
+
+    template = "{nodes:node} take free capacity of {room} before other groups of the tier grow ({left} were free)"
+
+
 class OnlyWhole(Because, frozen=True, kw_only=True):
     """The group grows to its maximum at once or not at all, and not all of its nodes can be added."""
 

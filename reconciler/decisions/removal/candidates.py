@@ -115,6 +115,8 @@ def _reason(
 ) -> RemovalReason | None:
     if group is None:
         return None
+    if busy and index in draft.endings:
+        return RemovalReason.ENDING
     percent = threshold_percent(group.group, draft.world.node_shapes[draft.world.nodes[index].shape])
     low = utilization is not None and utilization <= 10 * percent
     if state is NodeState.UNREADY:

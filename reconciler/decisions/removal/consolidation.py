@@ -112,7 +112,7 @@ class Search:
         staying = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
         self._tiers = return_tiers(draft, tiers)
         self._returning = self._may_return(staying, removals) if self._tiers else []
-        candidates = [one for one in staying if _price(one.group)]
+        candidates = [one for one in staying if _price(one.group) and not _paid_for(one.group)]
         self._there = array("i", range(len(draft.world.nodes)))
         self._nowhere = Places(draft.state)
         # What a pod of each shape requests, in money times 2^30.
@@ -354,6 +354,11 @@ def _removable(group: GroupDraft) -> int:
     if group.situation.leaving or group.removed:
         return 0
     return max(0, min(group.desired, group.situation.size) - group.group.min_size)
+
+
+def _paid_for(group: GroupDraft | None) -> bool:
+    """Whether nodes of the group are in reserved capacity. It is paid for anyway, so their removal saves nothing."""
+    return group is not None and group.group.facts is not None and bool(group.group.facts.reserved)
 
 
 def _price(group: GroupDraft | None) -> int:

@@ -13,6 +13,7 @@ from reconciler.decisions.reasons.kept_nodes import NotUnneededLongEnough, NotUn
 from reconciler.decisions.reasons.nodes import (
     NodeAboveMax,
     NodeEmpty,
+    NodeEnding,
     NodeReplaced,
     NodeReturned,
     NodeUnderutilized,
@@ -138,6 +139,11 @@ def _returned(leaving: Leaving) -> Because:
     )
 
 
+def _ending(leaving: Leaving) -> Because:
+    end = leaving.draft.endings[leaving.candidate.index]
+    return NodeEnding(node=leaving.name, what=end.what, at=instant_text(end.at_seconds), pods=leaving.pods)
+
+
 KINDS: Mapping[RemovalReason, RemovalKind] = {
     RemovalReason.EMPTY: RemovalKind(due=_after_unneeded_time, why=_empty, saves=True),
     RemovalReason.UNDERUTILIZED: RemovalKind(
@@ -148,4 +154,6 @@ KINDS: Mapping[RemovalReason, RemovalKind] = {
     # The drains of a replacement are its second half: what it added itself must not put them off.
     RemovalReason.CONSOLIDATED: RemovalKind(due=_at_once, why=_consolidated, cools_down=False),
     RemovalReason.RETURNED: RemovalKind(due=_at_once, why=_returned, cools_down=False),
+    # The platform ends it in any case, so headroom and cool-downs would keep it only for an end without a drain.
+    RemovalReason.ENDING: RemovalKind(due=_at_once, why=_ending, keeps_headroom=False, cools_down=False),
 }

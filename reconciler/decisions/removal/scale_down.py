@@ -177,7 +177,7 @@ class Removals:
         ready = [c for c in candidates if not c.blockers and c.group is not None and c.index not in apart]
         order = in_order(self._draft, ready)
         # What has to wait anyway, perhaps for days, must not keep a node that could leave now.
-        order.sort(key=lambda candidate: bool(candidate.awaited))
+        order.sort(key=lambda candidate: (bool(candidate.awaited), candidate.reason is not RemovalReason.ENDING))
         first = {candidate.index for candidate in order}
         # Pods move to nodes that stay anyway before they move to nodes that could leave, the last of those first: that
         # keeps the number of evictions and of receiving nodes small.
@@ -197,7 +197,8 @@ class Removals:
         group = candidate.group
         if group is None:
             return Judged(candidate=candidate, safe=False, blockers=candidate.keeps)
-        reason = RemovalReason.ABOVE_MAX if self._excess(group) > 0 else candidate.reason
+        above = self._excess(group) > 0 and candidate.reason is not RemovalReason.ENDING
+        reason = RemovalReason.ABOVE_MAX if above else candidate.reason
         blocker = self._bounds(candidate, group, reason, waited_for)
         # Without a known end, nobody knows which places are free then: the trial leaves nothing behind.
         endless = bool(candidate.awaited) and candidate.until_seconds is None

@@ -10,8 +10,10 @@ from reconciler.cluster.platform_reading import Envelope, Key, Objects, Platform
 from reconciler.platforms.aws.facts import group, wire
 from reconciler.platforms.aws.facts.activities import NOTICE_TAINTS, notices
 from reconciler.platforms.aws.facts.instance_types import described_type
+from reconciler.platforms.aws.facts.reservations import RESERVATION, ReservedCapacity
 from reconciler.platforms.aws.facts.shown import shown, words_of_group
-from reconciler.platforms.aws.facts.view import AwsView
+from reconciler.platforms.aws.facts.view import AwsView, region_of
+from reconciler.platforms.aws.facts.zonal_shifts import MANAGED_RESOURCE, zone_names
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 
 
@@ -19,14 +21,15 @@ def rows(objects: Objects) -> Rows:
     """Groups and their instances."""
     items = objects.of(AUTO_SCALING_GROUP).values()
     view = _view(objects)
+    reserved = ReservedCapacity(items, view)
     return Rows(
-        targets=[group.facts(item, view) for item in items],
+        targets=[group.facts(item, view, reserved) for item in items],
         machines=[row for item in items for row in group.machines(item, view)],
     )
 
 
 def _view(objects: Objects) -> AwsView:
-    return AwsView(
+    view = AwsView(
         templates=tuple(objects.of("LaunchTemplateVersion").values()),
         configurations={item.launch_configuration_name: item for item in objects.of("LaunchConfiguration").values()},
         described={item.instance_type: described_type(item) for item in objects.of("InstanceType").values()},
@@ -40,8 +43,13 @@ def _view(objects: Objects) -> AwsView:
             for resource in (item.resources.auto_scaling_groups if item.resources else None) or ()
         },
         noticed=notices({node.name: objects.shapes[node.shape].taints for node in objects.nodes}, objects.nodes),
+        reservations=tuple(objects.of(RESERVATION).values()),
+        managed_resources={item.arn: item for item in objects.of(MANAGED_RESOURCE).values()},
         captured=objects.captured - {AUTO_SCALING_GROUP},
     )
+    if not view.managed_resources:
+        return view
+    return msgspec.structs.replace(view, zone_names=zone_names(objects.of(AUTO_SCALING_GROUP).values(), view))
 
 
 def _of_group(items: Iterable[Any]) -> dict[str, tuple[Any, ...]]:
@@ -99,6 +107,13 @@ READING = PlatformReading(
         ),
         _beside("ScalingActivity", "Activities", wire.ScalingActivity, lambda item: ("", item.activity_id)),
         _beside("InstanceRefresh", "InstanceRefreshes", wire.InstanceRefresh, lambda item: ("", item.instance_refresh_id)),
+        _beside(
+            RESERVATION,
+            "CapacityReservations",
+            wire.CapacityReservation,
+            lambda item: (region_of(item.capacity_reservation_arn), item.capacity_reservation_id),
+        ),
+        _beside(MANAGED_RESOURCE, "ManagedResources", wire.ManagedResource, lambda item: ("", item.arn)),
         _beside(
             "ManagedNodeGroup",
             "nodegroup",

@@ -23,6 +23,7 @@ from reconciler.simulation.embedded.machines import Machines
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
+from reconciler.simulation.embedded.rooms import with_rooms_taken
 from reconciler.simulation.embedded.scheduler import Scheduler
 from reconciler.simulation.embedded.workloads import Workloads
 
@@ -159,10 +160,15 @@ class SimulatedCluster:
                 before=(before.replicas or 0) if before is not None else 0,
                 after=stored.replicas or 0,
             )
+            self._take_room(stored, (stored.replicas or 0) - ((before.replicas or 0) if before is not None else 0))
             self.machines.resized(facts.ref)
             self._follow_above(stored)
         self._put_back(stored)
-        return stored
+        return self.objects.targets[facts.ref]
+
+    def _take_room(self, facts: TargetFacts, nodes: int) -> None:
+        """What the platform can still give shrinks for all targets that share it."""
+        self.objects.targets.update({one.ref: one for one in with_rooms_taken(self.objects.targets.values(), [(facts, nodes)])})
 
     def _follow_above(self, facts: TargetFacts) -> None:
         """A MachineSet gets the replicas of the MachineDeployment that controls it."""

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.aws.service import warm
-from tests.aws.service.state import LEAVING, Account, Group, Instance
+from tests.aws.service.state import LEAVING, Account, Group, Instance, Reservation
 
 _DIFFERENCE = "an instance was started in response to a difference between desired and actual capacity"
 _STOCK_TEXT = (
@@ -27,8 +27,13 @@ def advance(account: Account, seconds: float) -> None:
         settle(account)
 
 
+_BEGINS_TO_END = 30 * 60
+
+
 def settle(account: Account) -> None:
     """Everything that is due now."""
+    for reservation in account.reservations.values():
+        _end(account, reservation)
     for group in list(account.groups.values()):
         if _rests(group):
             continue
@@ -39,6 +44,20 @@ def settle(account: Account) -> None:
         _shrink(account, group)
         _rebalance(account, group)
         _fill(account, group)
+
+
+def _end(account: Account, reservation: Reservation) -> None:
+    """A block's instances end before it does; those of a reservation run on."""
+    if reservation.ends_at is None or reservation.state != "active":
+        return
+    if reservation.kind == "capacity-block" and account.now >= reservation.ends_at - _BEGINS_TO_END:
+        for group in account.groups.values():
+            for instance in group.instances.values():
+                if instance.reservation == reservation.name and not leaving(instance):
+                    account.cut_off.append(instance.instance_id)
+                    terminate(account, group, instance, "an instance was taken out of service in response to an EC2 health check")
+    if account.now >= reservation.ends_at:
+        reservation.state = "expired"
 
 
 def _rests(group: Group) -> bool:
@@ -106,7 +125,7 @@ def _grow(account: Account, group: Group) -> None:
 def _zones_to_try(group: Group) -> list[str]:
     """The emptiest first; only that one where zones are kept balanced at any price."""
     counts = Counter(one.zone for one in group.counted)
-    zones = sorted(group.zones, key=lambda zone: (counts[zone], zone))
+    zones = sorted(set(group.zones) - group.avoided, key=lambda zone: (counts[zone], zone))
     distribution = group.extra.get("AvailabilityZoneDistribution", {}).get("CapacityDistributionStrategy")
     return zones[:1] if distribution == "balanced-only" else zones
 
@@ -116,14 +135,40 @@ def _launch(account: Account, group: Group, zone: str) -> bool:
 
 
 def _launched(account: Account, group: Group, zone: str, what: str, cause: str) -> Instance | None:
-    code, text = stock_refusal(account, group, zone)
+    code, text, reservation = _reserved(account, group, zone)
+    if not (code or reservation):
+        code, text = stock_refusal(account, group, zone)
     if code:
         message = f"Could not launch On-Demand Instances. {code} - {text}"[:255]
         record(account, group, f"{what}.  Status Reason: {message}", cause, "Failed", zone, message)
         return None
     instance = account.launched(group, zone)
+    instance.reservation = reservation
     record(account, group, f"{what}: {instance.instance_id}", cause, "InProgress", zone)
     return instance
+
+
+_EXCEEDED = "The requested reservation does not have sufficient compatible and available capacity for this request"
+
+
+def _reserved(account: Account, group: Group, zone: str) -> tuple[str, str, str]:
+    """Why an instance may not launch, and in which reservation it runs (both empty: on demand)."""
+    preference, named = group.wants
+    fitting = [
+        one.name
+        for one in account.reservations.values()
+        if (one.region, one.zone, one.instance_type, one.state) == (group.region, zone, group.instance_type, "active")
+        and (one.name in named if named else one.criteria == "open")
+        and account.free(one) > 0
+        and _usable(account, one)
+    ]
+    if preference == "none" or fitting:
+        return "", "", "" if preference == "none" else fitting[0]
+    return ("ReservationCapacityExceeded", _EXCEEDED, "") if preference == "capacity-reservations-only" else ("", "", "")
+
+
+def _usable(account: Account, one: Reservation) -> bool:
+    return one.kind != "capacity-block" or one.ends_at is None or account.now < one.ends_at - _BEGINS_TO_END
 
 
 def _fill(account: Account, group: Group) -> None:
@@ -165,7 +210,13 @@ def _shrink(account: Account, group: Group) -> None:
 
 
 def _rebalance(account: Account, group: Group) -> None:
-    if "AZRebalance" in group.suspended or len(group.zones) < 2 or _missing(group) or "Launch" in group.suspended:
+    if (
+        group.avoided
+        or "AZRebalance" in group.suspended
+        or len(group.zones) < 2
+        or _missing(group)
+        or "Launch" in group.suspended
+    ):
         return
     counts = Counter(dict.fromkeys(group.zones, 0))
     counts.update(one.zone for one in group.counted)

@@ -112,6 +112,8 @@ def refused(service: str, error: ServiceError, request_id: str) -> bytes:
     code, message = escape(error.code), escape(error.message)
     if service == "eks":
         return json.dumps({"message": error.message}).encode()
+    if service not in NAMESPACES:
+        return json.dumps({"message": error.message, "code": error.code}).encode()
     if service == "ec2":
         inner = f"<Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors>"
         return f"<Response>{inner}<RequestID>{request_id}</RequestID></Response>".encode()

@@ -1,11 +1,13 @@
 """The Describe calls of the service."""
 
 import copy
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.aws.service.behaviour import stamp
 from tests.aws.service.protocol import ServiceError
-from tests.aws.service.state import Account, Group
+from tests.aws.service.state import ACCOUNT, Account, Group
 from tests.aws.service.warm import described
 
 Parameters = dict[str, Any]
@@ -58,6 +60,7 @@ def description(group: Group, *, instances: bool = True) -> Parameters:
         "DesiredCapacity": group.desired,
         "DefaultCooldown": 300,
         "AvailabilityZones": list(group.zones),
+        "AvailabilityZoneIds": [zone_id(zone) for zone in group.zones],
         "HealthCheckType": "EC2",
         "LaunchTemplate": specification,
         "Instances": [
@@ -65,6 +68,7 @@ def description(group: Group, *, instances: bool = True) -> Parameters:
                 "InstanceId": one.instance_id,
                 "InstanceType": one.instance_type,
                 "AvailabilityZone": one.zone,
+                "AvailabilityZoneId": zone_id(one.zone),
                 "LifecycleState": one.state,
                 "HealthStatus": one.health,
                 "ProtectedFromScaleIn": one.protected,
@@ -90,6 +94,67 @@ def description(group: Group, *, instances: bool = True) -> Parameters:
         **described(group),
         **copy.deepcopy(group.extra),
     }
+
+
+def zone_id(zone: str) -> str:
+    """The id of a zone in this account: `euc1-az3` for `eu-central-1a`. Names and ids have no common order."""
+    area, place, number = zone[:-1].split("-")
+    return f"{area}{place[0]}{number}-az{(ord(zone[-1]) - ord('a') + 2) % 3 + 1}"
+
+
+def describe_reservations(account: Account, region: str, parameters: Parameters) -> Parameters:
+    """All of the region, page by page."""
+    found = [
+        {
+            "CapacityReservationId": one.name,
+            "CapacityReservationArn": f"arn:aws:ec2:{region}:{ACCOUNT}:capacity-reservation/{one.name}",
+            "InstanceType": one.instance_type,
+            "InstancePlatform": "Linux/UNIX",
+            "AvailabilityZone": one.zone,
+            "AvailabilityZoneId": zone_id(one.zone),
+            "Tenancy": "default",
+            "TotalInstanceCount": one.total,
+            "AvailableInstanceCount": account.free(one),
+            "State": one.state,
+            "InstanceMatchCriteria": one.criteria,
+            "ReservationType": one.kind,
+            "EndDateType": "unlimited" if one.ends_at is None else "limited",
+            **({} if one.ends_at is None else {"EndDate": datetime.fromtimestamp(one.ends_at, UTC)}),
+            **one.extra,
+        }
+        for one in sorted(account.reservations.values(), key=lambda one: one.name)
+        if one.region == region
+    ]
+    size, start = parameters.get("MaxResults", 1000), int(parameters.get("NextToken", "0"))
+    if not 1 <= size <= 1000:
+        raise ServiceError("InvalidParameterValue", f"Value ( {size} ) for parameter maxResults is invalid.")
+    answer: Parameters = {"CapacityReservations": found[start : start + size]}
+    return answer | ({"NextToken": str(start + size)} if start + size < len(found) else {})
+
+
+def managed_resources(account: Account, region: str, parameters: Mapping[str, str]) -> Parameters:
+    """Every registered group, shifted or not, as JSON. SOURCE: ListManagedResources of the ARC zonal shift API."""
+    found = [
+        {
+            "arn": one.arn,
+            "name": one.name,
+            "availabilityZones": [zone_id(zone) for zone in one.zones],
+            "appliedWeights": {zone_id(zone): 0.0 if zone in one.shifted_from else 1.0 for zone in one.zones},
+            "zonalShifts": [
+                {
+                    "appliedStatus": "APPLIED", "zonalShiftId": "z", "resourceIdentifier": one.arn, "awayFrom": zone_id(zone),
+                    "expiryTime": account.now + 3600, "startTime": account.now, "comment": "a fault", "shiftType": "ZONAL_SHIFT",
+                }
+                for zone in sorted(one.shifted_from)
+            ],
+            "autoshifts": [],
+        }
+        for one in sorted(account.groups.values(), key=lambda one: one.name)
+        if one.region == region and one.extra.get("AvailabilityZoneImpairmentPolicy", {}).get("ZonalShiftEnabled")
+    ]  # fmt: skip
+    size, start = int(parameters.get("maxResults", "100")), int(parameters.get("nextToken", "0"))
+    answer: Parameters = {"items": found[start : start + size]}
+    return answer | ({"nextToken": str(start + size)} if start + size < len(found) else {})
 
 
 def describe_activities(account: Account, region: str, parameters: Parameters) -> Parameters:
@@ -153,7 +218,7 @@ def describe_templates(account: Account, region: str, parameters: Parameters) ->
             "VersionNumber": 1,
             "DefaultVersion": True,
             "CreateTime": stamp(account),
-            "LaunchTemplateData": {"InstanceType": one.instance_type},
+            "LaunchTemplateData": {"InstanceType": one.instance_type, **one.template},
         }
         for one in sorted(groups, key=lambda one: one.name)
     ]

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 from tests.aws.service import behaviour, reading, writing
 from tests.aws.service.permissions import check
-from tests.aws.service.protocol import ServiceError, parsed, refused, rendered
+from tests.aws.service.protocol import NAMESPACES, ServiceError, parsed, refused, rendered
 from tests.aws.service.state import Account, Group
 
 Handler = Callable[[Account, str, dict[str, Any]], dict[str, Any]]
@@ -32,6 +33,7 @@ HANDLERS: dict[tuple[str, str], Handler] = {
     ("autoscaling", "DescribeLaunchConfigurations"): reading.describe_configurations,
     ("ec2", "DescribeLaunchTemplateVersions"): reading.describe_templates,
     ("ec2", "DescribeInstanceTypes"): reading.describe_types,
+    ("ec2", "DescribeCapacityReservations"): reading.describe_reservations,
 }
 
 
@@ -55,8 +57,8 @@ class Service:
         self.latency: Callable[[], float] = _no_seconds
         """How long each call takes; half of it passes before the call is done."""
         self.lag: Callable[[], float] = _no_seconds
-        """How old each description of groups is."""
-        self._history: list[tuple[float, dict[str, Any]]] = []
+        """How old each description of groups and reservations is."""
+        self._history: list[tuple[float, dict[str, Any], dict[str, int]]] = []
         service = self
 
         class Answering(BaseHTTPRequestHandler):
@@ -116,7 +118,9 @@ class Service:
     def _remember(self) -> None:
         """What descriptions say of this instant, for those that lag behind."""
         if self.lag is not _no_seconds:
-            self._history.append((self.account.now, {one.name: reading.description(one) for one in self.account.groups.values()}))
+            groups = {one.name: reading.description(one) for one in self.account.groups.values()}
+            free = {one.name: self.account.free(one) for one in self.account.reservations.values()}
+            self._history.append((self.account.now, groups, free))
 
     def freeze_reads(self) -> None:
         """From now on descriptions of groups are those of this instant, whatever happens."""
@@ -152,6 +156,8 @@ class Service:
         request_id = f"request-{self.account.number()}"
         lost = False
         try:
+            if service == "arc-zonal-shift":
+                return 200, "application/json", json.dumps(self._shifts(region, handler.path, key_id)).encode()
             if service == "eks":
                 return 200, "application/json", json.dumps(self._eks(handler.path)).encode()
             action, parameters = parsed(service, body)
@@ -175,7 +181,7 @@ class Service:
                 return 0, "", b""
             return 200, "text/xml", rendered(service, action, answer, request_id)
         except ServiceError as error:
-            kind = "application/json" if service == "eks" else "text/xml"
+            kind = "text/xml" if service in NAMESPACES else "application/json"
             return error.status, kind, refused(service, error, request_id)
 
     def _handled(self, service: str, region: str, action: str, parameters: dict[str, Any], key_id: str) -> dict[str, Any]:
@@ -193,10 +199,18 @@ class Service:
             return answer
         answer = HANDLERS[service, action](self.account, region, parameters)
         if action == "DescribeAutoScalingGroups" and self.lag is not _no_seconds:
-            instant = self.account.now - self.lag()
-            shown = next((groups for at, groups in reversed(self._history) if at <= instant), {})
+            shown = self._lagging()[0]
             answer["AutoScalingGroups"] = [shown.get(one["AutoScalingGroupName"], one) for one in answer["AutoScalingGroups"]]
+        if action == "DescribeCapacityReservations" and self.lag is not _no_seconds:
+            free = self._lagging()[1]
+            for one in answer["CapacityReservations"]:
+                one["AvailableInstanceCount"] = free.get(one["CapacityReservationId"], one["AvailableInstanceCount"])
         return answer
+
+    def _lagging(self) -> tuple[dict[str, Any], dict[str, int]]:
+        """What a description says that is as old as the service draws: groups, and what was free in reservations."""
+        instant = self.account.now - self.lag()
+        return next(((groups, free) for at, groups, free in reversed(self._history) if at <= instant), ({}, {}))
 
     def _group(self, region: str, parameters: dict[str, Any]) -> Group | None:
         name = parameters.get("AutoScalingGroupName") or next((tag["ResourceId"] for tag in parameters.get("Tags", ())), None)
@@ -217,6 +231,21 @@ class Service:
             },
             "AssumedRoleUser": {"AssumedRoleId": f"AROA:{role}", "Arn": parameters["RoleArn"]},
         }
+
+    def _shifts(self, region: str, path: str, key_id: str) -> dict[str, Any]:
+        action = "ListManagedResources"
+        where, _, query = path.partition("?")
+        assert where == "/managedresources"
+        parameters = dict(parse_qsl(query))
+        self.account.calls.append((action, parameters))
+        for happen in list(self.account.before):
+            happen(action, parameters)
+        if self.account.faults.get(action):
+            fault = self.account.faults[action].pop(0)
+            assert isinstance(fault, Exception)
+            raise fault
+        check(self.account, "arc-zonal-shift", action, key_id, None, parameters)
+        return reading.managed_resources(self.account, region, parameters)
 
     def _eks(self, path: str) -> dict[str, Any]:
         self.account.calls.append(("DescribeNodegroup", {"path": path}))

@@ -31,6 +31,7 @@ class Instance:
     health: str = "Healthy"
     protected: bool = False
     launched_at: float = 0
+    reservation: str = ""
 
     @property
     def counts(self) -> bool:
@@ -48,6 +49,24 @@ class WarmPool:
     prepared: int | None = None
     state: str = "Stopped"
     reuses: bool = False
+
+
+@dataclass
+class Reservation:
+    """An On-Demand Capacity Reservation, or a Capacity Block (`kind`). `others` are instances that are in no group. SOURCE: the
+    user guide of Amazon EC2: a block's instances are terminated from 30 minutes before its end on."""
+
+    name: str
+    region: str
+    zone: str
+    total: int
+    instance_type: str = "m5.large"
+    kind: str = "default"
+    criteria: str = "targeted"
+    state: str = "active"
+    ends_at: float | None = None
+    others: int = 0
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -77,6 +96,10 @@ class Group:
     retry_at: float = 0
     acts_at: float = 0
     pool: WarmPool | None = None
+    shifted_from: set[str] = field(default_factory=set)
+    """Zones that a zonal shift moves the group away from, if it is registered."""
+    template: dict[str, Any] = field(default_factory=dict)
+    """Fields of its launch template beside the instance type."""
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -94,6 +117,23 @@ class Group:
         """The instances of its warm pool, oldest first, those on their way in and out among them."""
         found = (one for one in self.instances.values() if one.state.startswith("Warmed"))
         return sorted(found, key=lambda one: (one.launched_at, one.instance_id))
+
+    @property
+    def avoided(self) -> set[str]:
+        """Zones in which nothing is launched for now."""
+        registered = self.extra.get("AvailabilityZoneImpairmentPolicy", {}).get("ZonalShiftEnabled", False)
+        return self.shifted_from if registered else set()
+
+    @property
+    def wants(self) -> tuple[str, list[str]]:
+        """Its preference for reserved capacity, and the reservations that it names."""
+        own = self.extra.get("CapacityReservationSpecification", {})
+        preference = own.get("CapacityReservationPreference", "default")
+        if preference != "default":
+            return preference, own.get("CapacityReservationTarget", {}).get("CapacityReservationIds", [])
+        target = self.template.get("CapacityReservationSpecification", {}).get("CapacityReservationTarget", {})
+        named = target.get("CapacityReservationId")
+        return ("capacity-reservations-only", [named]) if named else ("default", [])
 
     @property
     def launch_template(self) -> str:
@@ -137,7 +177,8 @@ class Timing:
 
 @dataclass
 class Account:
-    """Everything of one account. `stock` by (zone, instance type): how many there are left; without an entry, endless.
+    """Everything of one account. `reservations` are keyed by their ids. `stock` by (zone, instance type): how many there are
+    left; without an entry, endless.
 
     `before` are called with action and parameters before the service acts on a call: something that happens between the read and
     the write of a client. `answers` replace the handling of an action altogether, once each.
@@ -145,6 +186,7 @@ class Account:
 
     now: float = 1_800_000_000
     groups: dict[tuple[str, str], Group] = field(default_factory=dict)
+    reservations: dict[str, Reservation] = field(default_factory=dict)
     stock: dict[tuple[str, str], int] = field(default_factory=dict)
     stock_error: tuple[str, str] = ("InsufficientInstanceCapacity", "")
     activities: list[dict[str, Any]] = field(default_factory=list)
@@ -159,6 +201,8 @@ class Account:
     nodegroups: dict[str, dict[str, Any]] = field(default_factory=dict)
     types: dict[str, dict[str, Any]] = field(default_factory=lambda: {"m5.large": M5_LARGE})
     ended: list[tuple[str, str]] = field(default_factory=list)
+    cut_off: list[str] = field(default_factory=list)
+    """Instances that ran until the end of their Capacity Block."""
     joined: list[Callable[[Group, Instance], None]] = field(default_factory=list)
     gone: list[Callable[[Group, Instance], None]] = field(default_factory=list)
     _numbers: int = 0
@@ -167,6 +211,11 @@ class Account:
         """One more, every time."""
         self._numbers += 1
         return self._numbers
+
+    def free(self, reservation: Reservation) -> int:
+        """How many more instances run in it."""
+        taken = sum(one.reservation == reservation.name for group in self.groups.values() for one in group.instances.values())
+        return reservation.total - reservation.others - taken
 
     def add(self, group: Group, *, running: int | None = None) -> Group:
         """A group, with that many instances that have long been there (as many as desired when left out)."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+import msgspec
+
 from reconciler.cluster.target import Machine, OwnerEvidence, RolloutPace, TargetFacts, TargetRef
 from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.cluster.targets.size_annotations import near_misses, read_options
@@ -12,8 +14,10 @@ from reconciler.platforms.aws.facts.choices import Choices, choices
 from reconciler.platforms.aws.facts.instance_types import PRICED_REGION, TABLE_DATE
 from reconciler.platforms.aws.facts.launched_from import outdated
 from reconciler.platforms.aws.facts.ownership import cautions, unseen, writers
+from reconciler.platforms.aws.facts.reservations import NOTHING_RESERVED, ReservedCapacity
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
 from reconciler.platforms.aws.facts.view import AwsView, region_of
+from reconciler.platforms.aws.facts.zonal_shifts import shift_cautions, zone_shifts
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 
 # The clusters that the tags of an Auto Scaling group name. Its instances join these clusters.
@@ -59,13 +63,18 @@ def reference(item: wire.AutoScalingGroup) -> TargetRef:
     return TargetRef(kind=AUTO_SCALING_GROUP, region=region, name=item.auto_scaling_group_name)
 
 
-def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
-    """The facts of one group. Its tags are in `labels`, because discovery selects by them. Our own marks are in `annotations`."""
+def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING, reserved: ReservedCapacity = NOTHING_RESERVED) -> TargetFacts:
+    """The facts of one group. Its tags are in `labels`, because discovery selects by them. Our own marks are in `annotations`.
+    `reserved` is the reserved capacity of all groups."""
     tags = {tag.key: tag.value for tag in item.tags or ()}
     options, option_problems = read_options(tags.items(), _OPTION)
     machine_choices = choices(item, view)
     managed = view.managed.get(item.auto_scaling_group_name)
     node, template_problems = template(item, tags, machine_choices, managed)
+    named = clusters(tags.items())
+    shifts = zone_shifts(item, named, view)
+    away = {one.zone for one in shifts if not one.closes}
+    node = msgspec.structs.replace(node, zones=tuple(zone for zone in node.zones if zone not in away))
     suspended = sorted({process.process_name for process in item.suspended_processes or ()} & set(_SIZING_PROCESSES))
     price = _price(item, machine_choices)
     return TargetFacts(
@@ -93,9 +102,13 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
         price_per_hour=price,
         price_origin=f"the price list of {PRICED_REGION} of {TABLE_DATE}, Linux on demand" if price else "",
         launch_failure=launch_failure(item, view.activities.get(item.auto_scaling_group_name, ())),
-        cautions=cautions(item, tags, view),
+        rooms=reserved.limiting(item),
+        reserved=reserved.free(item),
+        endings=reserved.endings(item),
+        zone_shifts=shifts,
+        cautions=tuple(sorted((*cautions(item, tags, view), *reserved.cautions(item), *shift_cautions(item, view)))),
         unrecorded_owner="an Auto Scaling group does not record who owns its desired capacity",
-        clusters=clusters(tags.items()),
+        clusters=named,
         problems=(*option_problems, *template_problems, *_misspelt(tags)),
     )
 

@@ -1,6 +1,6 @@
 """Whether an instance was made from the template that its group uses now."""
 
-from reconciler.platforms.aws.facts.view import AwsView
+from reconciler.platforms.aws.facts.view import AwsView, specifications
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance, LaunchTemplateSpecification
 from reconciler.values.whole_number import whole_number
 
@@ -13,16 +13,8 @@ def outdated(item: AutoScalingGroup, instance: Instance, view: AwsView) -> bool:
     made = instance.launch_template
     if made is None or not made.version:
         return False
-    current = [version for wanted in _wanted(item) if (version := _resolved(wanted, view)) is not None]
-    return bool(current) and len(current) == len(_wanted(item)) and _key(made) not in current
-
-
-def _wanted(item: AutoScalingGroup) -> list[LaunchTemplateSpecification]:
-    """The template of the group, and the templates that overrides use instead."""
-    mixed = item.mixed_instances_policy.launch_template if item.mixed_instances_policy else None
-    own = (mixed.launch_template_specification if mixed else None) or item.launch_template
-    overrides = (one.launch_template_specification for one in (mixed.overrides if mixed else None) or ())
-    return [one for one in (own, *overrides) if one is not None]
+    current = [version for wanted in specifications(item) if (version := _resolved(wanted, view)) is not None]
+    return bool(current) and len(current) == len(specifications(item)) and _key(made) not in current
 
 
 def _resolved(wanted: LaunchTemplateSpecification, view: AwsView) -> tuple[str, str] | None:

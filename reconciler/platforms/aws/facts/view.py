@@ -7,11 +7,15 @@ import msgspec
 from reconciler.platforms.aws.facts.activities import Notice
 from reconciler.platforms.aws.facts.instance_types import KnownType, known_types
 from reconciler.platforms.aws.facts.wire import (
+    AutoScalingGroup,
+    CapacityReservation,
     InstanceRefresh,
     LaunchConfiguration,
+    LaunchTemplateData,
     LaunchTemplateSpecification,
     LaunchTemplateVersion,
     ManagedNodeGroup,
+    ManagedResource,
     ScalingActivity,
     ScalingPolicy,
     ScheduledAction,
@@ -26,7 +30,8 @@ class AwsView(msgspec.Struct, frozen=True, kw_only=True):
     group, with the region in the ARN of each if it has one. `captured` lists the kinds that were read at all.
 
     `described` has the instance types that AWS described. `managed` has EKS's node groups by the name of their Auto Scaling
-    group. `noticed` has what was announced for instances."""
+    group. `noticed` has what was announced for instances. `managed_resources` are what zonal shifts apply to, by ARN.
+    `zone_names` are the names of zones by region and id."""
 
     templates: tuple[LaunchTemplateVersion, ...] = ()
     configurations: Mapping[str, LaunchConfiguration] = {}
@@ -37,6 +42,9 @@ class AwsView(msgspec.Struct, frozen=True, kw_only=True):
     refreshes: Mapping[str, tuple[InstanceRefresh, ...]] = {}
     managed: Mapping[str, ManagedNodeGroup] = {}
     noticed: Mapping[str, Notice] = {}
+    reservations: tuple[CapacityReservation, ...] = ()
+    managed_resources: Mapping[str, ManagedResource] = {}
+    zone_names: Mapping[tuple[str, str], str] = {}
     captured: frozenset[str] = frozenset(SIZERS)
 
     def known(self, name: str) -> KnownType | None:
@@ -56,6 +64,19 @@ class AwsView(msgspec.Struct, frozen=True, kw_only=True):
         if wanted.version in (None, "", "$Default"):
             return next((item for item in versions if item.default_version), None)
         return next((item for item in versions if str(item.version_number) == wanted.version), None)
+
+    def template_data(self, item: AutoScalingGroup) -> tuple[LaunchTemplateData, ...]:
+        """What new instances of a group are made from now. Versions that were not captured are missing."""
+        versions = map(self.template, specifications(item))
+        return tuple(version.launch_template_data for version in versions if version is not None)
+
+
+def specifications(item: AutoScalingGroup) -> list[LaunchTemplateSpecification]:
+    """The template of the group, and the templates that overrides use instead."""
+    mixed = item.mixed_instances_policy.launch_template if item.mixed_instances_policy else None
+    own = (mixed.launch_template_specification if mixed else None) or item.launch_template
+    overrides = (one.launch_template_specification for one in (mixed.overrides if mixed else None) or ())
+    return [one for one in (own, *overrides) if one is not None]
 
 
 def region_of(arn: str) -> str:

@@ -179,12 +179,28 @@ class MarketOptions(msgspec.Struct, rename="pascal"):
     market_type: str = ""
 
 
+class TemplateReservation(msgspec.Struct, rename="pascal"):
+    """One reservation, or a resource group of them."""
+
+    capacity_reservation_id: str | None = None
+    capacity_reservation_resource_group_arn: str | None = None
+
+
+class TemplateReservations(msgspec.Struct, rename="pascal"):
+    """Which reserved capacity an instance may use. `capacity_reservation_preference` is `open`, `none` or
+    `capacity-reservations-only`."""
+
+    capacity_reservation_preference: str | None = None
+    capacity_reservation_target: TemplateReservation | None = None
+
+
 class LaunchTemplateData(msgspec.Struct, rename="pascal"):
     """What an instance is made from."""
 
     instance_type: str | None = None
     instance_requirements: InstanceRequirements | None = None
     instance_market_options: MarketOptions | None = None
+    capacity_reservation_specification: TemplateReservations | None = None
     block_device_mappings: list[BlockDevice] | None = None
     user_data: str | None = None
 
@@ -271,6 +287,44 @@ class InstanceType(msgspec.Struct, rename="pascal"):
     kind: str = ""
 
 
+class CapacityReservation(msgspec.Struct, rename="pascal"):
+    """What `aws ec2 describe-capacity-reservations` prints. `end_date` is set if `end_date_type` is `limited`."""
+
+    capacity_reservation_id: str
+    capacity_reservation_arn: str = ""
+    instance_type: str = ""
+    instance_platform: str = ""
+    availability_zone: str = ""
+    availability_zone_id: str = ""
+    tenancy: str = ""
+    total_instance_count: int = 0
+    available_instance_count: int = 0
+    state: str = ""
+    end_date: str | None = None
+    instance_match_criteria: str = ""
+    reservation_type: str | None = None
+    interruptible: bool | None = None
+    launch_status: str | None = None
+    kind: str = ""
+
+
+class ZonalShift(msgspec.Struct, rename="camel"):
+    """A shift of one resource away from a zone; `expiry_time` is when it ends by itself."""
+
+    away_from: str = ""
+    expiry_time: str | None = None
+
+
+class ManagedResource(msgspec.Struct, rename="camel"):
+    """What `aws arc-zonal-shift list-managed-resources` prints. `applied_weights` has 0 for each zone that the resource is
+    shifted away from, and 1 for the others."""
+
+    arn: str
+    applied_weights: dict[str, float] | None = None
+    zonal_shifts: list[ZonalShift] | None = None
+    kind: str = ""
+
+
 class Tag(msgspec.Struct, rename="pascal"):
     """One tag."""
 
@@ -283,6 +337,7 @@ class Instance(msgspec.Struct, rename="pascal"):
 
     instance_id: str
     availability_zone: str = ""
+    availability_zone_id: str = ""
     lifecycle_state: str = ""
     instance_type: str = ""
     protected_from_scale_in: bool = False
@@ -351,6 +406,27 @@ class InstanceMaintenancePolicy(msgspec.Struct, rename="pascal"):
     max_healthy_percentage: int | None = None
 
 
+class GroupReservation(msgspec.Struct, rename="pascal"):
+    """Reservations, and resource groups of them."""
+
+    capacity_reservation_ids: list[str] | None = None
+    capacity_reservation_resource_group_arns: list[str] | None = None
+
+
+class GroupReservations(msgspec.Struct, rename="pascal"):
+    """Which reserved capacity a group uses. `capacity_reservation_preference` is `default` (as its launch template says, also
+    when empty), `none`, `capacity-reservations-first` or `capacity-reservations-only`."""
+
+    capacity_reservation_preference: str | None = None
+    capacity_reservation_target: GroupReservation | None = None
+
+
+class ZoneImpairmentPolicy(msgspec.Struct, rename="pascal"):
+    """Whether the group is registered for zonal shifts."""
+
+    zonal_shift_enabled: bool | None = None
+
+
 class AutoScalingGroup(msgspec.Struct, rename="pascal"):
     """One Auto Scaling group. `read_seconds` is ours, not AWS's: when the read began, by our clock (0: unknown, from a file)."""
 
@@ -360,6 +436,7 @@ class AutoScalingGroup(msgspec.Struct, rename="pascal"):
     desired_capacity: int
     auto_scaling_group_arn: str = msgspec.field(default="", name="AutoScalingGroupARN")
     availability_zones: list[str] | None = None
+    availability_zone_ids: list[str] | None = None
     instances: list[Instance] | None = None
     tags: list[Tag] | None = None
     suspended_processes: list[SuspendedProcess] | None = None
@@ -373,6 +450,8 @@ class AutoScalingGroup(msgspec.Struct, rename="pascal"):
     capacity_rebalance: bool | None = None
     max_instance_lifetime: int | None = None
     availability_zone_distribution: ZoneDistribution | None = None
+    availability_zone_impairment_policy: ZoneImpairmentPolicy | None = None
+    capacity_reservation_specification: GroupReservations | None = None
     instance_maintenance_policy: InstanceMaintenancePolicy | None = None
     read_seconds: int = 0
     kind: str = ""

@@ -24,6 +24,7 @@ from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.beside_groups import MachineTypes, Refreshes
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
 from reconciler.platforms.aws.writing.fresh import IN_SERVICE, NOT_COUNTED, node_group
+from reconciler.platforms.aws.writing.reserved import ReservedAndShifted
 from reconciler.policy.documents import PolicySet
 
 # Which groups a policy asks AWS for, by account and region.
@@ -121,6 +122,7 @@ class Region:
         self._managed: dict[tuple[str, str], Parameters] = {}
         self._machines = MachineTypes(aws)
         self._refreshes = Refreshes(aws)
+        self._reserved = ReservedAndShifted(aws)
         self._updating: set[str] = set()
         """Groups whose managed node group may be changing: EKS is asked about it until it is in a steady state."""
         self._asked: dict[str, float] = {}
@@ -155,7 +157,7 @@ class Region:
 
     def ask(self, now: float) -> bool:
         """Ask everything that is due. Returns whether something has changed."""
-        before = (self._groups, dict(self._beside), dict(self._templates), dict(self._managed))
+        before = (self._groups, dict(self._beside), dict(self._templates), dict(self._managed), self._reserved.items())
         self._asked_at = now
         self._unsettled = {name: at for name, at in self._unsettled.items() if now - at < READ_LAG_SECONDS + _TURN_SECONDS}
         self._unsettled.update(dict.fromkeys(self._written, now))
@@ -176,11 +178,14 @@ class Region:
         self._ask_refreshes(now)
         self._ask_templates(now, problems)
         self._ask_node_groups(now, problems)
+        self._reserved.ask(now, self._groups.values(), self._templates.values())
+        problems.extend(self._reserved.problems)
         self.whole = True
         machines_changed = self._machines.ask(now, self._groups.values(), self._templates.values())
         self.problems = tuple(problems)
         judged = any(self.read_seconds.get(name) != read.get(name) for name in self._unsettled)
-        return machines_changed or judged or before != (self._groups, self._beside, self._templates, self._managed)
+        after = (self._groups, self._beside, self._templates, self._managed, self._reserved.items())
+        return machines_changed or judged or before != after
 
     def items(self) -> dict[str, list[Parameters]]:
         """Everything that is known, by kind."""
@@ -189,6 +194,7 @@ class Region:
             "LaunchTemplateVersion": [item for _, item in sorted(self._templates.items())],
             "ManagedNodeGroup": [item for _, item in sorted(self._managed.items())],
             **self._beside,
+            **self._reserved.items(),
             **self._machines.items(),
         }
 

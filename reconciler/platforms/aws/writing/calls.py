@@ -10,7 +10,7 @@ import msgspec
 
 from reconciler.providers.contract import WriteCode, WriteResult
 
-AUTO_SCALING, EC2, EKS = "autoscaling", "ec2", "eks"
+AUTO_SCALING, EC2, EKS, ZONAL_SHIFT = "autoscaling", "ec2", "eks", "arc-zonal-shift"
 Parameters = dict[str, Any]
 THROTTLED = frozenset(
     {"Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "RequestThrottled"}
@@ -59,16 +59,18 @@ class Aws(Protocol):
 
 def paged(aws: Aws, service: str, action: str, key: str, most: int, **parameters: Any) -> tuple[list[Parameters], int]:  # noqa: ANN401
     """All items of every page (a short page is not the last one), and the date of the oldest page. Raises `AwsError`."""
-    limit = "MaxRecords" if service == AUTO_SCALING else "MaxResults"
+    limit, sent = ("MaxRecords" if service == AUTO_SCALING else "MaxResults"), "NextToken"
+    if service == ZONAL_SHIFT:
+        limit, sent = "maxResults", "nextToken"
     items: list[Parameters] = []
     oldest = 0
     token: str | None = None
     while True:
-        page = {limit: most, **({"NextToken": token} if token else {}), **parameters}
+        page = {limit: most, **({sent: token} if token else {}), **parameters}
         answer = aws.call(service, action, **page)
         items.extend(answer.body.get(key) or ())
         oldest = oldest or answer.date_seconds
-        token = answer.body.get("NextToken")
+        token = answer.body.get(sent)
         if not token:
             return items, oldest
 

@@ -8,7 +8,7 @@ import msgspec
 
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region, Wanted, wanted
-from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, EKS, Aws, AwsError
+from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, EKS, ZONAL_SHIFT, Aws, AwsError
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.live_platforms import Check, State
 
@@ -46,8 +46,12 @@ class ReadAsked(msgspec.Struct, frozen=True, kw_only=True):
                 if tagged is None
                 else {"clusterName": tagged["eks:cluster-name"], "nodegroupName": tagged["eks:nodegroup-name"]}
             )
+        if self.service == ZONAL_SHIFT:
+            return {"maxResults": 5}
+        if self.service == EC2 and self.action != "DescribeLaunchTemplateVersions":
+            return {"MaxResults": 5}
         if self.service == EC2:
-            return {"MaxResults": 5} if self.action == "DescribeInstanceTypes" else {"MaxResults": 5, "Versions": ["$Default"]}
+            return {"MaxResults": 5, "Versions": ["$Default"]}
         named = next((item["AutoScalingGroupName"] for item in groups), next(iter(names), _NOBODY))
         return {"MaxRecords": 1, **({"AutoScalingGroupName": named} if self.of_group else {})}
 
@@ -78,6 +82,18 @@ READS_ASKED = (
         service=EC2,
         action="DescribeLaunchTemplateVersions",
         without="the capacity of a new node is unknown for groups without nodes",
+        stops_writes=False,
+    ),
+    ReadAsked(
+        service=EC2,
+        action="DescribeCapacityReservations",
+        without="it is unknown how much reserved capacity is free, and nodes are not drained before a Capacity Block ends",
+        stops_writes=False,
+    ),
+    ReadAsked(
+        service=ZONAL_SHIFT,
+        action="ListManagedResources",
+        without="zonal shifts are unknown, and groups may grow in a zone that is shifted away",
         stops_writes=False,
     ),
     ReadAsked(

@@ -12,6 +12,8 @@ from reconciler.cluster.snapshots.document import Document
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.kube.watching.polled_source import AskingThread
 from reconciler.kube.watching.reflector import StreamState, polled_state
+from reconciler.platforms.aws.facts.reservations import RESERVATION
+from reconciler.platforms.aws.facts.zonal_shifts import MANAGED_RESOURCE
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region, Wanted, wanted
@@ -30,8 +32,8 @@ _PROVIDER_ID = re.compile(r"^aws:///(?:(?P<region>[a-z]{2}(?:-[a-z]+)+-[0-9]+)[a
 _CLUSTER_TAG = re.compile(r"^(?:k8s\.io/cluster-autoscaler|kubernetes\.io/cluster)/(?P<cluster>[^/]+)$")
 _EKS_CLUSTER_TAG = "eks:cluster-name"
 _NO_CLUSTER = "enabled"
-# Asked only for groups with missing instances, and only if a group names one.
-_SOMETIMES = ("ScalingActivity", "InstanceType", "LaunchConfiguration")
+# Asked only for groups with missing instances, and only if a group names one. The last two are told apart by region.
+_SOMETIMES = ("ScalingActivity", "InstanceType", "LaunchConfiguration", RESERVATION, MANAGED_RESOURCE)
 
 
 def ask_once(accounts: Accounts, question: CloudQuestion, region: str) -> CloudAnswer:
