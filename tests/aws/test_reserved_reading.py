@@ -134,11 +134,17 @@ def test_a_network_without_the_endpoint_of_zonal_shifts(service: Service) -> Non
     assert len(poll.world().targets) == 1
     reads(service, "ListManagedResources", poll, 2)
     assert poll.poll.problems == ()
-    unreachable = Scripted(ListManagedResources=[AwsError("Unreachable", "timed out")])
-
-    asked = ReservedAndShifted(unreachable)
-    asked.ask(0, [{"AutoScalingGroupName": "g", "MinSize": 0, "MaxSize": 1, "DesiredCapacity": 0, **REGISTERED}], ())
-    assert asked.problems == ("ListManagedResources: timed out",)
+    group = {"AutoScalingGroupName": "g", "MinSize": 0, "MaxSize": 1, "DesiredCapacity": 0, **REGISTERED}
+    lost = AwsError("Unreachable", "timed out")
+    answered = {"items": [{"arn": "arn:aws:autoscaling:x:y:autoScalingGroup:z"}]}
+    asked = ReservedAndShifted(Scripted(ListManagedResources=[lost, answered, lost], DescribeCapacityReservations=[lost]))
+    for seconds, kinds, problems in (
+        (0, [], ("ListManagedResources: timed out",)),
+        (60, ["ManagedResource"], ()),
+        (120, ["ManagedResource"], ("ListManagedResources: timed out",)),
+    ):
+        asked.ask(seconds, [group], ())
+        assert (list(asked.items()), asked.problems) == (kinds, problems)
 
 
 def use(group: Group, **extra: Any) -> None:

@@ -58,6 +58,7 @@ def test_a_kind_that_one_region_could_not_tell(denied: str) -> None:
         "AutoScalingGroup": 2,
         "LaunchTemplateVersion": 0,
         "ManagedNodeGroup": 0,
+        "CapacityReservation": 0,
         "InstanceRefresh": 0,
         "ScheduledAction": 0,
     }
@@ -85,7 +86,7 @@ def test_a_region_that_two_policies_name_alike_is_asked_once() -> None:
     places = Places()
     policy = policy_set(POLICY)
     ask_once(places.accounts, CloudQuestion(policies=(policy, policy)), "")
-    assert places.near.actions() == [GROUPS, POLICIES, SCHEDULES, ACTIVITIES]
+    assert places.near.actions() == [GROUPS, POLICIES, SCHEDULES, ACTIVITIES, "DescribeCapacityReservations"]
     assert places.far.actions() == []
 
 
@@ -161,7 +162,7 @@ def test_a_policy_that_names_one_region_less() -> None:
     places.policy = policy_set(POLICY)
     assert places.turn()
     assert (places.near.told(), places.far.told()) == ([], [])
-    assert [(one.file, one.is_list) for one in places.poll.documents()] == [(f"aws {REGION}", True)] * 6
+    assert [(one.file, one.is_list) for one in places.poll.documents()] == [(f"aws {REGION}", True)] * 7
     assert len(places.poll.states()) == 1
     assert not places.turn()
 

@@ -1,7 +1,8 @@
 """What AWS has reserved, and the zones that it moves work away from, for all groups of an account and region.
 
 Both change while groups grow. If a group depends on them, they are read every minute, else every half hour. If the permission is
-missing, the last answer is dropped and what depends on it is unknown. The problem is reported if a group depends on it.
+missing, the last answer is dropped and what depends on it is unknown. Without an answer for another cause, the last one stays.
+The problem is reported if a group depends on it. Neither keeps anything else from being read.
 """
 
 from collections.abc import Iterable
@@ -31,7 +32,7 @@ class ReservedAndShifted:
         self._failed: dict[str, str] = {}
 
     def ask(self, now: float, groups: Iterable[Parameters], templates: Iterable[Parameters]) -> None:
-        """Ask for what is due. Raises `AwsError` only if AWS throttles or cannot be reached for reservations."""
+        """Ask for what is due. `problems` has what fails."""
         listed = list(groups)
         if not listed:
             return
@@ -55,9 +56,7 @@ class ReservedAndShifted:
         try:
             items, _ = paged(self._aws, EC2, action, "CapacityReservations", _RESERVATIONS_AT_ONCE)
         except AwsError as error:
-            if not error.denied:
-                raise
-            self._fail(RESERVATION, f"{action}: {error.message}", needed=needed)
+            self._fail(RESERVATION, action, error, needed=needed)
             self._due[RESERVATION] = now + (RESERVED_SECONDS if needed else RARELY_SECONDS)
             return
         self._items[RESERVATION] = items
@@ -72,16 +71,17 @@ class ReservedAndShifted:
         try:
             items, _ = paged(self._aws, ZONAL_SHIFT, action, "items", _RESOURCES_AT_ONCE)
         except AwsError as error:
-            self._fail(MANAGED_RESOURCE, f"{action}: {error.message}", needed=needed)
+            self._fail(MANAGED_RESOURCE, action, error, needed=needed)
             if not (needed or error.throttled):
                 self._due[MANAGED_RESOURCE] = now + RARELY_SECONDS
             return
         self._items[MANAGED_RESOURCE] = [one for one in items if any(part in one["arn"] for part in _SHIFTED)]
 
-    def _fail(self, kind: str, problem: str, *, needed: bool) -> None:
-        self._items.pop(kind, None)
+    def _fail(self, kind: str, action: str, error: AwsError, *, needed: bool) -> None:
+        if error.denied:
+            self._items.pop(kind, None)
         if needed:
-            self._failed[kind] = problem
+            self._failed[kind] = f"{action}: {error.message}"
 
 
 def names_any(groups: Iterable[Parameters], templates: Iterable[Parameters]) -> bool:
