@@ -40,6 +40,7 @@ _PLURALS = {
     "RuntimeClass": "runtimeclasses",
     "ReplicationController": "replicationcontrollers",
     "Secret": "secrets",
+    "ReplicaSet": "replicasets",
     "Service": "services",
     "Lease": "leases",
     "Event": "events",

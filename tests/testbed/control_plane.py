@@ -1,11 +1,13 @@
 """A real control plane on loopback: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, and kwok for nodes."""
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.testbed.api import Api
 from tests.testbed.audit import AuditLog, Request, audit_policy
@@ -76,6 +78,17 @@ class ControlPlane:
         binary = self._programs.get(name, name)
         process = Process(Path(name).name, [str(binary), *map(str, arguments)], self.directory)
         self._processes[process.name] = process
+        return process
+
+    def run_scheduler(self, name: str, configuration: dict[str, Any]) -> Process:
+        """Start one more kube-scheduler with its own configuration file, whose profiles have names of their own."""
+        kubeconfig = str(self.kubeconfig_of("system:kube-scheduler"))
+        file = self.directory / f"{name}.json"
+        own = {"clientConnection": {"kubeconfig": kubeconfig}, "leaderElection": {"leaderElect": False}}
+        file.write_text(json.dumps(configuration | own))
+        arguments = [f"--config={file}", "--bind-address=127.0.0.1", "--secure-port=0"]
+        process = Process(name, [str(self._programs["kube-scheduler"]), *arguments], self.directory)
+        self._processes[name] = process
         return process
 
     def diagnosis(self) -> str:
