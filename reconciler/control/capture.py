@@ -15,6 +15,7 @@ from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.watching.collection import (
+    QUOTAS,
     WORKLOAD,
     Collection,
     Served,
@@ -133,7 +134,7 @@ def capture(
     reader = _Reader(renamed_group(clusters.served))
     reader.nowhere = nowhere(clusters.served)
     if not targets_only:
-        for collection in WORKLOAD:
+        for collection in (*WORKLOAD, QUOTAS):
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
     for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):
@@ -199,6 +200,8 @@ class _Reader:
                     self.unread.append(Unread(kind=str(collection), why=error.message))
                 elif error.status != _NOT_FOUND:
                     raise
+                elif collection.optional:
+                    self.nowhere |= {collection.kind}
                 return
         if not is_target(served_collection.group, served_collection.kind, self.capi_group):
             for item in items:

@@ -9,6 +9,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.limits import with_quotas
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.other_policies import by_target, contest
 from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
@@ -48,6 +49,7 @@ class View(msgspec.Struct, frozen=True):
     @staticmethod
     def of(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> "View":
         """Look at everything, with the sizes that we wrote where a read may be older than that."""
+        policy = with_quotas(world, policy)
         world = with_last_writes(world, memory, now_seconds)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)

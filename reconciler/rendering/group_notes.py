@@ -33,6 +33,7 @@ _REFUSED_BY = {
     "OnlyWhole": "grows only whole",
     "PaceReached": "pace.maxAddedNodes",
     "PriceUnknown": "no price",
+    "LimitUnknown": "limit not known",
     "RoomTaken": "no room at the platform",
 }
 """What refuses a group one more node, by the code of the reason that a pod stays pending for."""
