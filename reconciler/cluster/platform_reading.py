@@ -9,6 +9,7 @@ import msgspec
 from reconciler import registered_platforms
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.values.cluster_identity import ClusterIdentity
 
 Key = tuple[str, str]
 """Namespace and name. For an object outside Kubernetes, the namespace is a region."""
@@ -76,10 +77,11 @@ class Objects(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rows(msgspec.Struct, frozen=True, kw_only=True):
-    """What a platform brings into a World, in any order."""
+    """What a platform brings into a World, in any order. `clusters` are the workload clusters that it describes."""
 
     targets: Iterable[TargetFacts] = ()
     machines: Iterable[Machine] = ()
+    clusters: Iterable[ClusterIdentity] = ()
 
 
 class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolum
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
 from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
+from reconciler.values.cluster_identity import ClusterIdentity
 
 
 class WorldProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -71,6 +72,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     autoscaler works on this cluster (a live view looks for a Lease). `scheduler_version` is the version of the API server, else
     of the newest kubelet. `ended_policies` are policies in marks on targets that nobody runs any more (a live view checks).
     `claims` are the claims of other policies on targets (a live view checks).
+    `clusters` are the workload clusters that its management cluster describes.
     `observed` are targets that count as held, because the policy only observes them (for previews).
     """
 
@@ -83,6 +85,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     pods: PodTable = PodTable()
     targets: tuple[TargetFacts, ...] = ()
     machines: tuple[Machine, ...] = ()
+    clusters: tuple[ClusterIdentity, ...] = ()
     budgets: tuple[DisruptionBudget, ...] = ()
     controllers: tuple[Controller, ...] = ()
     daemon_pods: tuple[DaemonPods, ...] = ()
@@ -102,10 +105,21 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
 
 
+def identity_of(world: World) -> ClusterIdentity | None:
+    """Which cluster this is: the one that has the World's name, or the only one that its management cluster describes. None if
+    neither tells."""
+    named = [one for one in world.clusters if world.name in (one.name, one.title)]
+    if len(named) == 1:
+        return named[0]
+    if world.name:
+        return ClusterIdentity(name=world.name)
+    return world.clusters[0] if len(world.clusters) == 1 else None
+
+
 # A fingerprint of what a World says about its cluster.
 
 _encoder = msgspec.json.Encoder(order="sorted")
-_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "rivals", "ended_policies", "claims", "observed"})
+_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "clusters", "rivals", "ended_policies", "claims", "observed"})
 _COLUMNS = (
     "namespace",
     "name",

@@ -249,6 +249,14 @@ class TargetSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
     role_arn: str = ""
 
 
+class ClusterMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """In which workload clusters a document counts: those with one of the `names` (`name` or `namespace/name`), or those whose
+    Cluster object has `labels`. Neither: in every cluster."""
+
+    names: tuple[str, ...] = ()
+    labels: Selector | None = None
+
+
 class NodeGroup(GroupFields, frozen=True, kw_only=True):
     """One `kind: NodeGroup` document. `places` maps a field path (`spec.size.min`) to where it was written."""
 
@@ -256,6 +264,7 @@ class NodeGroup(GroupFields, frozen=True, kw_only=True):
     namespace: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     policy_ref: str
+    clusters: ClusterMatch = ClusterMatch()
     target: TargetSpec
     nodes: Selector | None = None
     tier: str | None = None
@@ -364,10 +373,15 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """One `kind: NodeGroupPolicy` document. `places` maps a field path (`spec.limits[0].max`) to where it was written."""
+    """One `kind: NodeGroupPolicy` document. `places` maps a field path (`spec.limits[0].max`) to where it was written.
+
+    With a `base_policy`, its values override those of that policy in its `clusters`, field by field.
+    """
 
     name: str
     labels: tuple[tuple[str, str], ...] = ()
+    clusters: ClusterMatch = ClusterMatch()
+    base_policy: str = ""
     mode: Mode = Mode.OBSERVE
     target_annotations: TargetAnnotations = TargetAnnotations.READ
     adopt_from: tuple[str, ...] = ()

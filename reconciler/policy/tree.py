@@ -6,15 +6,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from reconciler.policy.checks import check_drafts
+from reconciler.policy.checks.references import check_policy_names
+from reconciler.policy.clusters import (
+    Layers,
+    Written,
+    check_discovery,
+    check_labels_read,
+    check_overrides,
+    counts_in,
+    for_many,
+    imagined,
+    in_cluster,
+)
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.fields import DocumentKind, document_kinds
 from reconciler.policy.neighbours import Beside, InForce, Named, Neighbour, UnreadFile
 from reconciler.policy.platform_parts import platform_keys
-from reconciler.policy.problems.findings import Findings, Problem, Source
+from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
 from reconciler.policy.reading.document import Reading, Values
 from reconciler.policy.reading.draft import Draft, Drafts, Identity, classify, may_hold_ours
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.yaml_nodes import Node, Place
+from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.decoding import convert
 
 # What a tree of policy texts holds, once it was read.
@@ -25,6 +38,7 @@ class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):
 
     `skipped` counts documents of other API groups by `apiVersion/kind`; `policies` and `groups` count documents of ours,
     whether or not they could be used. `neighbours` are the files that were passed over, by path, with what each is.
+    `for_many`: documents name clusters. Then `sets` are those of the cluster that was asked about, and empty without one.
     """
 
     sets: tuple[PolicySet, ...]
@@ -34,6 +48,12 @@ class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):
     policies: int = 0
     groups: int = 0
     neighbours: tuple[Neighbour, ...] = ()
+    for_many: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether any problem is an error."""
+        return any(problem.severity is Severity.ERROR for problem in self.problems)
 
 
 # What files alone cannot tell: whether the targets that a policy names in a cloud are there. Nobody has asked for them.
@@ -88,15 +108,30 @@ def read_tree(
     revision: str | None = None,
     unread: Iterable[UnreadFile] = (),
     before: InForce | None = None,
+    cluster: ClusterIdentity | None = None,
 ) -> PolicyTree:
-    """Read all policy texts of a tree.
+    """Read all policy texts of a tree, and the policies of one cluster where documents name clusters.
 
     `files` maps a path relative to the policy root (`/` separators) to its bytes; only .yaml, .yml and .json count.
     `now_seconds` (Unix time) is what holds and windows are checked against, `revision` the git commit of the tree. `unread` are
     files of the tree that could not be handed over, `before` is what the tree follows on, where something is in force.
+    Without a `cluster`, a tree for many clusters is checked for each cluster that it distinguishes, and has no sets.
     Never raises for what the texts say: whatever is wrong is a problem with its place. Files that are nobody's policy are
     passed over (see `neighbours`).
     """
+    return next(read_trees(files, (cluster,), now_seconds=now_seconds, revision=revision, unread=unread, before=before))
+
+
+def read_trees(
+    files: Mapping[str, bytes],
+    clusters: Iterable[ClusterIdentity | None],
+    *,
+    now_seconds: int,
+    revision: str | None = None,
+    unread: Iterable[UnreadFile] = (),
+    before: InForce | None = None,
+) -> Iterator[PolicyTree]:
+    """As `read_tree` for each of the clusters, in their order. The texts are read once."""
     reader = _TreeReader()
     paths = sorted(path for path in files if path.lower().endswith(SUFFIXES))
     for path in paths:
@@ -106,19 +141,45 @@ def read_tree(
             reader.findings.report(file.problem())
         else:
             reader.beside.passed((file.problem(),), unread=True)
-    findings, policies, groups = reader.findings, reader.policies, reader.groups
-    drafts = Drafts(policies=tuple(policies), groups=tuple(groups))
-    reader.beside.judge(findings, _named(drafts), before)
-    check_drafts(drafts, findings, now_seconds)
-    return PolicyTree(
-        sets=() if findings.failed else tuple(_policy_set(policy, drafts, revision) for policy in _by_name(policies)),
-        problems=findings.sorted(),
-        skipped=tuple(sorted(reader.skipped.items())),
-        neighbours=reader.beside.sorted(),
-        files=len(paths),
-        policies=len(policies),
-        groups=len(groups),
-    )
+    drafts = Drafts(policies=tuple(one.draft for one in reader.policies), groups=tuple(reader.groups))
+    reader.beside.judge(reader.findings, _named(drafts), before)
+    many = for_many(drafts)
+    if many:
+        check_policy_names(drafts, reader.findings)
+        check_overrides(drafts, reader.findings)
+    layers = Layers(policies=tuple(reader.policies), groups=tuple(reader.groups), read=read_node_group_policy)
+    for cluster in clusters:
+        findings = Findings()
+        findings.absorb(reader.findings)
+        if not many:
+            check_drafts(drafts, findings, now_seconds)
+        here = _in_cluster(layers, drafts, cluster, findings, now_seconds) if many else drafts
+        yield PolicyTree(
+            sets=() if findings.failed else tuple(_policy_set(policy, here, revision) for policy in _by_name(here.policies)),
+            problems=findings.sorted(),
+            skipped=tuple(sorted(reader.skipped.items())),
+            neighbours=reader.beside.sorted(),
+            files=len(paths),
+            policies=len(drafts.policies),
+            groups=len(drafts.groups),
+            for_many=many,
+        )
+
+
+def _in_cluster(layers: Layers, drafts: Drafts, cluster: ClusterIdentity | None, findings: Findings, now_seconds: int) -> Drafts:
+    """The documents of one cluster, checked. Without one, each cluster that the tree distinguishes is checked."""
+    if findings.failed:
+        return Drafts(policies=(), groups=())
+    if cluster is None:
+        for counts in imagined(drafts):
+            check_drafts(layers.drafts(counts, findings), findings, now_seconds)
+        return Drafts(policies=(), groups=())
+    check_labels_read(drafts, cluster, findings)
+    here = layers.drafts(counts_in(cluster), findings)
+    check_discovery(here, cluster, findings)
+    check_drafts(here, findings, now_seconds)
+    narrowed = (Draft(in_cluster(draft.document, cluster), draft.reading) for draft in here.policies)
+    return Drafts(policies=tuple(narrowed), groups=here.groups)
 
 
 def default_policy() -> PolicySet:
@@ -167,7 +228,7 @@ class _TreeReader:
         self.findings = Findings()
         self.beside = Beside()
         self.skipped: dict[str, int] = {}
-        self.policies: list[Draft[NodeGroupPolicy]] = []
+        self.policies: list[Written] = []
         self.groups: list[Draft[NodeGroup]] = []
 
     def read(self, path: str, data: bytes) -> None:
@@ -197,11 +258,10 @@ class _TreeReader:
                 self._take(identity.kind, node, decoded[0])
 
     def _take(self, kind: DocumentKind, node: Node, source: Source) -> None:
-        reading, values = _values(kind, node, source, self.findings)
         if kind.kind == "NodeGroup":
-            self.groups.append(Draft(convert(values, NodeGroup), reading))
+            self.groups.append(read_node_group(node, source, self.findings))
         else:
-            self.policies.append(Draft(convert(values, NodeGroupPolicy), reading))
+            self.policies.append(Written(read_node_group_policy(node, source, self.findings), node))
 
 
 def _documents(node: Node, source: Source, findings: Findings) -> Iterator[tuple[Node, Identity]]:
@@ -218,7 +278,7 @@ def _named(drafts: Drafts) -> frozenset[Named]:
     return frozenset(named | {("NodeGroup", draft.document.namespace, draft.document.name) for draft in drafts.groups})
 
 
-def _by_name(policies: list[Draft[NodeGroupPolicy]]) -> list[NodeGroupPolicy]:
+def _by_name(policies: Iterable[Draft[NodeGroupPolicy]]) -> list[NodeGroupPolicy]:
     return sorted((draft.document for draft in policies), key=lambda policy: policy.name)
 
 

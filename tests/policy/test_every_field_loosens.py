@@ -106,7 +106,8 @@ BUILT_IN = {
     "windows[].timeZone": "Etc/UTC", "budgets[].timeZone": "Etc/UTC",
 }  # fmt: skip
 # Judged by what groups get, in tests of their own: what a hold says, and which tier a group is in.
-ELSEWHERE = ("hold.until", "tiers[].name", "tiers[].match.", "policyRef.name", "groupNamespaces[].name")
+ELSEWHERE = ("hold.until", "tiers[].name", "tiers[].match.", "policyRef.name", "groupNamespaces[].name", "clusters.",
+             "basePolicyRef.name")  # fmt: skip
 
 SELECTOR = [{"matchLabels": {"a": "b"}}, {"matchLabels": {"a": "c"}}]
 VALUES: dict[str, list[Any]] = {

@@ -12,10 +12,12 @@ from reconciler.cli.inputs.plan import input_options, live_options
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reconciler.cli.inputs.plan_inputs import Cluster
     from reconciler.control.saved_plans.apply import RemovalTerms
     from reconciler.plan.plan import Plan
     from reconciler.policy.documents import PolicySet
     from reconciler.rendering.apply import ApplyDocument
+    from reconciler.values.cluster_identity import ClusterIdentity
 
 
 @click.command("apply")
@@ -81,11 +83,13 @@ def command(
         | jq '.actions[] | select(.state != "Done")'
     """
     import time
+    from functools import partial
 
     from reconciler.cli.inputs.approval_terms import approval_choice, removal_terms
     from reconciler.cli.inputs.plan_inputs import read_world
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.terminal import progress
+    from reconciler.cluster.world import identity_of
     from reconciler.control.saved_plans.apply import apply_document
     from reconciler.control.saved_plans.simulated_apply import SimulatedApply
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
@@ -97,13 +101,13 @@ def command(
     if not simulate:
         if cluster_path is not None or now is not None:
             raise InputError("--cluster and --now belong to --simulate; --context names the live cluster to write to")
-        policy = _policy(saved, files, plan_path, policy_path, name, int(time.time()))
+        policy = _policy(saved, files, plan_path, policy_path, name, int(time.time()), partial(_live_cluster, connection))
         document = _live(saved, policy, terms, budget, drain_timeout_seconds, namespace, connection)
         _write(document, output)
         return EXIT_OK if document.complete else EXIT_ERROR
     with progress("reading policy and cluster"):
         world, now_seconds = read_world(cluster_path, now)
-        policy = _policy(saved, files, plan_path, policy_path, name, now_seconds)
+        policy = _policy(saved, files, plan_path, policy_path, name, now_seconds, identity_of(world))
     _same_place(saved, world.name, policy.policy.name)
     with progress("applying"):
         applied, happened = SimulatedApply(world, policy, now_seconds, saved, terms, budget).run()
@@ -149,14 +153,24 @@ def _write(document: "ApplyDocument", output: str) -> None:
 
 
 def _policy(
-    saved: "Plan", files: "Mapping[str, bytes]", plan_path: Path, policy_path: Path | None, name: str | None, now_seconds: int
-) -> "PolicySet":
+    saved: "Plan", files: "Mapping[str, bytes]", plan_path: Path, policy_path: Path | None, name: str | None, now_seconds: int,
+    cluster: "Cluster",
+) -> "PolicySet":  # fmt: skip
     """The policy of now where one is named or lies here; else the one that the plan carries."""
     from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, carried_policy, read_policy
 
     if files and policy_path is None and not DEFAULT_POLICIES.is_dir():
-        return carried_policy(plan_path, files, name or saved.policy, now_seconds)
-    return read_policy(policy_path, name, now_seconds)
+        return carried_policy(plan_path, files, name or saved.policy, now_seconds, cluster)
+    return read_policy(policy_path, name, now_seconds, cluster)
+
+
+def _live_cluster(connection: "Mapping[str, object]") -> "ClusterIdentity | None":
+    """Which cluster the connection leads to. Only a policy for many clusters asks."""
+    from reconciler.cli.inputs.connections import connection_choice
+    from reconciler.cli.inputs.live_inputs import LiveInputs
+    from reconciler.cluster.world import identity_of
+
+    return identity_of(LiveInputs(connection_choice(connection), or_snapshot=False).world(targets_only=True))
 
 
 def _read(path: Path) -> "tuple[Plan, Mapping[str, bytes]]":

@@ -63,6 +63,7 @@ def command(
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import read_policy
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
+    from reconciler.cluster.world import identity_of
     from reconciler.control.live.target_marks import HoldState, set_hold
     from reconciler.decisions.groups.effective_groups import effective_groups
     from reconciler.providers.live_platforms import names_clouds
@@ -76,8 +77,8 @@ def command(
         raise click.UsageError('--reason TEXT is needed: whoever finds the hold must know why, such as --reason "change freeze"')
     now_seconds = int(time.time())
     text = "" if release else _text(reason or "", until, now_seconds)
-    policy = read_policy(policy_path, name, now_seconds)
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
+    policy = read_policy(policy_path, name, now_seconds, lambda: identity_of(live.world(targets_only=True)))
     known = effective_groups(live.world(targets_only=True, policies=(policy,)), policy, now_seconds)
     chosen = known if everything else _chosen(groups, known)
     served = live.connections.served

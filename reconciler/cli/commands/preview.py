@@ -123,7 +123,14 @@ def command(
     import msgspec
 
     from reconciler.cli.inputs.connections import connection_choice
-    from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, ClusterAsked, outside_checkout, read_cluster, read_sides
+    from reconciler.cli.inputs.preview_sides import (
+        DEFAULT_PATH,
+        ClusterAsked,
+        outside_checkout,
+        read_cluster,
+        read_sides,
+        sides_in,
+    )  # fmt: skip
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED
     from reconciler.cli.outputs.skipped_neighbours import tell_neighbours
     from reconciler.cli.outputs.stats import Stats
@@ -155,6 +162,7 @@ def command(
 
         world, now_seconds, seen = read_cluster(cluster, in_force)
         before, after = read_sides(base, head, repo, place, now_seconds, base_tip=base_tip)
+        before, after = sides_in(before, after, world, now_seconds)
     if verbose and after.tree is not None:
         tell_neighbours(after.tree)
     key = comment_key or "/".join(part for part in (world.name, name) if part) or "cluster"

@@ -59,7 +59,7 @@ DEMO = "demo"
     help="Decide so often, in seconds, also when nothing happens; what happens is looked at after a second.",
 )
 @click.option("--namespace", metavar="NAME", help="Where Lease and state lie [default: the pod's namespace, else reconciler].")
-@click.option("--cluster-name", metavar="NAME", default="", help="Name of the cluster in plans.")
+@click.option("--cluster-name", metavar="NAME", default="", help="Name of the cluster in plans and in spec.clusters.")
 @click.option(
     "--drain-timeout",
     "drain_timeout_seconds",

@@ -8,6 +8,7 @@ import click
 from reconciler.cli.inputs.named_path import NAMED_PATH
 
 if TYPE_CHECKING:
+    from reconciler.cli.inputs.trace_files import ReplayInputs
     from reconciler.plan.replay import Replay
     from reconciler.policy.documents import PolicySet
 
@@ -83,7 +84,7 @@ def command(
     measured = Stats()
     with measured.stage("load"), progress("reading trace, policies and cluster"):
         inputs = read_replay_inputs(trace_path, cluster_path, step, until, alone=alone)
-        sides = _sides(policy_path, against_path, name, inputs.begin_seconds)
+        sides = _sides(policy_path, against_path, name, inputs)
         inputs.check(sides)
     with measured.stage("decide"), replay_bar() as bar:
         figures = replay(
@@ -113,13 +114,17 @@ def _check_growth(figures: "Replay") -> None:
         raise InputError(f"{', '.join(stuck)}: {COULD_NOT_GROW}: take the holds away, or write spec.template")
 
 
-def _sides(policy_path: Path | None, against_path: Path | None, name: str | None, now: int) -> "list[tuple[str, PolicySet]]":
+def _sides(
+    policy_path: Path | None, against_path: Path | None, name: str | None, inputs: "ReplayInputs"
+) -> "list[tuple[str, PolicySet]]":
     from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, read_policy
+    from reconciler.cluster.world import identity_of
 
+    now, cluster = inputs.begin_seconds, None if inputs.world is None else identity_of(inputs.world)
     first = (policy_path or DEFAULT_POLICIES).as_posix()
-    sides = [(first, read_policy(policy_path, name, now))]
+    sides = [(first, read_policy(policy_path, name, now, cluster))]
     if against_path is not None:
-        sides.append((against_path.as_posix(), read_policy(against_path, name, now)))
+        sides.append((against_path.as_posix(), read_policy(against_path, name, now, cluster)))
     return sides
 
 

@@ -105,10 +105,11 @@ def _groups(world: "World", options: Mapping[str, Any], *, values: bool) -> list
 
         return list(targets_of_nodes(world).values())
     from reconciler.cli.inputs.plan_inputs import read_policy
+    from reconciler.cluster.world import identity_of
     from reconciler.decisions.groups.effective_groups import effective_groups
 
     now_seconds = world.captured_seconds or int(time.time())
-    policy = read_policy(options["policy_path"], options.get("name"), now_seconds)
+    policy = read_policy(options["policy_path"], options.get("name"), now_seconds, identity_of(world))
     groups = effective_groups(world, policy, now_seconds)
     if values:
         return [f"{group.name}/{field}" for group in groups for field in group.chains]

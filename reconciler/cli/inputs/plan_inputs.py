@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -17,18 +18,22 @@ from reconciler.cli.inputs.policy_files import read_policy_tree
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.skipped_neighbours import tell_neighbours
 from reconciler.cli.outputs.terminal import wants_colour
-from reconciler.cluster.world import World
+from reconciler.cluster.world import World, identity_of
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.problems.findings import Severity
 from reconciler.policy.tree import PolicyTree, default_policy, read_tree
 from reconciler.rendering.plain import plain
 from reconciler.rendering.problems.text import render_text
+from reconciler.values.cluster_identity import ClusterIdentity
 
 if TYPE_CHECKING:
     from reconciler.cli.inputs.live_inputs import LiveInputs
 
 DEFAULT_POLICIES = Path("policies")
+Cluster = ClusterIdentity | Callable[[], ClusterIdentity | None] | None
+"""Which cluster a policy is read for, or how to find out."""
+_NAME_IT = "the snapshot.yaml of a snapshot names its cluster"
 
 
 class PlanInputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +69,7 @@ def read_inputs(
     if live is not None:
         return _live_inputs(live, policy_path, name, now, namespace, verbose=verbose)
     world, now_seconds = read_world(cluster_path, now)
-    policy, files = policy_with_files(policy_path, name, now_seconds, verbose=verbose)
+    policy, files = policy_with_files(policy_path, name, now_seconds, identity_of(world), verbose=verbose)
     return PlanInputs(world=world, policy=policy, now_seconds=now_seconds, policy_files=files)
 
 
@@ -73,12 +78,18 @@ def _live_inputs(
 ) -> PlanInputs:
     """The policy first: it says what clouds are asked for."""
     asked = _instant(now)
-    policy, files = policy_with_files(policy_path, name, int(time.time()) if asked is None else asked, verbose=verbose)
+    at = int(time.time()) if asked is None else asked
+    policy, files = policy_with_files(policy_path, name, at, partial(_live_identity, live), verbose=verbose)
     claims = live.claims(policy.policy.name, namespace)
     world = msgspec.structs.replace(live.world(policies=(policy,)), claims=claims)
     now_seconds = world.captured_seconds if asked is None else asked
     memory = live.memory(policy.policy.name, namespace)
     return PlanInputs(world=world, policy=policy, now_seconds=now_seconds, memory=memory, policy_files=files)
+
+
+def _live_identity(live: "LiveInputs") -> ClusterIdentity | None:
+    """Read only for a policy that asks which cluster this is: the clouds of that policy are not known before."""
+    return identity_of(live.world(targets_only=True))
 
 
 def read_cluster(cluster_path: Path | None, connection: ConnectionChoice) -> World:
@@ -114,17 +125,19 @@ def read_world(cluster_path: Path | None, now: str | None) -> tuple[World, int]:
     return world, now_seconds
 
 
-def read_policy(path: Path | None, name: str | None, now_seconds: int, *, verbose: bool = False) -> PolicySet:
-    """The one policy that is meant; `verbose` names skipped files on stderr.
+def read_policy(
+    path: Path | None, name: str | None, now_seconds: int, cluster: Cluster = None, *, verbose: bool = False
+) -> PolicySet:
+    """The one policy that is meant, as it is in `cluster`; `verbose` names skipped files on stderr.
 
     Raises `InputError` as `validate` would print it."""
-    return policy_with_files(path, name, now_seconds, verbose=verbose)[0]
+    return policy_with_files(path, name, now_seconds, cluster, verbose=verbose)[0]
 
 
 def policy_with_files(
-    path: Path | None, name: str | None, now_seconds: int, *, verbose: bool = False
+    path: Path | None, name: str | None, now_seconds: int, cluster: Cluster = None, *, verbose: bool = False
 ) -> tuple[PolicySet, Mapping[str, bytes]]:
-    """The same, with the files that it stands in and no others."""
+    """The same, with the files that it stands in and no others. `cluster` is asked for only if the files name clusters."""
     if path is None and not DEFAULT_POLICIES.is_dir():
         if name is not None:
             raise InputError(f"--name {name}: there is no {DEFAULT_POLICIES}/ here; name the policy files with --policy PATH")
@@ -134,20 +147,29 @@ def policy_with_files(
     if path is None and not policy_files.files and not policy_files.unread:
         return default_policy(), {}
     tree = read_tree(policy_files.files, now_seconds=now_seconds, unread=policy_files.unread)
+    here: ClusterIdentity | None = None
+    if tree.for_many and not tree.failed:
+        here = cluster() if callable(cluster) else cluster
+        if here is None:
+            raise InputError(f"{root} is for many clusters, and nothing says which one this is: {_NAME_IT}")
+        tree = read_tree(policy_files.files, now_seconds=now_seconds, unread=policy_files.unread, cluster=here)
     if tree.problems:
         # For people the paths are those that they would type; in a plan they are relative to the policy root.
         given = read_policy_tree([root], as_given=True)
-        _report(read_tree(given.files, now_seconds=now_seconds, unread=given.unread))
+        _report(read_tree(given.files, now_seconds=now_seconds, unread=given.unread, cluster=here))
     if verbose:
         tell_neighbours(tree)
-    policy = _chosen(tree, root, name)
-    paths = {policy.policy.place.path, *(group.place.path for group in policy.groups)}
+    policy = _chosen(tree, root, name, here)
+    paths = {place.path for place in (policy.policy.place, *policy.policy.places.values())}
+    paths |= {group.place.path for group in policy.groups}
     return policy, {path: text for path, text in policy_files.files.items() if path in paths}
 
 
-def carried_policy(saved: Path, files: Mapping[str, bytes], name: str, now_seconds: int) -> PolicySet:
-    """The policy that a saved plan brings with it. Raises `InputError`."""
+def carried_policy(saved: Path, files: Mapping[str, bytes], name: str, now_seconds: int, cluster: Cluster = None) -> PolicySet:
+    """The policy that a saved plan brings with it, as it is in `cluster`. Raises `InputError`."""
     tree = read_tree(files, now_seconds=now_seconds)
+    if tree.for_many and not tree.failed:
+        tree = read_tree(files, now_seconds=now_seconds, cluster=cluster() if callable(cluster) else cluster)
     match = next((entry for entry in tree.sets if entry.policy.name == name), None)
     errors = [problem for problem in tree.problems if problem.severity is Severity.ERROR]
     if match is None or errors:
@@ -163,8 +185,10 @@ def _report(tree: PolicyTree) -> None:
         raise InputError(f"{errors} {'error' if errors == 1 else 'errors'} in the policy files, so nothing was decided")
 
 
-def _chosen(tree: PolicyTree, root: Path, name: str | None) -> PolicySet:
+def _chosen(tree: PolicyTree, root: Path, name: str | None, cluster: ClusterIdentity | None) -> PolicySet:
     names = [entry.policy.name for entry in tree.sets]
+    if not names and cluster is not None:
+        raise InputError(f"{root}: no NodeGroupPolicy counts in cluster {cluster.title}")
     if not names:
         where = (
             f"no NodeGroupPolicy in {tree.files} {'file' if tree.files == 1 else 'files'}" if tree.files else "no policy files"

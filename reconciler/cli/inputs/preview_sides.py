@@ -2,8 +2,9 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,15 +19,16 @@ from reconciler.cli.inputs.preview_tests import ChangeTests, read_change_tests, 
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
 from reconciler.cluster.values.unreadable import SeveralError
-from reconciler.cluster.world import World
+from reconciler.cluster.world import World, identity_of
 from reconciler.gitops.git.tree_listing import refusals
 from reconciler.gitops.rendered_tree import CHART, ENDINGS, KUSTOMIZATIONS, Rendered, needs_rendering, render
 from reconciler.plan.preview import PreviewSide, SnapshotSeen
 from reconciler.policy.documents import API_GROUP, PolicySet
 from reconciler.policy.neighbours import InForce
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.tree import PolicyTree, read_tree
+from reconciler.policy.tree import PolicyTree, read_tree, read_trees
 from reconciler.rendering.plain import plain
+from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.instant import instant_text
 
 if TYPE_CHECKING:
@@ -159,6 +161,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     files by those paths, including manifests of other kinds; `tree` is what was read of them. `elsewhere` are files of the same
     revision that differ between both and are not below the policies' place. `conflicting`: the problems are why it cannot be
     merged. `content` is the id of what a commit has there. `tests` are those of the policies, of the change only.
+    `read` are the files that `tree` was read of, by paths below the policy root and by those that a user would type. `sets` of
+    a tree for many clusters is empty until `in_clusters`.
     """
 
     side: PreviewSide
@@ -172,6 +176,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     conflicting: bool = False
     content: str = ""
     tests: ChangeTests = ChangeTests()
+    read: tuple[FoundFiles, FoundFiles] | None = None
 
     @property
     def errors(self) -> int:
@@ -357,7 +362,39 @@ def _checked(
         names = dict(zip(_paths(policy_files), _paths(given), strict=True))
         moved = in_force.moved(lambda path: names.get(path, path)) if in_force is not None else None
         problems = read_tree(given.files, now_seconds=now_seconds, unread=given.unread, before=moved).problems
-    return Side(side=side, where=where, sets=tree.sets, problems=problems, files=tree.files, given=given.files, tree=tree)
+    return Side(
+        side=side, where=where, sets=tree.sets, problems=problems, files=tree.files, given=given.files, tree=tree,
+        read=(policy_files, given),
+    )  # fmt: skip
+
+
+def in_clusters(side: Side, clusters: Sequence[ClusterIdentity], now_seconds: int) -> Iterator[Side]:
+    """The side as each of the clusters has it; the same one for all where its tree names no clusters. Texts are read once."""
+    if side.read is None or side.tree is None or not side.tree.for_many:
+        yield from repeat(side, len(clusters))
+        return
+    policy_files, given = side.read
+    trees = read_trees(
+        policy_files.files, clusters, now_seconds=now_seconds, revision=side.side.revision, unread=policy_files.unread
+    )  # fmt: skip
+    for cluster, tree in zip(clusters, trees, strict=True):
+        problems: tuple[Problem, ...] = ()
+        if tree.problems:
+            problems = read_tree(given.files, now_seconds=now_seconds, unread=given.unread, cluster=cluster).problems
+        yield msgspec.structs.replace(side, sets=tree.sets, problems=problems, tree=tree)
+
+
+def sides_in(before: Side, after: Side, world: World, now_seconds: int) -> tuple[Side, Side]:
+    """Both sides as the cluster of the World has them. Raises `InputError` if a side names clusters and the World is none."""
+    if not any(side.tree is not None and side.tree.for_many for side in (before, after)):
+        return before, after
+    cluster = identity_of(world)
+    if cluster is None:
+        raise InputError(
+            f"{after.where} is for many clusters, and nothing says which one the snapshot is: give --cluster-name NAME"
+        )
+    (earlier,), (later,) = (tuple(in_clusters(side, (cluster,), now_seconds)) for side in (before, after))
+    return earlier, later
 
 
 def _paths(policy_files: FoundFiles) -> list[str]:

@@ -59,14 +59,16 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
     journal = loop.log.opened()
     source: LiveSource | ClusterSource | None = None
     if not repository.in_cluster:
-        source = LiveSource(loop.policy, repository, keep=not loop.read_only, tell=lambda event: say(journal, event))
+        source = LiveSource(
+            loop.policy, repository, keep=not loop.read_only, tell=lambda event: say(journal, event), cluster=loop.cluster_name
+        )
     ending = _Ending()
     reached = connected(connection, tell=lambda words: journal.warning("CertificateNotChecked", words))
     files = None if repository.in_cluster or repository.git_url is not None else loop.policy or DEFAULT_DIRECTORY
     connections = _usable(reached, own_namespace(loop.namespace), files, read_only=loop.read_only)
     source = source or source_in_cluster(
         connections.management, connection, repository, own_namespace(loop.namespace), keep=not loop.read_only,
-        tell=lambda event: say(journal, event),
+        tell=lambda event: say(journal, event), cluster=loop.cluster_name,
     )  # fmt: skip
     kept = _kept(loop, connections, journal)
     if loop.once:

@@ -158,10 +158,12 @@ class LiveSource:
         keep: bool,
         tell: "Callable[[SourceEvent], None]",
         api: "Api | None" = None,
+        cluster: str = "",
     ) -> None:
         """`keep`: the last good policy outlasts this process. `tell` is given what happens at the source. `api` is the cluster in
-        which Flux keeps its sources."""
+        which Flux keeps its sources. `cluster` names the one whose policies are read where a tree is for many."""
         from reconciler.gitops.sources.bounded_tree import BoundedTreeReader
+        from reconciler.values.cluster_identity import ClusterIdentity
 
         self._choice = choice
         self._keep = keep
@@ -171,7 +173,7 @@ class LiveSource:
         """A tree in which no policy can be named is taken for a mistake: --name says which one is waited for."""
         self._source = flux_source(choice, api) if api is not None else _source(policy, choice)
         # One for the name and for what is followed: what was read for the one is known for the other.
-        self._read = BoundedTreeReader()
+        self._read = BoundedTreeReader(cluster=ClusterIdentity(name=cluster) if cluster else None)
         self.interval_seconds = GIT_POLL_SECONDS if choice.git_url is not None else DIRECTORY_POLL_SECONDS
         if api is not None:
             self.interval_seconds = FLUX_POLL_SECONDS
@@ -294,11 +296,12 @@ def source_in_cluster(
     *,
     keep: bool,
     tell: "Callable[[SourceEvent], None]",
+    cluster: str = "",
 ) -> LiveSource | ClusterSource:
     """An artifact of Flux, or custom resources: with targets of some namespaces, those of them and of `own`, the namespace in
-    which this runs. `keep` and `tell` as for both."""
+    which this runs. `keep` and `tell` as for both, `cluster` as for the artifact."""
     if choice.flux_source is not None:
-        return LiveSource(None, choice, keep=keep, tell=tell, api=management)
+        return LiveSource(None, choice, keep=keep, tell=tell, api=management, cluster=cluster)
     namespaces = connection.target_namespaces
     if namespaces:
         namespaces = tuple(sorted({own, *namespaces}))

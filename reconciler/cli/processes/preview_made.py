@@ -16,6 +16,8 @@ def chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
     from reconciler.rendering.wording import MAIN
 
     names = [entry.policy.name for entry in after.sets]
+    if not names and after.tree is not None and after.tree.for_many:
+        raise InputError(f"{after.where}: no NodeGroupPolicy counts in this cluster")
     if not names:
         had = f" ({MAIN} has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
         if unrendered := next((one for one in after.problems if one.code == "ManifestUnrendered"), None):

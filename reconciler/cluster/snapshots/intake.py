@@ -47,6 +47,7 @@ from reconciler.cluster.workloads.device_class import DeviceClass, device_class
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
 from reconciler.cluster.world import Storage, World, WorldProblem, world_digest
+from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.decoding import decoder
 
 # Where objects were read from, as one number an object, so that a message can name file and item later.
@@ -342,7 +343,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     pods = _pods(intake, nodes)
     pod_shapes, of_daemon_sets = daemon_pods(sorted(intake.daemon_drafts), pods)
     captured: set[str] = intake.captured | manifest.kinds
-    targets, machines = _targets(intake, captured, nodes, shapes)
+    targets, machines, clusters = _targets(intake, captured, nodes, shapes)
     controllers = tuple(value for key in sorted(intake.controllers) for value in intake.controllers[key].values())
     seconds = manifest.captured_seconds
     if seconds is None:
@@ -360,6 +361,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         pods=pods.table,
         targets=targets,
         machines=machines,
+        clusters=clusters,
         budgets=tuple(intake.budgets.values()),
         controllers=controllers,
         rivals=at_work(controllers, _homes(targets)),
@@ -453,9 +455,10 @@ def _of_daemon_sets(intake: Intake) -> tuple[int | ShapeDraft, ...]:
 
 def _targets(
     intake: Intake, captured: set[str], nodes: tuple[Node, ...], shapes: tuple[NodeShape, ...]
-) -> tuple[tuple[TargetFacts, ...], tuple[Machine, ...]]:
+) -> tuple[tuple[TargetFacts, ...], tuple[Machine, ...], tuple[ClusterIdentity, ...]]:
     targets: list[TargetFacts] = []
     machines: list[Machine] = []
+    clusters: list[ClusterIdentity] = []
     for reading in readings():
         of_platform = {where[1:]: kept.by_key() for where, kept in intake.of_platforms.items() if where[0] == reading.name}
         own = captured.intersection(kind.known_as for kind in reading.kinds)
@@ -463,7 +466,8 @@ def _targets(
         rows = reading.rows(Objects(group=group, captured=frozenset(own), kept=of_platform, nodes=nodes, shapes=shapes))
         targets.extend(rows.targets)
         machines.extend(rows.machines)
-    return tuple(sorted(targets, key=lambda item: item.ref)), with_nodes(machines, nodes)
+        clusters.extend(rows.clusters)
+    return tuple(sorted(targets, key=lambda item: item.ref)), with_nodes(machines, nodes), tuple(sorted(clusters))
 
 
 def _not_captured(captured: set[str], pods: PodsRead) -> tuple[str, ...]:

@@ -97,6 +97,9 @@ def _chosen(tree: PolicyTree, name: str | None, revision: str) -> PolicySet:
     for entry in tree.sets:
         if entry.policy.name == name:
             return entry
+    if not tree.sets and tree.for_many:
+        message = f"no NodeGroupPolicy of {short_revision(revision)} counts in this cluster"
+        raise failed(FaultCode.NO_POLICY, message, "check --cluster-name, and spec.clusters of the policies", revision)
     if not tree.sets:
         message = f"no NodeGroupPolicy in {count(tree.files, 'policy file')} of {short_revision(revision)}"
         raise failed(FaultCode.NO_POLICY, message, "check --path", revision)

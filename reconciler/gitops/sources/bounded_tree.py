@@ -15,6 +15,7 @@ from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
 from reconciler.gitops.sources.tree_child import TreeTask
 from reconciler.policy.neighbours import InForce, UnreadFile
 from reconciler.policy.tree import PolicyTree
+from reconciler.values.cluster_identity import ClusterIdentity
 
 _MIB = 1 << 20
 TREE_BOUNDS = ChildBounds(seconds=300, cpu_seconds=60, memory_bytes=384 * _MIB, output_bytes=32 * _MIB)
@@ -47,10 +48,12 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class BoundedTreeReader:
-    """A `TreeReader`. A refused tree is not read again at each look: that would use its time forever."""
+    """A `TreeReader`. A refused tree is not read again at each look: that would use its time forever. `cluster` is the one whose
+    policies are read where a tree names clusters."""
 
-    def __init__(self, bounds: ChildBounds = TREE_BOUNDS) -> None:
+    def __init__(self, bounds: ChildBounds = TREE_BOUNDS, *, cluster: ClusterIdentity | None = None) -> None:
         self._bounds = bounds
+        self._cluster = cluster
         self._answers: tuple[_Answer, ...] = ()
 
     def __call__(
@@ -66,7 +69,9 @@ class BoundedTreeReader:
         if size > MAX_TREE_BYTES:
             message = f"the policy files have {size} bytes together, the limit is {MAX_TREE_BYTES}"
             raise failed(FaultCode.TOO_COSTLY, message, "is this a policy directory?", revision or "")
-        task = TreeTask(files=dict(files), now_seconds=now_seconds, revision=revision, unread=unread, before=before)
+        task = TreeTask(
+            files=dict(files), now_seconds=now_seconds, revision=revision, unread=unread, before=before, cluster=self._cluster
+        )
         key = _key(task)
         answer = next((one for one in self._answers if one.key == key), None)
         if answer is None or not 0 <= now_seconds - answer.at_seconds < AGAIN_SECONDS:

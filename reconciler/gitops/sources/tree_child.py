@@ -8,6 +8,7 @@ import msgspec
 from reconciler.gitops.bounded_child import answer
 from reconciler.policy.neighbours import InForce, UnreadFile
 from reconciler.policy.tree import read_tree
+from reconciler.values.cluster_identity import ClusterIdentity
 
 _LONGEST_LINE = 2_000
 
@@ -20,12 +21,14 @@ class TreeTask(msgspec.Struct, frozen=True, kw_only=True):
     revision: str | None
     unread: tuple[UnreadFile, ...] = ()
     before: InForce | None = None
+    cluster: ClusterIdentity | None = None
 
 
 def read(task: TreeTask) -> bytes:
     """The tree, as msgpack of a `PolicyTree`. Lines that nobody would read are not quoted: each problem has its own."""
     tree = read_tree(
-        task.files, now_seconds=task.now_seconds, revision=task.revision, unread=task.unread, before=task.before
+        task.files, now_seconds=task.now_seconds, revision=task.revision, unread=task.unread, before=task.before,
+        cluster=task.cluster,
     )  # fmt: skip
     shown = (
         problem if len(problem.source) <= _LONGEST_LINE else msgspec.structs.replace(problem, source="")

@@ -13,6 +13,7 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection
 from reconciler.kube.watching.reflector import Phase, RealPace, Reflector
+from reconciler.policy.clusters import check_alone
 from reconciler.policy.documents import API_GROUP, API_VERSION, NodeGroup, NodeGroupPolicy
 from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
 from reconciler.policy.reading.draft import Draft
@@ -397,6 +398,8 @@ def _read(text: CustomText, reader: Callable[[Node, Source, Findings], Draft[D]]
     try:
         read = text.read(findings)
         draft = reader(*read, findings) if read is not None else None
+        if draft is not None:
+            check_alone(draft, findings)
         return ReadDocument(draft, _placed(draft, text), errors(findings))
     except Exception as error:
         # A defect of ours must affect only the object that triggers it.

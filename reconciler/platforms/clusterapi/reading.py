@@ -2,6 +2,7 @@
 
 from reconciler.cluster.platform_reading import Objects, PlatformReading, Rows, WireKind
 from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.clusterapi.facts import machinedeployment, machinepool, machineset, wire
 from reconciler.platforms.clusterapi.facts.machines import machine, pool_instances
 from reconciler.platforms.clusterapi.facts.parents import STRUCTS, sizes_declared
@@ -9,6 +10,7 @@ from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP, ClusterApiVie
 from reconciler.platforms.clusterapi.facts.wire import WORDS
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
 from reconciler.platforms.clusterapi.parents import PARENTS
+from reconciler.values.cluster_identity import ClusterIdentity
 
 TEMPLATE = "MachineTemplate"
 FACTS = {
@@ -27,7 +29,11 @@ def rows(objects: Objects) -> Rows:
     for key, pool in objects.of(MACHINE_POOL).items():
         if key not in view.pools_with_machines:
             machines.extend(pool_instances(pool, objects.nodes))
-    return Rows(targets=targets, machines=machines)
+    clusters = [
+        ClusterIdentity(name=name, namespace=namespace, labels=label_pairs(item.metadata.labels))
+        for (namespace, name), item in objects.of("Cluster").items()
+    ]
+    return Rows(targets=targets, machines=machines, clusters=clusters)
 
 
 def _view(objects: Objects) -> ClusterApiView:

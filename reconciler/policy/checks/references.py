@@ -21,7 +21,7 @@ _APPLIERS = {
 
 def check_references(drafts: Drafts, findings: Findings) -> None:
     """Unique names and targets, and references that lead somewhere."""
-    _unique("NodeGroupPolicy", ((draft, draft.document.name) for draft in drafts.policies), findings)
+    check_policy_names(drafts, findings)
     policies = {draft.document.name: draft for draft in drafts.policies}
     for name in sorted({draft.document.policy_ref for draft in drafts.groups}):
         _unique("NodeGroup", ((draft, draft.document.name) for draft in drafts.groups_of(name)), findings)
@@ -31,6 +31,11 @@ def check_references(drafts: Drafts, findings: Findings) -> None:
     for policy in drafts.policies:
         _policy(policy, findings)
         _nothing_returns(policy, drafts.groups_of(policy.document.name), findings)
+
+
+def check_policy_names(drafts: Drafts, findings: Findings) -> None:
+    """Policies have unique names."""
+    _unique("NodeGroupPolicy", ((draft, draft.document.name) for draft in drafts.policies), findings)
 
 
 def _unique(kind: str, named: Iterable[tuple[AnyDraft, str]], findings: Findings) -> None:

@@ -179,3 +179,37 @@ DISCOVERY = Field(
         ),
     ),
 )
+
+# In which workload clusters a document counts.
+
+
+def clusters(what: str) -> Field:
+    """`clusters` of a document, which is called `what` in its description."""
+    return Field(
+        yaml_key="clusters",
+        loosens=Loosens.SAFE,
+        kind=Kind.OBJECT,
+        description=f"The workload clusters of this {what}, in a tree for many clusters. If omitted, all clusters. "
+        "Custom resources cannot have it.",
+        attribute="clusters",
+        exactly_one_of=("names", "labels"),
+        children=(
+            Field(
+                yaml_key="names",
+                kind=Kind.LIST,
+                description="Names of clusters, with or without the namespace of the Cluster object.",
+                examples=(("prod-7", "fleet/prod-8"),),
+                unique=True,
+                minimum=1,
+                attribute="names",
+                item=Field(
+                    yaml_key="",
+                    kind=Kind.STRING,
+                    description="One cluster.",
+                    examples=("prod-7",),
+                    pattern="([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?",
+                ),
+            ),
+            selector("labels", "Labels of the Cluster object.", attribute="labels"),
+        ),
+    )

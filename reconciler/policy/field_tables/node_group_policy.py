@@ -4,7 +4,7 @@ from reconciler.policy.balancing import presets
 from reconciler.policy.documents import Expander, Mode, TargetAnnotations
 from reconciler.policy.field import Field, Kind, Loosens, text_field
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
-from reconciler.policy.field_tables.membership import DISCOVERY, LIMITS, LIMITS_FROM, selector
+from reconciler.policy.field_tables.membership import DISCOVERY, LIMITS, LIMITS_FROM, clusters, selector
 from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS
 from reconciler.policy.platform_parts import platform_keys
 
@@ -246,6 +246,15 @@ NODE_GROUP_POLICY = document(
                 examples=("Observe", "Enforce"),
                 attribute="mode",
             ),
+            clusters("policy"),
+            Field(
+                yaml_key="basePolicyRef",
+                loosens=Loosens.SAFE,
+                kind=Kind.OBJECT,
+                description="The NodeGroupPolicy that this document overrides, field by field, in its clusters. "
+                "Names override labels. Two equally specific documents must not set the same value.",
+                children=(text_field("name", Kind.OBJECT_NAME, "Its name.", "prod", "base_policy"),),
+            ),
             Field(
                 yaml_key="targetAnnotations",
                 kind=Kind.ENUM,
@@ -361,6 +370,7 @@ NODE_GROUP = document(
                 required=True,
                 children=(text_field("name", Kind.OBJECT_NAME, "Its name.", "prod", "policy_ref"),),
             ),
+            clusters("group"),
             _TARGET,
             selector(
                 "nodes",

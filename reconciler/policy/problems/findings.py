@@ -68,6 +68,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "EmptyValue": "A value in a document is not empty.",
     "EmptyWindow": "A window changes a bound or a removal setting.",
     "Encrypted": "A policy is plain text and has no secrets.",
+    "EquallySpecific": "Documents that are equally specific for a cluster do not set different values.",
     "ExperimentalTarget": "Support for the platform of this target is experimental: use it at your own risk.",
     "ExpiredHold": "An expired hold is removed from the document.",
     "ExpiredWindow": "A window whose last date is past is removed from the document.",
@@ -98,6 +99,8 @@ _TEXT_CODES: Mapping[str, str] = {
     "NullValue": "Every key has a value.",
     "OutOfRange": "A number is within its range.",
     "Overflow": "An amount fits into a 64-bit integer.",
+    "OverrideOfOverride": "A document overrides a policy, not another override.",
+    "OverrideWithoutClusters": "A document that overrides a policy names its clusters.",
     "ReservedAboveCapacity": "A node does not reserve more than it has.",
     "ScheduleWithoutDuration": "A budget or window with a schedule has a duration.",
     "SelectorValues": "In and NotIn have values, Exists and DoesNotExist have none.",
@@ -140,10 +143,19 @@ TREE_CODES: Mapping[str, str] = {
 }
 """Problems of a whole tree, found before any text is read. Deep directories are `TooDeep` and large files `FileTooLarge`."""
 
-OBJECT_CODES: Mapping[str, str] = {"Unreadable": "An object on an API server is readable."}
-"""Problems of a custom resource, found before any of its fields is read."""
+CLUSTER_CODES: Mapping[str, str] = {
+    "LabelsNotRead": "A cluster that documents select by labels has a Cluster object that was read.",
+    "OtherCluster": "Discovery finds targets of the cluster in which its policy counts.",
+}
+"""Problems of a tree for many clusters that only one of these clusters shows."""
 
-PROBLEM_CODES: Mapping[str, str] = {**_TEXT_CODES, **TREE_CODES, **OBJECT_CODES}
+OBJECT_CODES: Mapping[str, str] = {
+    "ClustersInResource": "A custom resource belongs to the cluster where it is, and names no clusters.",
+    "Unreadable": "An object on an API server is readable.",
+}
+"""Problems that only a custom resource has."""
+
+PROBLEM_CODES: Mapping[str, str] = {**_TEXT_CODES, **TREE_CODES, **CLUSTER_CODES, **OBJECT_CODES}
 MAX_PROBLEMS_PER_FILE = 200
 _LINE_BREAK = re.compile("\r?\n")
 

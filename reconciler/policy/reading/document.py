@@ -42,7 +42,7 @@ class Reading:
 
     def places(self) -> dict[str, Place]:
         """Path -> where it was written."""
-        return {path: Place(self.source.path, spot.line, spot.column) for path, spot in self.entries.items()}
+        return {path: self.source.place(spot) for path, spot in self.entries.items()}
 
     def fault(self, code: str, node: Node, path: str, message: str, hint: str = "") -> None:
         """Record a problem with the value at `path`. Checks across values skip it."""
