@@ -11,6 +11,7 @@ from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.workloads.capacity_quota import CapacityQuota
 from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.values.cluster_identity import ClusterIdentity
@@ -92,6 +93,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     storage: Storage = Storage()
     device_classes: tuple[DeviceClass, ...] = ()
+    quotas: tuple[CapacityQuota, ...] = ()
     scheduler_version: KubernetesVersion | None = None
     captured: tuple[str, ...] = ()
     not_captured: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.watching.collection import (
+    QUOTAS,
     SERVICES,
     WORKLOAD,
     Collection,
@@ -137,7 +138,7 @@ def capture(
     if not targets_only:
         # A capture without a policy is for policies that nobody has written yet.
         reads_services = not clouds.policies or any(needs_services(one.policy) for one in clouds.policies)
-        for collection in (*WORKLOAD, *((SERVICES,) if reads_services else ())):
+        for collection in (*WORKLOAD, QUOTAS, *((SERVICES,) if reads_services else ())):
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
     for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):
@@ -203,6 +204,8 @@ class _Reader:
                     self.unread.append(Unread(kind=str(collection), why=error.message))
                 elif error.status != _NOT_FOUND:
                     raise
+                elif collection.optional:
+                    self.nowhere |= {collection.kind}
                 return
         if not is_target(served_collection.group, served_collection.kind, self.capi_group):
             for item in items:

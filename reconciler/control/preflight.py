@@ -14,6 +14,7 @@ from reconciler.decisions.ownership.other_policies import shared_targets
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.token_judge import may
 from reconciler.kube.watching.collection import (
+    QUOTAS,
     SERVICES,
     WORKLOAD,
     Served,
@@ -22,12 +23,13 @@ from reconciler.kube.watching.collection import (
     platform_collections,
     spoken,
 )
-from reconciler.policy.documents import API_VERSION, PolicySet
+from reconciler.policy.documents import API_VERSION, PolicySet, QuotaReading
 from reconciler.providers.live_platforms import Check, State, Surroundings, live_platforms, of_platform
 from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences
 from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.decoding import decode
 from reconciler.values.instant import instant_text
+from reconciler.values.plural import count_text
 from reconciler.values.whole_number import whole_number
 
 # Whether the bounds that admission policies hold our account to are those of the policy.
@@ -202,6 +204,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             self._namespace(),
             self._clock(),
             self._custom_resources(),
+            *self._quotas(),
             self._other_autoscalers(),
             self._other_policies(),
             self._nodes_come_back(),
@@ -296,6 +299,29 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             advice = "reconciler schema crds | kubectl apply --server-side -f -"
             return Check(code="CustomResources", state=State.WARN, message=message, advice=advice)
         return Check(code="CustomResources", state=State.PASS, message=f"{API_VERSION} is served")
+
+    def _quotas(self) -> tuple[Check, ...]:
+        """Whether the CapacityQuotas that the policy makes limits can be read."""
+        if self.policy is None or self.policy.policy.limits_from.capacity_quotas is QuotaReading.IGNORE:
+            return ()
+        code = "CapacityQuotas"
+        right = Right(group=QUOTAS.group, resource=QUOTAS.plural, verbs=_READ)
+        if missing(self.workload, self.management, (right,)):
+            message = f"limitsFrom.capacityQuotas is Read, and we may not {right}: no group grows"
+            return (Check(code=code, state=State.FAIL, message=message, advice="bind the roles of this release"),)
+        try:
+            self.workload.get(f"/apis/{QUOTAS.group}")
+        except ApiError as error:
+            if error.status != _PREFLIGHT_NOT_FOUND:
+                raise
+            message = f"limitsFrom.capacityQuotas is Read, and {QUOTAS.kind} is not served: only limits of the policy apply"
+            advice = "install the CustomResourceDefinition of the Cluster Autoscaler, or set limitsFrom.capacityQuotas: Ignore"
+            return (Check(code=code, state=State.WARN, message=message, advice=advice),)
+        unknown = tuple(quota for quota in self.world.quotas if quota.problem)
+        if unknown:
+            named = "; ".join(f"{QUOTAS.kind} {quota.name}: {quota.problem}" for quota in unknown[:_SHOWN])
+            return (Check(code=code, state=State.FAIL, message=f"no group grows: {named}", advice="correct or delete them"),)
+        return (Check(code=code, state=State.PASS, message=f"{count_text(len(self.world.quotas), QUOTAS.kind)} can be read"),)
 
     def _other_autoscalers(self) -> Check:
         autoscalers = self._autoscalers()

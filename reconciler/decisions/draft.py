@@ -15,7 +15,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.daemons import daemon_shapes, static_pods
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
-from reconciler.decisions.limits import LimitLedger
+from reconciler.decisions.limits import UNKNOWN_SHAPE, LimitLedger
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
@@ -273,10 +273,11 @@ class Draft:
                 self.state.close(index)
         for draft in self.groups:
             template = draft.group.template
+            # A machine that is late costs as much as one in time, and joins as soon as it can.
+            coming = draft.situation.upcoming + draft.situation.late
+            self.limits.count(draft.group, UNKNOWN_SHAPE if template is None else template, coming)
             if template is None:
                 continue
-            # A machine that is late costs as much as one in time, and joins as soon as it can.
-            self.limits.count(draft.group, template, draft.situation.upcoming + draft.situation.late)
             starting = draft.situation.starting
             upcoming = range(draft.situation.upcoming + len(starting))
             names = [f"{draft.group.name}-upcoming-{number + 1}" for number in upcoming]

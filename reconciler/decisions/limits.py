@@ -7,20 +7,55 @@ most 64 cores, 30 in use and machines of 8 cores, 4 more nodes are allowed.
 from collections import Counter
 from collections.abc import Iterator
 
+import msgspec
+
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import SharedRoom
+from reconciler.cluster.workloads.capacity_quota import CapacityQuota
+from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.reasons.sizes import LimitReached, PriceUnknown, RoomTaken, SpendingLimitReached
-from reconciler.policy.documents import Limit
-from reconciler.policy.values.label_selector import selector_matches
+from reconciler.decisions.reasons.sizes import LimitReached, LimitUnknown, PriceUnknown, RoomTaken, SpendingLimitReached
+from reconciler.policy.documents import Limit, PolicySet, QuotaReading
+from reconciler.policy.values.label_selector import Selector, selector_matches
 from reconciler.values.money import PRICE_HOURS
 
 NODES = "nodes"
-Refusal = LimitReached | SpendingLimitReached | PriceUnknown | RoomTaken
+Refusal = LimitReached | SpendingLimitReached | PriceUnknown | LimitUnknown | RoomTaken
 """Why no more nodes of a group are allowed."""
+
+UNKNOWN_SHAPE = NodeShape()
+"""In place of what a new node is, where nobody can tell: it counts as a node, at its price. It has no label and no capacity."""
 
 PLATFORM_ROOM = -1
 """In place of the index of a limit: what the platform of a target can still give."""
+
+
+QUOTA = "CapacityQuota"
+
+
+class UnknownLimit(Limit, frozen=True, kw_only=True):
+    """A limit of the cluster that cannot be told, and why. No node may be added, because it might count any."""
+
+    why: str
+
+
+def with_quotas(world: World, policy: PolicySet) -> PolicySet:
+    """The policy with the CapacityQuotas of the cluster among its limits, where it says that they are."""
+    rules = policy.policy
+    if rules.limits_from.capacity_quotas is QuotaReading.IGNORE:
+        return policy
+    if QUOTA in world.captured:
+        quotas: tuple[Limit, ...] = tuple(_of_quota(quota) for quota in world.quotas)
+    else:
+        quotas = (UnknownLimit(name=QUOTA, why="the CapacityQuotas of the cluster were not captured"),)
+    return msgspec.structs.replace(policy, policy=msgspec.structs.replace(rules, limits=(*rules.limits, *quotas)))
+
+
+def _of_quota(quota: CapacityQuota) -> Limit:
+    name, requirements = f"{QUOTA} {quota.name}", quota.selector.requirements
+    if quota.problem:
+        return UnknownLimit(name=name, why=quota.problem)
+    return Limit(name=name, nodes=Selector(match_expressions=requirements) if requirements else None, max=quota.max)
 
 
 class LimitLedger:
@@ -57,6 +92,8 @@ class LimitLedger:
         refusal: Refusal | None = None
         for index in self._over(group, shape):
             limit = self._limits[index]
+            if isinstance(limit, UnknownLimit) and most > 0:
+                most, refusal = 0, LimitUnknown(group=group.name, limit=limit.name, why=limit.why)
             for name, highest in limit.max:
                 if name in PRICE_HOURS and group.price_micros is None and most > 0:
                     most, refusal = 0, PriceUnknown(group=group.name, limit=limit.name)

@@ -9,6 +9,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.limits import with_quotas
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.other_policies import by_target, contest
 from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
@@ -50,6 +51,7 @@ class View(msgspec.Struct, frozen=True):
     def of(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> "View":
         """Look at everything, with the sizes that we wrote where a read may be older than that. Pods have the constraints that
         the scheduler gives them. Numbers of pod shapes are those of the view's own World."""
+        policy = with_quotas(world, policy)
         world = with_default_spread(with_last_writes(world, memory, now_seconds), policy.policy)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)

@@ -43,6 +43,13 @@ class Toggle(StrEnum):
     DISABLED = "Disabled"
 
 
+class QuotaReading(StrEnum):
+    """Whether CapacityQuota objects of the cluster are limits."""
+
+    READ = "Read"
+    IGNORE = "Ignore"
+
+
 class TargetAnnotations(StrEnum):
     """Whether sizes, options and capacity written on the targets themselves count."""
 
@@ -297,6 +304,12 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     min: tuple[tuple[str, int], ...] = ()
 
 
+class LimitsFrom(msgspec.Struct, frozen=True, kw_only=True):
+    """Which objects of the cluster are limits in addition to those of the policy."""
+
+    capacity_quotas: QuotaReading = QuotaReading.IGNORE
+
+
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     """Targets that become groups without a document of their own. OR between items, AND inside one."""
 
@@ -414,6 +427,7 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     expanders: tuple[Expander, ...] = ()
     near_tie_percent: int = 10
     limits: tuple[Limit, ...] = ()
+    limits_from: LimitsFrom = LimitsFrom()
     discovery: tuple[Discovery, ...] = ()
     pods: PodRules = PodRules()
     scheduler: SchedulerRules = SchedulerRules()

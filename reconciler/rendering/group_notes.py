@@ -34,6 +34,7 @@ _REFUSED_BY = {
     "OnlyWhole": "grows only whole",
     "PaceReached": "pace.maxAddedNodes",
     "PriceUnknown": "no price",
+    "LimitUnknown": "limit not known",
     "RoomTaken": "no room at the platform",
     "ZoneShiftedAway": "zone shifted away",
 }

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 import yaml
 
+from reconciler.cluster.snapshots.redaction import Pseudonyms
 from reconciler.control.capture import NO_CLOUDS, Capture, Clouds, Clusters, Unread, capture, capture_targets
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import WORKLOAD, cluster_api
@@ -17,6 +18,8 @@ from tests.policies import policy
 NOW = 1_800_000_000
 CAPI = "/apis/cluster.x-k8s.io/v1beta2"
 INFRA = "infrastructure.cluster.x-k8s.io"
+QUOTAS_GROUP = "/apis/autoscaling.x-k8s.io"
+NOT_SERVED = ApiError(404, "NotFound", "no such group")
 Object = dict[str, object]
 
 
@@ -25,7 +28,7 @@ class _Server:
 
     def __init__(self, lists: Mapping[str, list[list[Object] | ApiError]] | None = None, **answers: object) -> None:
         self.lists = {path: list(pages) for path, pages in (lists or {}).items()}
-        self.answers = {"/version": {"gitVersion": "v1.36.3"}, **answers}
+        self.answers = {"/version": {"gitVersion": "v1.36.3"}, QUOTAS_GROUP: NOT_SERVED, **answers}
         self.asked: list[tuple[str, dict[str, str]]] = []
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
@@ -88,6 +91,37 @@ def test_one_cluster_is_one_folder() -> None:
     assert json.loads(files["machinedeployments.json"])["items"][0]["metadata"]["managedFields"] == [{"manager": "x"}]
     assert json.loads(files["pods.json"])["kind"] == "PodList"
     assert (found.captured_seconds, found.capi_group, found.templates, found.unread) == (NOW, "cluster.x-k8s.io", (), ())
+
+
+QUOTAS_PATH = f"{QUOTAS_GROUP}/v1alpha1/capacityquotas"
+GROUP_ANSWER = {"preferredVersion": {"version": "v1alpha1"}, "versions": [{"version": "v1alpha1"}]}
+
+
+def test_quotas_are_captured() -> None:
+    """In the version that the server prefers; the file is read as it was written."""
+    limits = {"resources": {"nodes": 3, "cpu": "8"}}
+    zone = {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]}]}
+    quotas = [_item("small", spec={"limits": limits, "selector": zone}), _item("odd", spec={"limits": limits, "secret": "x"})]
+    server = _Server({QUOTAS_PATH: [quotas]}, **{QUOTAS_GROUP: GROUP_ANSWER})
+    found = capture(_clusters(server), "", NOW)
+    assert _names(found, "capacityquotas") == ["odd", "small"]
+    assert [(one.name, one.max, bool(one.problem)) for one in found.world().quotas] == [
+        ("odd", (), True),
+        ("small", (("cpu", 8000), ("nodes", 3)), False),
+    ]
+    hidden = found.redacted(Pseudonyms(b"salt"))
+    assert hidden.world().quotas[1] == found.world().quotas[1]
+    assert (hidden.world().quotas[0].max, bool(hidden.world().quotas[0].problem)) == ((), True)
+    assert b"secret" not in hidden.files()["capacityquotas.json"]
+
+
+@pytest.mark.parametrize(("status", "captured"), [(404, True), (403, False)])
+def test_quotas_that_cannot_be_captured(status: int, captured: bool) -> None:
+    """A server without the kind has none. Whoever may not list them does not know."""
+    server = _Server({QUOTAS_PATH: [ApiError(status, "No", "no")]}, **{QUOTAS_GROUP: GROUP_ANSWER})
+    found = capture(_clusters(server), "", NOW)
+    assert ("CapacityQuota" in found.world().captured, found.world().quotas) == (captured, ())
+    assert [one.kind for one in found.unread] == ([] if captured else ["CapacityQuota"])
 
 
 @pytest.mark.parametrize("version", ["v1.36.3", ""])

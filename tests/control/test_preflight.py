@@ -5,12 +5,13 @@ from collections.abc import Mapping
 
 import pytest
 
+from reconciler.cluster.workloads.capacity_quota import CapacityQuota
 from reconciler.cluster.world import World
 from reconciler.control.preflight import Preflight, RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import cluster_api
-from reconciler.policy.documents import DrainRules, PolicySet
+from reconciler.policy.documents import DrainRules, LimitsFrom, PolicySet, QuotaReading
 from reconciler.providers.live_platforms import Check, State
 from tests.policies import node_group
 from tests.policies import policy as rules
@@ -18,6 +19,11 @@ from tests.policies import policy as rules
 
 class Server:
     """An API server that allows everything, serves Cluster API and has a version and a clock."""
+
+    quotas = True
+    """Whether CapacityQuotas are served."""
+    denied = ""
+    """A resource that may not be read."""
 
     def __init__(self, minor: str, seconds: int, bounds: bytes | ApiError) -> None:
         self._minor = minor
@@ -30,7 +36,7 @@ class Server:
             return json.dumps({"major": "1", "minor": self._minor, "gitVersion": f"v1.{self._minor}.0"}).encode()
         if path.startswith("/apis/cluster.x-k8s.io/"):
             return json.dumps({"resources": [{"name": kind.lower(), "kind": kind} for kind in kinds]}).encode()
-        if path.startswith("/apis/reconciler.dev"):
+        if path.startswith("/apis/reconciler.dev") or (path == "/apis/autoscaling.x-k8s.io" and not self.quotas):
             raise ApiError(404, "NotFound", "not served")
         if path == "/api/v1/namespaces/reconciler/configmaps/reconciler-bounds":
             if isinstance(self._bounds, ApiError):
@@ -38,8 +44,9 @@ class Server:
             return self._bounds
         return b"{}"
 
-    def write(self, *_: object, **__: object) -> bytes:
-        return b'{"status": {"allowed": true}}'
+    def write(self, *asked: object, **more: object) -> bytes:
+        allowed = not self.denied or self.denied not in f"{asked} {more}"
+        return json.dumps({"status": {"allowed": allowed}}).encode()
 
     def server_seconds(self) -> int:
         return self._seconds
@@ -52,6 +59,7 @@ def checks(
     bounds: bytes | ApiError = b"{}",
     policy: PolicySet | None = None,
     mode: RunMode = RunMode.ENFORCE,
+    quotas: tuple[CapacityQuota, ...] = (),
 ) -> dict[str, Check]:
     server = Server(minor, seconds, bounds)
     found = Preflight(
@@ -62,7 +70,7 @@ def checks(
         namespace="reconciler",
         target_namespaces=(),
         templates=(),
-        world=World(captured_seconds=1000),
+        world=World(captured_seconds=1000, quotas=quotas),
         memory=memory or Memory(),
         now_seconds=1000.9,
         policy=policy,
@@ -82,6 +90,29 @@ def test_the_range_of_versions(minor: str, state: State) -> None:
 def test_clocks_that_differ(seconds: int, state: State) -> None:
     """Half a minute is a request under way; more is a clock that is wrong, on either side."""
     assert checks(seconds=seconds)["Clock"].state is state
+
+
+READS = rules(node_group("general"), limits_from=LimitsFrom(capacity_quotas=QuotaReading.READ))
+
+
+def test_quotas_that_the_policy_does_not_read() -> None:
+    """Nobody asks for them."""
+    assert "CapacityQuotas" not in checks(policy=rules(node_group("general")))
+
+
+def test_quotas_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are served and understood; then the definition is not there; then the right is not."""
+    good, odd = CapacityQuota(name="good", max=(("nodes", 3),)), CapacityQuota(name="odd", problem="it names no resource")
+    found = checks(policy=READS, quotas=(good,))["CapacityQuotas"]
+    assert (found.state, found.message) == (State.PASS, "1 CapacityQuota can be read")
+    found = checks(policy=READS, quotas=(good, odd))["CapacityQuotas"]
+    assert (found.state, found.message) == (State.FAIL, "no group grows: CapacityQuota odd: it names no resource")
+    monkeypatch.setattr(Server, "quotas", False)
+    found = checks(policy=READS)["CapacityQuotas"]
+    assert (found.state, "is not served: only limits of the policy apply" in found.message) == (State.WARN, True)
+    monkeypatch.setattr(Server, "denied", "capacityquotas")
+    found = checks(policy=READS)["CapacityQuotas"]
+    assert (found.state, "we may not get, list, watch capacityquotas" in found.message) == (State.FAIL, True)
 
 
 def test_definitions_that_are_not_served() -> None:

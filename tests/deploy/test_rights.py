@@ -40,6 +40,7 @@ WORKLOAD = {
     "storage.k8s.io": ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
     "node.k8s.io": ("runtimeclasses",),
     "resource.k8s.io": ("deviceclasses",),
+    "autoscaling.x-k8s.io": ("capacityquotas",),
     "reconciler.dev": ("nodegrouppolicies", "nodegroups"),
 }
 TARGETS = ("machinedeployments", "machinesets", "machinepools", "machines", "clusters")

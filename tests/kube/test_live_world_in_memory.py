@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.snapshots.document import Document
-from reconciler.kube.watching.collection import SERVICES, WORKLOAD, Collection, Served
+from reconciler.kube.watching.collection import QUOTAS, SERVICES, WORKLOAD, Collection, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
 from tests.kube import objects, test_live_world
@@ -67,6 +67,42 @@ def following(server: FakeApiServer, management: FakeApiServer | None = None, **
         yield world
     finally:
         assert world.stop()
+
+
+CAPACITY_QUOTAS = "/apis/autoscaling.x-k8s.io/v1beta1/capacityquotas"
+WITH_QUOTAS: dict[str, Any] = {"workload_collections": (*FEW, QUOTAS)}
+
+
+def _quota(name: str, **resources: object) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": {"limits": {"resources": resources}}}
+
+
+def test_quotas_are_followed(small: FakeApiServer) -> None:
+    """One is there, another one comes that nobody understands, and the view stays one that can be trusted."""
+    small.serve(CAPACITY_QUOTAS, "CapacityQuota")
+    small.put(f"{CAPACITY_QUOTAS}/a", _quota("a", nodes=3))
+    with following(small, **WITH_QUOTAS) as world:
+        assert [(one.name, one.max) for one in world.observe().quotas] == [("a", (("nodes", 3),))]
+        small.put(f"{CAPACITY_QUOTAS}/b", _quota("b", gpus=3))
+        eventually(lambda: len(world.observe().quotas) == 2, "the second quota")
+        assert "gpus" in world.observe().quotas[1].problem
+        small.remove(f"{CAPACITY_QUOTAS}/a")
+        eventually(lambda: [one.name for one in world.observe().quotas] == ["b"], "the first one is gone")
+
+
+def test_quotas_that_the_server_does_not_have(small: FakeApiServer) -> None:
+    """There are none, which is known."""
+    with following(small, **WITH_QUOTAS) as world:
+        assert ("CapacityQuota" in world.observe().captured, world.observe().quotas) == (True, ())
+
+
+def test_quotas_that_may_not_be_read(small: FakeApiServer) -> None:
+    """The loop goes on, and the kind was not captured."""
+    small.serve(CAPACITY_QUOTAS, "CapacityQuota")
+    small.forbidden.add(CAPACITY_QUOTAS)
+    with following(small, **WITH_QUOTAS) as world:
+        assert "CapacityQuota" not in world.observe().captured
+        assert "Pod" in world.observe().captured
 
 
 @pytest.fixture

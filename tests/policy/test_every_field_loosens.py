@@ -68,6 +68,7 @@ NUMBERS = {
 # (the word that is looser than every other; what counts where nothing is written)
 WORDS = {
     "mode": ("Enforce", "Observe"),
+    "limitsFrom.capacityQuotas": ("Ignore", "Ignore"),
     "scaleDown.mode": ("Enabled", "Enabled"),
     "scaleDown.daemonSetUtilization": ("Ignore", "Count"),
     "scaleDown.mirrorPodUtilization": ("Ignore", "Count"),

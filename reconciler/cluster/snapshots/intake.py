@@ -38,9 +38,11 @@ from reconciler.cluster.volume import (
     storage_class,
 )
 from reconciler.cluster.wire import admission, attachment, meta, node, pod, volume, workload
+from reconciler.cluster.wire import capacity_quota as quota_wire
 from reconciler.cluster.wire import device_class as device_wire
 from reconciler.cluster.workloads.admission import admitted
 from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscaler
+from reconciler.cluster.workloads.capacity_quota import CapacityQuota, capacity_quota
 from reconciler.cluster.workloads.device_class import DeviceClass, device_class
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget, service
@@ -106,6 +108,7 @@ class Intake:
         self.csi_drivers = Kept[CsiDriver]()
         self.capacities = Kept[StorageCapacity]()
         self.device_classes = Kept[DeviceClass]()
+        self.quotas = Kept[CapacityQuota]()
         self.attachments = Kept[VolumeAttachment]()
         self.limit_ranges = Kept[admission.LimitRange]()
         self.runtime_classes = Kept[admission.RuntimeClass]()
@@ -226,6 +229,7 @@ class Intake:
                 decoder(workload.ProvisioningRequest),
                 _keep(self.requests, namespaced=True),
             ),
+            ("autoscaling.x-k8s.io", "CapacityQuota"): (decoder(quota_wire.CapacityQuota), _keep(self.quotas, capacity_quota)),
             ("resource.k8s.io", "DeviceClass"): (decoder(device_wire.DeviceClass), _keep(self.device_classes, device_class)),
         }
         for key in _REPLICATED:
@@ -390,6 +394,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
             attachments=tuple(intake.attachments.values()),
         ),
         device_classes=tuple(intake.device_classes.values()),
+        quotas=tuple(intake.quotas.values()),
         # A kubelet is never newer than its API server, and kube-scheduler is mostly of the API server's version.
         scheduler_version=manifest.version or max((item.kubelet for item in intake.nodes.values() if item.kubelet), default=None),
         captured=tuple(sorted(captured)),

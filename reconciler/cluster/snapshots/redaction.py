@@ -27,10 +27,12 @@ from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED, tells_
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.cluster.wire import admission, meta, pod, workload
+from reconciler.cluster.wire import capacity_quota as quota_wire
 from reconciler.cluster.wire.meta import LastApplied
 from reconciler.cluster.wire.pod import PodAnnotations
 from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
+from reconciler.cluster.workloads.capacity_quota import capacity_quota
 from reconciler.values.decoding import convert, decode
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.whole_number import whole_number
@@ -176,7 +178,7 @@ KEYS = frozenset(
 _WORDS = """
 Node Pod Namespace ReplicaSet ReplicationController StatefulSet DaemonSet Deployment Job PodDisruptionBudget
 PriorityClass PersistentVolume PersistentVolumeClaim StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment
-LimitRange RuntimeClass Container
+LimitRange RuntimeClass Container CapacityQuota nodes
 
 ProvisioningRequest Provisioned BookingExpired CapacityRevoked
 check-capacity.autoscaling.x-k8s.io best-effort-atomic-scale-up.autoscaling.x-k8s.io autoscaling.x-k8s.io/v1
@@ -278,7 +280,7 @@ def _last_applied(text: str) -> str:
     return "{}" if spec is None or spec.replicas is None else f'{{"spec":{{"replicas":{spec.replicas}}}}}'
 
 
-_CALLED_BY_NAME = ("Node", "Namespace", "PriorityClass", "StorageClass", "CSIDriver")
+_CALLED_BY_NAME = ("CapacityQuota", "Node", "Namespace", "PriorityClass", "StorageClass", "CSIDriver")
 _INSTANTS = frozenset({"creationTimestamp", "deletionTimestamp", "lastTransitionTime", "time"})
 _QUANTITIES = frozenset({"capacity", "maximumVolumeSize"})
 """Fields of a CSIStorageCapacity. They are texts next to its metadata."""
@@ -302,6 +304,7 @@ _PARTS: dict[tuple[type, str], Any] = {
     (pod.PodSpec, "resourceClaims"): list[pod.ResourceClaim],
     (pod.ContainerStatus, "allocatedResources"): pod.Amounts,
     (pod.PodStatus, "allocatedResources"): pod.Amounts,
+    (quota_wire.CapacityQuota, "spec"): quota_wire.QuotaSpec,
     (admission.LimitRangeItem, "default"): pod.Amounts,
     (admission.LimitRangeItem, "defaultRequest"): pod.Amounts,
     (admission.Overhead, "podFixed"): pod.Amounts,
@@ -389,6 +392,9 @@ class _Cleaner:
             self._renamed((item.get("spec") or {}).get("claimRef"), made["spec"].get("claimRef"))
         elif read is workload.Deployment:
             _running(made, item)
+        elif read is quota_wire.CapacityQuota and capacity_quota(decode(_encoder.encode(item), quota_wire.CapacityQuota)).problem:
+            # Without what nobody understands it would be another quota.
+            made.pop("spec", None)
         if "annotations" in head:
             given = {str(key): str(text) for key, text in (head["annotations"] or {}).items()}
             metadata["annotations"] = read_annotations(given, self._words, self._capi_group)

@@ -15,6 +15,7 @@ from reconciler.decisions.growth.filling import Filling, open_domains
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
 from reconciler.decisions.growth.promises import Keeping, keep_promises
 from reconciler.decisions.growth.zones import place, rejection
+from reconciler.decisions.limits import UNKNOWN_SHAPE
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.pods import (
     GroupRejects,
@@ -45,15 +46,19 @@ def heal_minimums(draft: Draft) -> None:
             continue
         below = BelowMinReason(current=group.desired, min=group.group.min_size)
         template = group.group.template
+        refusal: Because | None
         if template is None:
-            # A size needs no template; only limits on capacity would, and those that count nodes are in the ledger.
-            draft.raise_size(group, missing)
-            group.reasons.append(below.reason())
-            continue
-        room, refusal = draft.room(group, template)
-        if room > 0:
-            draft.grow(group, template, draft.step(group, template, min(missing, room)))
-            group.reasons.append(below.reason())
+            # A size needs no template; only limits on capacity would.
+            room, refusal = draft.limits.room(group.group, UNKNOWN_SHAPE, missing)
+            if room > 0:
+                draft.raise_size(group, room)
+                draft.limits.count(group.group, UNKNOWN_SHAPE, room)
+                group.reasons.append(below.reason())
+        else:
+            room, refusal = draft.room(group, template)
+            if room > 0:
+                draft.grow(group, template, draft.step(group, template, min(missing, room)))
+                group.reasons.append(below.reason())
         if room < missing and refusal is not None:
             short = MinNotReached(reached=group.desired, min=group.group.min_size, bound=refusal.sentence())
             group.reasons.append(short.reason())

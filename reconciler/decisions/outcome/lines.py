@@ -10,6 +10,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.new_node import accelerator_label
 from reconciler.decisions.growth.requests import replacements
+from reconciler.decisions.limits import UnknownLimit
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.handover import from_topology
 from reconciler.decisions.ownership.owner import NO_OWNER
@@ -20,6 +21,7 @@ from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, 
 from reconciler.decisions.reasons.owners import Conflict, GroupHeld, OtherPolicy, ResizeNextTime
 from reconciler.decisions.reasons.sizes import (
     AboveMax,
+    LimitUnknown,
     MaxPodsGuessed,
     ReservedCapacity,
     ShareNotReached,
@@ -290,6 +292,11 @@ def plan_problems(
         PlanProblem(code="NodeClaimedTwice", object=f"Node {node}", message=why) for node, why in draft.members.conflicts
     )
     problems.extend(PlanProblem(code=entry.code, object=entry.title, message=entry.message) for entry in refused)
+    problems.extend(
+        PlanProblem(code=LimitUnknown.code, object=limit.name, message=f"no node is added: {limit.why}")
+        for limit in draft.policy.limits
+        if isinstance(limit, UnknownLimit)
+    )
     problems.extend(_unknown_accelerators(draft))
     problems.extend(_unreadable_holds(draft.world))
     problems.extend(_shares_of_nobody(draft))

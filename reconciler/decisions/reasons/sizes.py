@@ -202,6 +202,17 @@ class SpendingLimitReached(Because, frozen=True, kw_only=True):
         return f"limit {self.limit} allows {most} per {per}: {used} in use, one more node of {self.group} costs {node}"
 
 
+class LimitUnknown(Because, frozen=True, kw_only=True):
+    """The group cannot grow: what a limit of the cluster allows is not known."""
+
+    code = "LimitUnknown"
+    group: str
+    limit: str
+    why: str
+
+    template = "limit {limit} is not known, so {group} does not grow: {why}"
+
+
 class PriceUnknown(Because, frozen=True, kw_only=True):
     """The group cannot grow: a spending limit selects it, and it has no price."""
 

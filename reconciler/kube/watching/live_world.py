@@ -14,7 +14,7 @@ from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.connection_choice import server_version
-from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, cluster_api, nowhere, platform_collections
+from reconciler.kube.watching.collection import QUOTAS, WORKLOAD, Collection, Served, cluster_api, nowhere, platform_collections
 from reconciler.kube.watching.object_store import LivePods, ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Phase, RealPace, Reflector, StreamState
@@ -51,7 +51,7 @@ class LiveWorld:
         served: tuple[Served, ...] = (),
         polled: tuple[PolledSource, ...] = (),
         namespaces: Iterable[str] = (),
-        workload_collections: tuple[Collection, ...] = WORKLOAD,
+        workload_collections: tuple[Collection, ...] = (*WORKLOAD, QUOTAS),
         also: Callable[[], Iterable[Collection]] = tuple,
         on_change: Callable[[], None] = lambda: None,
         pace: Pace | None = None,
@@ -184,7 +184,10 @@ class LiveWorld:
             for source in self._polled:
                 for document in source.documents():
                     whole.read(document, stamps=False)
-            manifest = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=self._nowhere, version=version)
+            kinds = self._nowhere.union(
+                item.collection.kind for item in self._reflectors if item.collection.optional and item.nowhere
+            )
+            manifest = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=kinds, version=version)
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
                 return assemble(whole, manifest)

@@ -118,6 +118,7 @@ _PLAIN = (
     "csi_drivers",
     "capacities",
     "device_classes",
+    "quotas",
     "attachments",
     "limit_ranges",
     "runtime_classes",

@@ -171,7 +171,7 @@ ABSENT_PAUSE_SECONDS = 60.0
 # The server sends a bookmark two seconds before a watch ends, so a short watch soon reports its version.
 _CATCH_UP_SECONDS = 4
 _SHORTEST_WATCH_SECONDS, _MORE_WATCH_SECONDS = 300, 300
-_GONE, _NOT_FOUND = 410, 404
+_GONE, _NOT_FOUND, _FORBIDDEN = 410, 404, 403
 _NOT_UNDERSTOOD = (400, 422)
 _event = decoder(Event)
 _page = decoder(ListPage)
@@ -200,7 +200,7 @@ class Reflector:
     """Follows one collection in a thread of its own, between `start` and `stop`.
 
     `store` is None until the whole collection was read once. Take `lock` to read it. `changed` is called in the reflector's
-    thread after a change, without the lock.
+    thread after a change, without the lock. `nowhere`: the server does not have the kind.
     """
 
     def __init__(
@@ -216,6 +216,7 @@ class Reflector:
     ) -> None:
         self.collection = collection
         self.store: Store | None = None
+        self.nowhere = False
         self._api = api
         self._located = collection
         self._fresh = fresh
@@ -306,7 +307,9 @@ class Reflector:
         if self._stopping:
             return
         known = isinstance(error, (ApiError, UnreachableError, msgspec.DecodeError))
-        missing = isinstance(error, ApiError) and error.status == _NOT_FOUND and self.store is None
+        absent = (_NOT_FOUND, _FORBIDDEN) if self.collection.optional else (_NOT_FOUND,)
+        missing = isinstance(error, ApiError) and error.status in absent and self.store is None
+        self.nowhere = missing and isinstance(error, ApiError) and error.status == _NOT_FOUND
         with self._lock:
             self._message = str(error) if known else f"{type(error).__name__}: {error}"
             self._phase = Phase.ABSENT if missing else Phase.WAITING if self.store is None else Phase.BROKEN

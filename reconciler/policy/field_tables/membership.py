@@ -1,5 +1,6 @@
 """Limits over nodes and discovery of targets, as fields."""
 
+from reconciler.policy.documents import QuotaReading
 from reconciler.policy.field import Field, Kind, Loosens
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.values.label_selector import LABEL_OPERATORS
@@ -68,6 +69,27 @@ def selector(yaml_key: str, description: str, *, attribute: str) -> Field:
 
 _LIMITED = ("nodes", "cpu", "memory", "ephemeral-storage", "pods")
 _SPENT = tuple(PRICE_HOURS)
+
+LIMITS_FROM = Field(
+    yaml_key="limitsFrom",
+    kind=Kind.OBJECT,
+    description="Objects of the cluster that are limits as well.",
+    attribute="limits_from",
+    children=(
+        Field(
+            yaml_key="capacityQuotas",
+            loosens=QuotaReading.IGNORE,
+            kind=Kind.ENUM,
+            description=(
+                "Whether CapacityQuota objects (`autoscaling.x-k8s.io`) are limits. With Read, one that cannot be read or "
+                "understood stops the growth of all groups."
+            ),
+            enum=tuple(QuotaReading),
+            examples=("Read",),
+            attribute="capacity_quotas",
+        ),
+    ),
+)
 
 LIMITS = Field(
     yaml_key="limits",

@@ -2,7 +2,7 @@
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.limits import NODES, PLATFORM_ROOM
+from reconciler.decisions.limits import NODES, PLATFORM_ROOM, with_quotas
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.plan.plan import NodeState
 from reconciler.policy.levels import LEVEL_FIELDS, NOTHING
@@ -81,7 +81,7 @@ def _limits(case: Case, group: EffectiveGroup) -> tuple[LimitState, ...]:
     """As before the plan: nodes that are there and those asked for."""
     if group.template is None:
         return ()
-    limits = case.policy.policy.limits
+    limits = with_quotas(case.world, case.policy).policy.limits
     states = []
     for (index, resource), (left, one) in sorted(case.limits().left(group, group.template).items()):
         if index == PLATFORM_ROOM:

@@ -39,6 +39,7 @@ START_SECONDS = 1_795_219_200
 _AGE_SECONDS = 86_400
 _API_GROUPS = {"Job": "batch", "ReplicationController": ""}
 _CAPTURED = (
+    "CapacityQuota",
     "DaemonSet",
     "Deployment",
     "Job",
