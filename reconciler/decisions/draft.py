@@ -419,20 +419,20 @@ class Draft:
         if self.reserved_only:
             room = min(room, self.limits.reserved(group))
         refusal: Because | None = AtMaxSize(group=group.name, max=group.max_size)
-        pace = self.pace_left(whole=group.whole)
+        pace = max(0, self.policy.pace.max_added_nodes - self.added)
         if pace < room:
             room, refusal = pace, PaceReached(group=group.name, max=self.policy.pace.max_added_nodes)
+        if self.ceiling is not None and not group.whole and self.addable() < room:
+            room, refusal = self.addable(), None
         if group.untried and not group.whole and (one := self._one_more(draft)) < room:
             room, refusal = one, TemplateUntried(group=group.name)
         allowed, limit = self.limits.room(group, shape, room)
         return (allowed, limit) if limit is not None else (room, refusal)
 
-    def pace_left(self, *, whole: bool = False) -> int:
-        """How many nodes this plan may still add, by the pace, and by the ceiling unless the group grows `whole`."""
+    def addable(self) -> int:
+        """How many nodes this plan may still add, by its pace and its ceiling."""
         most = self.policy.pace.max_added_nodes
-        if self.ceiling is not None and not whole:
-            most = min(most, self.ceiling)
-        return max(0, most - self.added)
+        return max(0, (most if self.ceiling is None else min(most, self.ceiling)) - self.added)
 
     def _closed(self, group: EffectiveGroup) -> Because | None:
         """Why the platform should make no more machines of the group now, though it might."""

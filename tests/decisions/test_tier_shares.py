@@ -3,10 +3,13 @@
 import msgspec
 import pytest
 
-from reconciler.decisions.decide import decide
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import BackoffState, Memory, Replacement, TierState
+from reconciler.gitops.preview import compare
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
+from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import Budget, Consolidation, NodeGroup, PolicySet, RemovalReason, ScaleDown, Tier, Toggle
+from reconciler.rendering.consequences import Code, consequences
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, node, of_kind, plan_of
 
@@ -80,7 +83,15 @@ def test_the_growth_says_why() -> None:
     assert reason.message == (
         "3 new nodes are of tier on-demand instead of spot: at least 30% of all nodes are of tier on-demand"
     )
+    pending, _ = group(plan, "demand").reasons
+    assert pending.message.startswith("3 pending pods on 3 new nodes; ")
+    assert pending.message.endswith("; not spot (GrownForShare)")
     assert codes(group(plan, "spot")) == ["PendingPods"]
+
+
+def test_large_machines_do_not_take_more_than_the_share_needs() -> None:
+    """100 pods, 5 to a node on demand. 14 of these leave 30 pods for spot, and 14 of 44 nodes are 31%; 13 of 48 would be 27%."""
+    assert _sizes(plan_of(_cluster(pods=100, demand_cpu="16").world(), _rules())) == (30, 14)
 
 
 def test_without_a_share_the_first_tier_serves_everything() -> None:
@@ -161,21 +172,21 @@ def test_requested_nodes_count() -> None:
     assert _sizes(plan_of(cluster.world(), _rules())) == (7, 3)
 
 
-def test_a_cheaper_mix_does_not_take_from_the_share() -> None:
-    """The big group on demand costs less for what it has: 2 of its nodes would serve what 4 small ones do. All in all 10 pods
-    need 3 nodes of 10 on demand, or fewer of fewer; whatever the mix is, the share holds."""
+@pytest.mark.parametrize(("share", "sizes"), [(0, (1, 2)), (40, (1, 2)), (50, (2, 0))])
+def test_a_cheaper_mix_does_not_take_from_the_share(share: int, sizes: tuple[int, int]) -> None:
+    """Six pods, four to a large node for 1.00, one to a small one for 0.40. Two large nodes cost 2.00, a large and two small ones
+    1.80. Two nodes are on demand: of 4 nodes they are 50%, of 5 nodes 40%."""
+    cluster = _cluster(demand=2)
+    cluster.group("large", nodes=0, cpu="16")
+    cluster.pods("new", 6, cpu="3500m")
     groups = (
-        node_group("spot", tier="spot", price_per_hour="0.10"),
-        node_group("demand", tier="on-demand", price_per_hour="0.40"),
-        node_group("big", tier="on-demand", price_per_hour="0.70"),
+        node_group("large", tier="spot", price_per_hour="1.00"),
+        node_group("spot", tier="spot", price_per_hour="0.40"),
+        node_group("demand", tier="on-demand", price_per_hour="5.00"),
     )
-    cluster = _cluster(pods=10)
-    cluster.group("big", nodes=0, cpu="8")
-    plan = plan_of(cluster.world(), policy(*groups, tiers=THIRTY))
-    sizes = {line.name: line.desired for line in plan.groups}
-    of_the_tier = sizes["demand"] + sizes["big"]
-    assert of_the_tier * 100 >= 30 * (sizes["spot"] + of_the_tier)
-    assert _pending(plan) == 0
+    tiers = (Tier(name="spot"), Tier(name="on-demand", share_percent=share))
+    plan = plan_of(cluster.world(), policy(*groups, tiers=tiers))
+    assert (group(plan, "large").desired, group(plan, "spot").desired, group(plan, "demand").desired) == (*sizes, 2)
 
 
 def _idle(spot: int, demand: int, *, spot_busy: bool = True) -> ClusterBuilder:
@@ -243,6 +254,14 @@ def test_nodes_that_wait_for_their_time_still_count() -> None:
     assert _sizes(later) == (0, 0)
 
 
+def test_only_as_many_wait_for_their_time_as_may_leave() -> None:
+    """One of three may: then 2 of 6 are left. The other two are kept, though the first is still there."""
+    groups = (node_group("spot", tier="spot"), node_group("demand", tier="on-demand"))
+    plan = plan_of(_idle(4, 3).world(), policy(*groups, tiers=THIRTY, budgets=OPEN))
+    told = [blocker_codes(plan, f"demand-{number}") for number in (1, 2, 3)]
+    assert told == [["NotUnneededLongEnough"], ["KeptByShare"], ["KeptByShare"]]
+
+
 QUIET = Memory(tiers={"spot": TierState(since_seconds=NOW - DAY)})
 RETURNING = (Tier(name="spot", return_after_seconds=1800), Tier(name="on-demand", share_percent=30))
 
@@ -286,7 +305,7 @@ def test_a_return_that_has_begun_goes_on() -> None:
     cluster, memory = _under_way(spot=7, demand=4)
     plan = plan_of(cluster.world(), _rules(tiers=RETURNING), memory)
     assert [one.nodes for one in of_kind(plan, ActionKind.REMOVE_NODE)] == [("demand-1",)]
-    assert _sizes(plan) == (7, 3)
+    assert (_sizes(plan), codes(group(plan, "demand"))) == ((7, 3), [])
 
 
 def test_growth_counts_what_a_return_leads_to() -> None:
@@ -333,3 +352,15 @@ def test_a_tier_without_groups_is_a_problem() -> None:
     (problem,) = [one for one in plan.problems if one.code == "ShareWithoutGroups"]
     assert problem.object == "tier reserved"
     assert problem.message == "no group is of this tier, so its share of 10% is never reached"
+
+
+def test_a_preview_tells_that_a_lower_share_loosens_and_what_it_removes() -> None:
+    """From 30% to 10%: of 3 empty nodes next to 7 two leave, since 1 of 8 is more than 10%."""
+    side = PreviewSide(source="x")
+    lower = (Tier(name="spot"), Tier(name="on-demand", share_percent=10))
+    sides = (side, _rules()), (side, _rules(tiers=lower))
+    told = {one.code: one.message for one in consequences(compare(_idle(7, 3).world(), NOW, *sides, DEFAULT_WORK_BUDGET))}
+    assert told[Code.NODES_REMOVED] == "2 more nodes are removed (0 -> 2): demand (2)."
+    assert told[Code.LOOSENS] == "This loosens tiers[on-demand].share 30 -> 10."
+    higher = consequences(compare(_idle(7, 3).world(), NOW, sides[1], sides[0], DEFAULT_WORK_BUDGET))
+    assert Code.LOOSENS not in {one.code for one in higher}

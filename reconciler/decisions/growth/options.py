@@ -13,6 +13,7 @@ from reconciler.decisions.growth.expanders import Option, ranked
 from reconciler.decisions.growth.filling import Filling, Waiting
 from reconciler.decisions.growth.zones import place, rejection
 from reconciler.decisions.reasons.pods import GroupRejects
+from reconciler.decisions.reasons.sizes import GrownForShare
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.new_nodes import Filled
 from reconciler.scheduling.packing import TemplateClass, template_class
@@ -228,7 +229,8 @@ _MOST_NAMED = 5
 
 def others_of(draft: Draft, options: list[Option], waiting: list[tuple[int, int]]) -> tuple[str, ...]:
     """Groups that offered nothing for `waiting`, each with the code of the reason: `big (AtMaxSize)`. The first few are named,
-    the others counted. `waiting` is (shape, pods) in serving order. `LowerTier`: used if the tiers above offer nothing."""
+    the others counted. `waiting` is (shape, pods) in serving order. `LowerTier`: used if the tiers above offer nothing.
+    `GrownForShare`: of another tier than the one that grows for its share."""
     offering = {option.position for option in options}
     rank = min((draft.groups[position].group.tier_rank for position in offering), default=0)
     rest = sorted((group for group in draft.groups if group.position not in offering), key=lambda group: group.group.name)
@@ -243,6 +245,8 @@ def _why(draft: Draft, group: GroupDraft, rank: int, shape: int) -> str:
         return stop.code
     if template is None:
         return "TemplateUnknown"
+    if draft.ceiling is not None and group.group.tier_rank != rank:
+        return GrownForShare.code
     if group.group.tier_rank > rank:
         return "LowerTier"
     rejected = rejection(draft, group, template, shape)

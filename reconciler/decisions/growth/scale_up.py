@@ -34,7 +34,7 @@ from reconciler.decisions.reasons.sizes import GrownForShare, GrownWhole, MinNot
 from reconciler.decisions.tier_shares import ShareShort
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Because, Reason
-from reconciler.policy.documents import Expander
+from reconciler.policy.documents import Expander, Tier
 from reconciler.scheduling.packing import label_keys
 
 
@@ -88,30 +88,44 @@ def _served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Serve
 def grow_for(draft: Draft, queue: Queue) -> None:
     """New nodes, tier by tier; in a tier one option after the other until none serves a pod that is left.
 
-    If the next option would leave another tier with less than its share, that tier grows first, by as many nodes as it lacks
-    then. If it cannot serve any of the pods, the option is taken all the same: no pod waits for a share.
+    If the next option would leave another tier with less than its share, that tier grows first. If it cannot serve any of the
+    pods, the option is taken all the same: no pod waits for a share.
     """
     ranks = sorted({group.group.tier_rank for group in draft.groups})
     refutations = Refutations(draft)
     unable: set[int] = set()
     for rank in ranks:
+        before = [(len(group.new_nodes), len(group.reasons)) for group in draft.groups]
+        first: dict[int, Tier] = {}
         while (short := _grow_rank(draft, queue, rank, refutations, unable)) is not None:
             added = draft.added
-            before = [len(group.new_nodes) for group in draft.groups]
-            draft.ceiling = added + short.missing
+            draft.ceiling = added + max(1, short.missing // _STEPS)
             _grow_rank(draft, queue, short.rank, refutations, None)
             draft.ceiling = None
             if draft.added == added:
                 unable.add(short.rank)
-            for group, count in zip(draft.groups, before, strict=True):
-                _tell_share(group, len(group.new_nodes) - count, short, instead=draft.policy.tiers[rank].name)
+            first[short.rank] = short.tier
+        for group, (nodes, reasons) in zip(draft.groups, before, strict=True):
+            if group.group.tier_rank in first and len(group.new_nodes) > nodes:
+                _tell_share(group, nodes, reasons, first[group.group.tier_rank], instead=draft.policy.tiers[rank].name)
 
 
-def _tell_share(group: GroupDraft, nodes: int, short: ShareShort, instead: str) -> None:
-    if nodes > 0:
-        tier = short.tier
-        because = GrownForShare(nodes=nodes, tier=tier.name, percent=tier.share_percent, instead=instead)
-        group.reasons.append(because.reason())
+_STEPS = 4
+"""A tier gets a quarter of what it lacks for its share at a time. If its machines are larger, fewer of them leave fewer pods for
+the other tier, and so it needs fewer in the end."""
+
+
+def _tell_share(group: GroupDraft, nodes: int, reasons: int, tier: Tier, instead: str) -> None:
+    """Why the group grew for its share since it had so many new nodes and reasons. Its steps are told as one."""
+    steps = [reason.data for reason in group.reasons[reasons:] if reason.code == PendingPods.code]
+    if len(steps) > 1:
+        others = [reason for reason in group.reasons[reasons:] if reason.code != PendingPods.code]
+        pods, grown = (sum(int(str(step[name])) for step in steps) for name in ("pods", "nodes"))
+        told = {name: tuple(map(str, value)) for name, value in steps[0].items() if isinstance(value, tuple)}
+        merged = PendingPods(pods=pods, nodes=grown, expander=str(steps[0]["expander"]), **told)
+        group.reasons[reasons:] = [merged.reason(), *others]
+    because = GrownForShare(nodes=len(group.new_nodes) - nodes, tier=tier.name, percent=tier.share_percent, instead=instead)
+    group.reasons.append(because.reason())
 
 
 def _grow_rank(

@@ -232,7 +232,7 @@ def pose(
     items = tuple(
         Item(count=sums[one], need=needs[one[0]], offers=tuple(row[index] for row in lets_in)) for index, one in enumerate(asked)
     )
-    pace = draft.pace_left()
+    pace = draft.addable()
     problem = Problem(items=items, offers=tuple(offers), caps=_caps(left, pace, sum(sums.values())))
     given: Counter[Filling] = Counter()
     for node, times in alike.items():
