@@ -1,4 +1,4 @@
-"""A policy change in many clusters: what it does in each of them, each with a preview of its own."""
+"""Many clusters: a policy change with a preview for each, and the plans of one policy."""
 
 import hashlib
 from collections import Counter
@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from reconciler.plan.plan import Plan
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
@@ -67,3 +68,28 @@ class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
             for one in self.clusters
         ]
         return "sha256:" + hashlib.sha256(msgspec.json.encode((said, self.sizes, self.warnings), order="sorted")).hexdigest()
+
+
+class ClusterPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """One cluster. `plan` is None if nothing was decided; `why` says why then."""
+
+    cluster: str
+    plan: Plan | None = None
+    why: str = ""
+
+
+class FleetPlans(msgspec.Struct, frozen=True, kw_only=True):
+    """The plans of one policy tree, by name of the cluster. `source` is where the snapshots come from."""
+
+    source: str
+    clusters: tuple[ClusterPlan, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether any plan changes anything."""
+        return any(one.plan is not None and one.plan.changes for one in self.clusters)
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is a cluster for which nothing was decided."""
+        return any(one.plan is None for one in self.clusters)

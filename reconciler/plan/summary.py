@@ -54,7 +54,7 @@ def with_digest(plan: Plan) -> Plan:
 
 # The summary line of a plan: one grammar, read by people and by scripts.
 
-_NOWHERE = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED)
+NOWHERE = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED)
 _WITH_ROOM = (PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING, PodOutcome.TRIGGERS_SCALE_UP)
 
 
@@ -125,7 +125,7 @@ def _counts(actions: Sequence[Action]) -> list[str]:
 
 
 def _stuck(outcomes: Counter[PodOutcome]) -> list[str]:
-    nowhere = sum(outcomes[outcome] for outcome in _NOWHERE)
+    nowhere = sum(outcomes[outcome] for outcome in NOWHERE)
     return [f"{_count(nowhere, 'pod')} cannot be placed"] if nowhere else []
 
 

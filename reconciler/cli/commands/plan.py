@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     shell_complete=complete("group"),
     help="Instead of the plan: what replacing all nodes of this group would take.",
 )
+@click.option(
+    "--fleet", is_flag=True, help="Instead of the plan: one line for each cluster. --cluster DIR has a snapshot for each."
+)
 @chosen_options
 @verbose_option
 @click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
@@ -54,6 +57,7 @@ def command(
     no_settled: bool,
     wide: bool,
     rollout_group: str | None,
+    fleet: bool,
     verbose: bool,
     stats: bool,
     groups: tuple[str, ...],
@@ -72,6 +76,8 @@ def command(
     which budgets pace it. It also shows how long it takes, and what it costs. GROUP may be the beginning of a name. The
     prediction is never carried out.
 
+    `--fleet` shows the plans of many clusters in one table, and those that need somebody first.
+
     \b
     Examples:
       reconciler plan
@@ -85,6 +91,7 @@ def command(
       reconciler plan --cluster snapshot/ -o json | jq '.groups[] | select(.held)'
       reconciler plan --cluster snapshot/ --out plan.json --detailed-exitcode
       reconciler plan --cluster snapshot/ --rollout general-a
+      reconciler plan --fleet --policy policies/ --cluster snapshots/
     """
     from reconciler.cli.inputs.chosen import check_chosen, chosen_of
     from reconciler.cli.inputs.connections import connection_choice
@@ -96,10 +103,17 @@ def command(
     from reconciler.decisions.work import Work
     from reconciler.plan.narrowed import narrowed
 
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    if fleet:
+        from reconciler.cli.processes.fleet_plan import FleetPlanAsked, run_fleet_plan
+
+        if rollout_group is not None or out_path is not None or output == "html" or (*groups, *nodes, *pod_namespaces):
+            raise click.UsageError("--fleet shows one line for each cluster: leave --rollout, --out, -o html and parts out")
+        asked = FleetPlanAsked(policy=policy_path, name=name, cluster=cluster_path, now=now, work_budget=budget)
+        return run_fleet_plan(asked, output, detailed_exitcode=detailed_exitcode, wide=wide)
     measured = Stats()
     with measured.stage("load"), progress("reading policy and cluster"):
         inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace, verbose=verbose)
-    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     if rollout_group is not None:
         _refuse_with_rollout(out_path, (*groups, *nodes, *pod_namespaces))
         with measured.stage("decide"), progress("predicting"):

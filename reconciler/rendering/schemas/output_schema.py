@@ -17,6 +17,7 @@ from reconciler.rendering.explanation.document import FORMAT_VERSION as EXPLANAT
 from reconciler.rendering.explanation.document import ExplanationDocument
 from reconciler.rendering.fit import FORMAT_VERSION as FIT_VERSION
 from reconciler.rendering.fleet_document import FleetDocument
+from reconciler.rendering.fleet_plans import FLEET_PLANS_VERSION, FleetPlansDocument
 from reconciler.rendering.hold import FORMAT_VERSION as HOLD_VERSION
 from reconciler.rendering.hold import HoldDocument
 from reconciler.rendering.preview_json import FORMAT_VERSION as PREVIEW_VERSION
@@ -117,6 +118,13 @@ def fleet_preview_schema() -> dict[str, Any]:
     """The schema of `preview --fleet -o json`."""
     schema = struct_schema(FleetDocument, "fleet-preview", "What a policy change does in many clusters")
     schema["$defs"]["FleetDocument"]["properties"]["formatVersion"] |= format_version(PREVIEW_VERSION)
+    return schema
+
+
+def fleet_plans_schema() -> dict[str, Any]:
+    """The schema of `plan --fleet -o json`."""
+    schema = struct_schema(FleetPlansDocument, "fleet-plans", "What a policy does in many clusters")
+    schema["$defs"]["FleetPlansDocument"]["properties"]["formatVersion"] |= format_version(FLEET_PLANS_VERSION)
     return schema
 
 
