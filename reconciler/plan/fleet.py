@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.plan.plan import Plan
+from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
@@ -36,7 +37,8 @@ class ClusterOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
     """`clusters` are sorted by name. `sizes` are declared sizes in changed manifests, and `warnings` are problems in this PR's
-    files that are not errors. Both belong to the change, not to one cluster. `source` is where the snapshots come from."""
+    files that are not errors. Both belong to the change, not to one cluster. `source` is where the snapshots come from.
+    `tests` are the policy tests of this PR, None if it has none."""
 
     base: PreviewSide
     head: PreviewSide
@@ -44,6 +46,7 @@ class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
     clusters: tuple[ClusterOutcome, ...]
     sizes: tuple[SizeChange, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    tests: PolicyTestRun | None = None
 
     @property
     def changed(self) -> bool:
@@ -67,7 +70,10 @@ class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
             (one.cluster, one.state, "" if one.preview is None else one.preview.digest, one.problems, one.why)
             for one in self.clusters
         ]
-        return "sha256:" + hashlib.sha256(msgspec.json.encode((said, self.sizes, self.warnings), order="sorted")).hexdigest()
+        results = () if self.tests is None else self.tests.results
+        verdicts = [(one.file, one.suite, one.name, one.verdict) for one in results]
+        covered = (said, self.sizes, self.warnings, verdicts)
+        return "sha256:" + hashlib.sha256(msgspec.json.encode(covered, order="sorted")).hexdigest()
 
 
 class ClusterPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from reconciler.plan.fleet import ClusterOutcome, ClusterState, FleetPreview
+from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.rendering import document as tree
 from reconciler.rendering.change_figures import ChangeFigure, change_figures, limit_rows
@@ -19,7 +20,7 @@ from reconciler.rendering.headline import consequence_alarms, headline
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.markdown.document import document_markdown
 from reconciler.rendering.policy_differences import policy_differences
-from reconciler.rendering.preview_document import side_words
+from reconciler.rendering.preview_document import side_words, test_blocks
 from reconciler.rendering.preview_json import FORMAT_VERSION, ConsequenceEntry, consequence_entry
 from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry
 from reconciler.rendering.refusal import refusal
@@ -105,7 +106,8 @@ class ClusterEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class FleetDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A change in many clusters, which are sorted by name. `summary` counts them. `digest` covers the statements, not commits and
-    instants. `policyProblems` are those of the change itself; with an error among them no cluster is looked at."""
+    instants. `policyProblems` are those of the change itself; with an error among them no cluster is looked at. `tests` are
+    the policy tests of this PR, null if it has none."""
 
     format_version: str = FORMAT_VERSION
     digest: str
@@ -116,6 +118,7 @@ class FleetDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     snapshots: str
     policy_problems: tuple[ProblemEntry, ...] = ()
     clusters: tuple[ClusterEntry, ...]
+    tests: PolicyTestRun | None = None
 
 
 def fleet_json(fleet: FleetPreview) -> str:
@@ -130,6 +133,7 @@ def fleet_json(fleet: FleetPreview) -> str:
             snapshots=fleet.source,
             policy_problems=tuple(problem_entry(problem) for problem in fleet.warnings),
             clusters=tuple(_entry(one) for one in fleet.clusters),
+            tests=fleet.tests,
         )
     )
 
@@ -175,6 +179,7 @@ def _unsaid(lot: Lot) -> tree.Alarm:
 
 
 def _blocks(fleet: FleetPreview, found: Sequence[Lot]) -> Iterator[tree.Block]:
+    yield from test_blocks(fleet.tests, everything=False)
     if found:
         columns = (
             tree.Column(heading=""), tree.Column(heading="clusters", right=True),

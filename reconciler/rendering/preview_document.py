@@ -43,7 +43,7 @@ def preview_document(preview: Preview, fold: Fold) -> tree.Document:
 
 def _alone(preview: Preview) -> Iterator[tree.Block]:
     """The head is told alone where there is nothing to compare it with."""
-    yield from _tests(preview.tests, everything=False)
+    yield from test_blocks(preview.tests, everything=False)
     yield tree.Sources(tuple(_sources(preview)))
     why = foreign_sentence(preview.no_base)
     yield tree.Paragraph(("Nothing to compare with: ", *why, " This is the plan of ", Foreign(preview.head.source), " alone."))
@@ -53,7 +53,7 @@ def _alone(preview: Preview) -> Iterator[tree.Block]:
 
 
 def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Block]:
-    yield from _tests(preview.tests, everything=not fold.names)
+    yield from test_blocks(preview.tests, everything=not fold.names)
     yield from consequence_alarms(preview, everything=not fold.names)
     yield _figures(preview)
     sections = [section for section in _sections(preview, compared, fold) if section.differences or section.blocks]
@@ -70,7 +70,7 @@ def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
 _FAILURES_SHOWN = 3
 
 
-def _tests(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree.Block]:
+def test_blocks(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree.Block]:
     """`7 of 8 policy tests pass`, with those that do not and why; `This PR removes all 8 policy tests`, with their names."""
     if run is None:
         return

@@ -140,6 +140,40 @@ def test_a_policy_that_is_wrong_as_such_is_refused_for_all(preview: Preview) -> 
     assert [one["code"] for one in json.loads(out)["policyProblems"]] == ["MinAboveMax"]
 
 
+def _policy_test(cluster: str, least: int) -> str:
+    return f"""\
+apiVersion: test.reconciler.dev/v1alpha1
+kind: PolicyTest
+metadata: {{name: sizes}}
+spec:
+  policy: .
+  given: {{cluster: {cluster}}}
+  tests: [{{name: general, expect: {{groups: [{{name: general, desired: {least}..}}]}}}}]
+"""
+
+
+def test_policy_tests_run_on_the_policy_of_the_cluster_that_they_are_about(repo: GitRepo, tmp_path: Path, capsys: Any) -> None:
+    """The minimum is raised in one cluster only, which the test of another one shows; the snapshots are those of the change."""
+    snapshots = {}
+    for name in "ab":
+        place = snapshot(tmp_path / "snapshots", name)
+        snapshots |= {f"policies/given/{name}/{path.name}": path.read_text() for path in sorted(place.iterdir())}
+    repo.branch("change")
+    tests = {f"policies/tests-{name}.yaml": _policy_test(f"given/{name}", 4) for name in "ab"}
+    low = BASE["policies/general.yaml"].replace("size: {min: 1, max: 5}", "size: {max: 5}")
+    override = OVERRIDE.replace("NAMES", "b")
+    repo.commit({**snapshots, **tests, "policies/general.yaml": low, "policies/eu.yaml": override})
+    places = ("--repo", str(repo.root), "--cluster", str(tmp_path / "snapshots"))
+    code = guarded(cli, ["preview", "--base", "main", "--fleet", *places, "-o", "json"])
+    document = json.loads(capsys.readouterr().out)["tests"]
+    assert document["notRun"] == []
+    found = document["results"]
+    assert code == 4
+    assert {one["file"]: one["verdict"] for one in found} == {
+        "policies/tests-a.yaml": "Failed", "policies/tests-b.yaml": "Passed",
+    }  # fmt: skip
+
+
 def test_many_differences_stay_within_the_limit_of_a_comment(preview: Preview, tmp_path: Path) -> None:
     """Thirty clusters that each differ in another way: ten kilobytes, the rest counted."""
     after = dict(BASE)

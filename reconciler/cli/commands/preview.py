@@ -228,7 +228,7 @@ def _fleet(
     wide: bool,
 ) -> int:
     """One change in many clusters: one document, and one comment."""
-    from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK
+    from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED
     from reconciler.cli.outputs.terminal import progress
     from reconciler.cli.processes.fleet_preview import fleet_content, fleet_preview
     from reconciler.rendering.fleet_document import fleet_json, fleet_markdown
@@ -283,6 +283,8 @@ def _fleet(
         report(request, key, fleet_content(fleet, before, after))
     if fleet.failed:
         return EXIT_ERROR
+    if fleet.tests is not None and fleet.tests.failed:
+        return EXIT_TESTS_FAILED
     return EXIT_CHANGES if detailed_exitcode and fleet.changed else EXIT_OK
 
 

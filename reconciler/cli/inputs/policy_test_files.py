@@ -17,6 +17,7 @@ from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.typed_text import DocumentError
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.yaml_nodes import Spot
+from reconciler.values.cluster_identity import ClusterIdentity
 
 
 def read_test_files(paths: Sequence[Path], root: Path) -> tuple[list[PolicyTestText], list[Problem]]:
@@ -60,9 +61,10 @@ class FilesBelow:
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from error
 
-    def policy(self, path: str, name: str, now_seconds: int) -> PolicySet:
-        """The policy of a file or directory. Raises `InputError`; problems go to stderr, as `validate` prints them."""
-        return read_policy(self._place(path), name or None, now_seconds)
+    def policy(self, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
+        """The policy of a file or directory as it is in `cluster`. Raises `InputError`; problems go to
+        stderr, as `validate` prints them."""
+        return read_policy(self._place(path), name or None, now_seconds, cluster)
 
     def _place(self, path: str) -> Path:
         """The file as it was named where it is below the working directory, for messages. Raises `InputError`."""

@@ -17,6 +17,7 @@ from reconciler.policy.policy_test import PolicyTestText, may_hold_tests, read_p
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.typed_text import DocumentError
 from reconciler.simulation.scenarios.scenario import read_scenario
+from reconciler.values.cluster_identity import ClusterIdentity
 
 if TYPE_CHECKING:
     from reconciler.gitops.git.repository import Repository
@@ -77,7 +78,7 @@ class CommittedFiles:
             raise InputError(f"{path}: not a file")
         return data
 
-    def policy(self, path: str, name: str, now_seconds: int) -> PolicySet:
+    def policy(self, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
         """No other policy than the two of the preview is read. Raises `InputError`."""
         raise InputError(f"{path}: a preview reads no further policy; `reconciler test` does")
 

@@ -9,10 +9,12 @@ from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.fleet_snapshots import FleetSnapshot, at_ref, in_directory, worlds
 from reconciler.cli.inputs.preview_sides import Asked, ClusterAsked, Side, in_clusters, read_sides
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.processes import policy_test_run
 from reconciler.cli.processes.preview_comment import ReportContent, base_of
-from reconciler.cli.processes.preview_made import chosen, earlier_set, made_preview
+from reconciler.cli.processes.preview_made import chosen, earlier_set, made_preview, tests_of_change
 from reconciler.cluster.world import World, identity_of
 from reconciler.plan.fleet import ClusterOutcome, ClusterState, FleetPreview
+from reconciler.policy.documents import PolicySet
 from reconciler.policy.manifests.size_changes import size_changes
 from reconciler.values.cluster_identity import ClusterIdentity
 
@@ -57,7 +59,29 @@ def fleet_preview(asked: FleetAsked, before: Side, after: Side) -> FleetPreview:
         clusters=tuple(sorted(outcomes, key=lambda one: one.cluster)),
         sizes=size_changes(*manifests, capi_group()),
         warnings=after.problems,
+        tests=tests_of_change(
+            before, after, after.tests.texts, _HeadPolicies(after, asked.name), policy_test_run.Asked(review=True)
+        ),
     )
+
+
+class _HeadPolicies:
+    """The files of a change's tests. The policy of each test is the change's own, as the cluster of its snapshot has it."""
+
+    def __init__(self, after: Side, name: str | None) -> None:
+        self._files = after.tests.files()
+        self._after = after
+        self._name = name
+        self.snapshot, self.text = self._files.snapshot, self._files.text
+
+    def policy(self, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
+        """Whatever `path` a test names: a preview reads no other policy. Raises `InputError`."""
+        if cluster is None:
+            raise InputError(f"{path}: the snapshot of the test does not say which cluster it is")
+        (here,) = in_clusters(self._after, (cluster,), now_seconds)
+        if here.errors:
+            raise InputError(f"{path}: {here.problems[0].place}: {here.problems[0].message}")
+        return chosen(here, here, name or self._name)
 
 
 def fleet_content(fleet: FleetPreview, before: Side, after: Side) -> ReportContent:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cluster.world import World
+from reconciler.cluster.world import World, identity_of
 from reconciler.control.simulated_run import SimulatedRun
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, decide_ahead
 from reconciler.decisions.groups.effective_groups import effective_groups
@@ -44,6 +44,7 @@ from reconciler.simulation.policy_tests.judgement import (
 from reconciler.simulation.scenarios.scenario import read_scenario
 from reconciler.simulation.scenarios.scenario_play import start_world
 from reconciler.simulation.settled import come_to_rest
+from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.instant import parse_instant
 
 MOST_RUNS, MOST_TURNS = 200, 2_000
@@ -62,8 +63,8 @@ class GivenFiles(Protocol):
     def text(self, path: str) -> bytes:
         """A scenario."""
 
-    def policy(self, path: str, name: str, now_seconds: int) -> PolicySet:
-        """The policy of a file or directory; `name` where it holds several."""
+    def policy(self, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
+        """The policy of a file or directory as it is in `cluster`; `name` where it holds several."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +135,7 @@ class PolicyTestRunner:
         self._files = files
         self._asked = asked
         self._worlds: dict[str, World] = {}
-        self._policies: dict[tuple[str, str], PolicySet] = {}
+        self._policies: dict[tuple[str, str, ClusterIdentity | None], PolicySet] = {}
         self._outcomes: dict[bytes, _Outcome] = {}
         self._groups: set[str] = set()
         self._shared: dict[bytes, list[_Chosen]] = {}
@@ -216,7 +217,7 @@ class PolicyTestRunner:
             with suppress(DocumentError):
                 if given.cluster:
                     world = self._world(text, _of(text, index, "cluster"), text.source.path, given.cluster)
-                    self._policy(text, world.captured_seconds)
+                    self._policy(text, world, world.captured_seconds)
 
     def _result(self, text: PolicyTestText, index: int, test: Test, key: bytes) -> CaseResult:
         known = [code.value for code in Code]
@@ -243,7 +244,7 @@ class PolicyTestRunner:
         now = parse_instant(given.now) if given.now else world.captured_seconds
         if not now:
             raise text.error(_of(text, index, "cluster"), "nothing in the snapshot says when it was taken", "write given.now")
-        policy = self._policy(text, now)
+        policy = self._policy(text, world, now)
         world = given_world(text, index, world, policy, now)
         made = decide_ahead(world, policy, Memory(), now, Work(DEFAULT_WORK_BUDGET), tells_wanted=False)
         seen = seen_now(made.plan)
@@ -271,7 +272,9 @@ class PolicyTestRunner:
     ) -> tuple[tuple[str, str], ...] | None:
         today = self._asked.today
         if given.today and not self._asked.review:
-            today = self._read(text, _of(text, index, "today"), text.source.path, given.today, "", now_seconds)
+            today = self._read(
+                text, _of(text, index, "today"), text.source.path, given.today, "", now_seconds, identity_of(world)
+            )
         if today is None:
             return None
         sides = (PreviewSide(source="today"), today), (PreviewSide(source="after"), policy)
@@ -284,9 +287,9 @@ class PolicyTestRunner:
         scenario = read_scenario(place, _or_error(text, at, lambda: self._files.text(place)))
         spec = scenario.scenario.spec
         world = self._world(text, at, place, spec.start.cluster) if spec.start.cluster else start_world(spec.start)
-        policy = self._policy(text, world.captured_seconds)
+        policy = self._policy(text, world, world.captured_seconds)
         switched = {
-            event.policy: self._read(text, at, place, event.policy, "", world.captured_seconds)
+            event.policy: self._read(text, at, place, event.policy, "", world.captured_seconds, identity_of(world))
             for event in spec.events
             if event.policy is not None
         }
@@ -301,17 +304,23 @@ class PolicyTestRunner:
                 raise text.error(at, message, "run it with `reconciler test`")
         return _seen_at_end(run)
 
-    def _policy(self, text: PolicyTestText, now_seconds: int) -> PolicySet:
+    def _policy(self, text: PolicyTestText, world: World, now_seconds: int) -> PolicySet:
         if self._asked.policy is not None:
             return self._asked.policy
         spec = text.value.spec
-        return self._read(text, "$.spec.policy", text.source.path, spec.policy, spec.policy_name, now_seconds)
+        cluster = identity_of(world)
+        return self._read(text, "$.spec.policy", text.source.path, spec.policy, spec.policy_name, now_seconds, cluster)
 
-    def _read(self, text: PolicyTestText, at: str, beside: str, path: str, name: str, now_seconds: int) -> PolicySet:
+    def _read(
+        self, text: PolicyTestText, at: str, beside: str, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None
+    ) -> PolicySet:
         place = _inside(text, at, beside, path)
-        if (place, name) not in self._policies:
-            self._policies[place, name] = _or_error(text, at, lambda: self._files.policy(place, name, now_seconds))
-        return self._policies[place, name]
+        key = place, name, cluster
+        if key not in self._policies:
+            made = _or_error(text, at, lambda: self._files.policy(place, name, now_seconds, cluster))
+            # A tree without clusters is one policy, however many clusters the tests are about.
+            self._policies[key] = next((one for one in self._policies.values() if one == made), made)
+        return self._policies[key]
 
     def _world(self, text: PolicyTestText, at: str, beside: str, path: str) -> World:
         place = _inside(text, at, beside, path)

@@ -6,9 +6,12 @@ from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
     from reconciler.cli.inputs.preview_sides import Side
+    from reconciler.cli.processes.policy_test_run import Asked, GivenFiles
     from reconciler.cluster.world import World
+    from reconciler.plan.policy_tests import PolicyTestRun
     from reconciler.plan.preview import Preview
     from reconciler.policy.documents import PolicySet
+    from reconciler.policy.policy_test import PolicyTestText
 
 
 def chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
@@ -82,21 +85,34 @@ def tested(preview: "Preview", before: "Side", after: "Side", policy: "PolicySet
     """With the policy tests of the head, run on the head's policy. Consequences are compared with the base's policy."""
     import msgspec
 
+    from reconciler.cli.processes.policy_test_run import Asked
+
+    texts = after.tests.about(policy, after.given)
+    asked = Asked(policy=policy, today=earlier_set(before, after, policy), review=True)
+    run = tests_of_change(before, after, texts, after.tests.files(), asked)
+    return preview if run is None else msgspec.structs.replace(preview, tests=run)
+
+
+def tests_of_change(
+    before: "Side", after: "Side", texts: "tuple[PolicyTestText, ...]", files: "GivenFiles", asked: "Asked"
+) -> "PolicyTestRun | None":
+    """Some policy tests of the head. Those of the base that the head removes or edits are named. None: nothing to tell."""
+    import msgspec
+
     from reconciler.cli.inputs.preview_tests import read_change_tests
-    from reconciler.cli.processes.policy_test_run import Asked, PolicyTestRunner
+    from reconciler.cli.processes.policy_test_run import PolicyTestRunner
     from reconciler.plan.policy_tests import PolicyTestRun
 
     known = read_change_tests(before.given)
     if not (after.tests.texts or after.tests.problems or known.texts):
-        return preview
-    texts = after.tests.about(policy, after.given)
-    runner = PolicyTestRunner(after.tests.files(), Asked(policy=policy, today=earlier_set(before, after, policy), review=True))
+        return None
+    runner = PolicyTestRunner(files, asked)
     run = runner.done(texts, list(runner.run(texts))).run
     wrong = tuple(f"{problem.place}: {problem.message}" for problem in after.tests.problems)
     changed = known.changed_by(after.tests)
     none_left = bool(changed) and not after.tests.texts and not wrong
     run = msgspec.structs.replace(run, not_run=(*wrong, *run.not_run), changed=changed, all_removed=none_left)
-    return preview if run == PolicyTestRun(coverage=run.coverage) else msgspec.structs.replace(preview, tests=run)
+    return None if run == PolicyTestRun(coverage=run.coverage) else run
 
 
 def earlier_set(before: "Side", after: "Side", policy: "PolicySet") -> "PolicySet | None":
