@@ -17,7 +17,7 @@ from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.suggestion import choose
 from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts, entry
 from reconciler.policy.reading.layered import JoinedSource, moved, over, written_twice
-from reconciler.policy.values.label_selector import Selector, selector_matches
+from reconciler.policy.values.label_selector import Selector, may_match
 from reconciler.policy.yaml_nodes import Mapping, Node, Scalar, spot_of
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.shown_text import shown
@@ -67,14 +67,20 @@ def _all(drafts: Drafts) -> tuple[AnyDraft, ...]:
 def counts_in(cluster: ClusterIdentity) -> Counts:
     """What counts in a cluster that is known. Labels that nobody read match nothing (see `check_labels_read`)."""
     names = {cluster.name, f"{cluster.namespace}/{cluster.name}"}
-    labels = dict(cluster.labels or ())
 
     def counts(match: ClusterMatch) -> bool:
         if match.names:
             return not names.isdisjoint(match.names)
-        return match.labels is None or (cluster.labels is not None and selector_matches(match.labels, labels))
+        return match.labels is None or _selected(match.labels, cluster) is True
 
     return counts
+
+
+def _selected(selector: Selector, cluster: ClusterIdentity) -> bool | None:
+    """Whether a cluster has the labels; None if that depends on labels that nobody read or that are hidden."""
+    if cluster.labels is None:
+        return None
+    return may_match(selector, dict(cluster.labels), complete=not cluster.hidden)
 
 
 def imagined(drafts: Drafts) -> Iterator[Counts]:
@@ -233,15 +239,16 @@ def check_alone(draft: AnyDraft, findings: Findings) -> None:
 
 def check_labels_read(drafts: Drafts, cluster: ClusterIdentity, findings: Findings) -> None:
     """A cluster whose labels nobody read may be any of those that documents select by labels."""
-    if cluster.labels is not None:
-        return
     for draft in _all(drafts):
         match = draft.document.clusters
-        if rank(match) is Rank.LABELS:
+        if match.labels is not None and _selected(match.labels, cluster) is None:
             message = f"no Cluster object of {cluster.title} was read, so its labels are unknown"
             hint = "name the clusters; of a snapshot, capture the Cluster object as well"
+            if cluster.hidden:
+                message = f"the snapshot of {cluster.title} is redacted and hides labels that this selector may need"
+                hint = "capture it with --readable-policy, or name the clusters"
             draft.report(findings, "LabelsNotRead", "spec.clusters.labels", message, hint)
-        elif not cluster.namespace and any(name.endswith(f"/{cluster.name}") for name in match.names):
+        elif cluster.labels is None and not cluster.namespace and any(name.endswith(f"/{cluster.name}") for name in match.names):
             message = f"no Cluster object of {cluster.title} was read, so its namespace is unknown"
             hint = "leave out the namespace; of a snapshot, capture the Cluster object as well"
             draft.report(findings, "LabelsNotRead", "spec.clusters.names", message, hint)

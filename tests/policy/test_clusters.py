@@ -191,6 +191,17 @@ def test_a_cluster_whose_labels_are_unknown_gets_no_policy() -> None:
     assert [problem.code for problem in named.problems] == ["LabelsNotRead"]
 
 
+def test_labels_that_a_redacted_snapshot_hides_are_unknown() -> None:
+    """A label that is shown decides; one that may be hidden refuses the cluster."""
+    hidden = ClusterIdentity(name="eu-7", namespace="eu", labels=(("region", "eu"),), hidden=True)
+    shown = _tree(_policy("fleet", {}), _policy("eu", {"currency": "EUR"}, EU), cluster=hidden)
+    assert _only(shown).currency == "EUR"
+    ring = {"labels": {"matchLabels": {"ring": "1"}}}
+    tree = _tree(_policy("fleet", {}), _policy("one", {"currency": "EUR"}, ring), cluster=hidden)
+    assert ([problem.code for problem in tree.problems], tree.sets) == (["LabelsNotRead"], ())
+    assert "redacted" in tree.problems[0].message
+
+
 def test_groups_count_where_they_and_their_policy_count() -> None:
     """The same name may stand in two clusters, and a group of a policy that is elsewhere is nobody's."""
     texts = (

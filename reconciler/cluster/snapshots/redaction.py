@@ -35,6 +35,7 @@ from reconciler.cluster.workloads.autoscaler import runs_autoscaler
 from reconciler.cluster.workloads.capacity_quota import capacity_quota
 from reconciler.values.decoding import convert, decode
 from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.pseudonym import DIGITS, pseudonym
 from reconciler.values.whole_number import whole_number
 
 # All objects of one kind as a snapshot keeps them: one list, in the order of their names.
@@ -78,7 +79,6 @@ _HARMLESS = re.compile(r"[+-]?[0-9]{1,6}%?|([0-9]{1,6}(h|m|s|ms)){1,4}|true|fals
 _QUANTITY = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?(m|k|[KMGTPE]i?|[eE][0-9]{1,2})?")
 _TOKEN = re.compile(r"[^,=:;/\s]+(?:/[^,=:;/\s]+)?(?==)|[^,=:;/\s]+")
 _WORD_OF_TEXT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*[A-Za-z0-9]|[A-Za-z0-9]")
-_DIGITS = 16
 _LONGEST_INSTANT = len("2026-11-21T18:00:00.123456789+01:00")
 _KNOWN_BEGINNINGS = (*STARTING_PREFIXES, *PASSING_PREFIXES)
 _EVERYWHERE = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
@@ -120,8 +120,8 @@ class Pseudonyms:
         if known:
             # What a plan compares is the beginning of a taint's key; the rest is somebody's word.
             rest = text.removeprefix(known)
-            return known + (rest if _HARMLESS.fullmatch(rest) else f"x-{self.digest(rest)}")
-        return f"x-{self.digest(text)}"
+            return known + (rest if _HARMLESS.fullmatch(rest) else pseudonym(self.digest(rest)))
+        return pseudonym(self.digest(text))
 
     def value(self, key: str, text: str) -> str:
         """The value of a label, taint or annotation."""
@@ -133,7 +133,7 @@ class Pseudonyms:
 
     def digest(self, text: str) -> str:
         """The pseudonym alone."""
-        return hmac.new(self._salt, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:_DIGITS]
+        return hmac.new(self._salt, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:DIGITS]
 
 
 def words_in(text: str) -> set[str]:

@@ -11,6 +11,7 @@ from reconciler.platforms.clusterapi.facts.wire import WORDS
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
 from reconciler.platforms.clusterapi.parents import PARENTS
 from reconciler.values.cluster_identity import ClusterIdentity
+from reconciler.values.pseudonym import is_pseudonym
 
 TEMPLATE = "MachineTemplate"
 FACTS = {
@@ -29,11 +30,14 @@ def rows(objects: Objects) -> Rows:
     for key, pool in objects.of(MACHINE_POOL).items():
         if key not in view.pools_with_machines:
             machines.extend(pool_instances(pool, objects.nodes))
-    clusters = [
-        ClusterIdentity(name=name, namespace=namespace, labels=label_pairs(item.metadata.labels))
-        for (namespace, name), item in objects.of("Cluster").items()
-    ]
+    clusters = [_identity(namespace, name, item) for (namespace, name), item in objects.of("Cluster").items()]
     return Rows(targets=targets, machines=machines, clusters=clusters)
+
+
+def _identity(namespace: str, name: str, item: wire.Cluster) -> ClusterIdentity:
+    written = label_pairs(item.metadata.labels)
+    labels = tuple(pair for pair in written if not any(map(is_pseudonym, pair)))
+    return ClusterIdentity(name=name, namespace=namespace, labels=labels, hidden=labels != written)
 
 
 def _view(objects: Objects) -> ClusterApiView:
