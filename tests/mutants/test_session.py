@@ -25,7 +25,7 @@ def test_what_is_noticed_and_what_is_not() -> None:
     mutants = [
         _changed(_LIMIT, "max(0, (highest - used - 1) // one)"),
         _changed(_LIMIT, "max(0, -1, (highest - used) // one)"),
-        _changed("max(0, room.left - self._taken(room))", "max(1, room.left - self._taken(room))"),
+        _changed("allowed = max(0, room.left - self._taken(room))", "allowed = max(1, room.left - self._taken(room))"),
         _changed("nodes: int = 1) -> None:", "nodes: int = 2) -> None:"),
     ]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

@@ -212,5 +212,7 @@ def test_every_field_has_a_direction_or_is_told_both_ways() -> None:
     said = tuple(f"{path}." for path in directions())
     leaves = {path for path in paths if not any(other.startswith(f"{path}.") for other in paths)}
     left_out = {path.partition(".")[0] for path in leaves if not f"{path}.".startswith(said)}
-    assert left_out == {"targetAnnotations", "limits", "discovery", "groupNamespaces", "budgets", "windows", "hold", "pods"}
+    assert left_out == {
+        "targetAnnotations", "limits", "discovery", "groupNamespaces", "budgets", "windows", "hold", "pods", "scheduler",
+    }  # fmt: skip
     assert GroupFields.__struct_fields__  # the levels that are merged

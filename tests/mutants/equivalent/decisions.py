@@ -298,7 +298,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "entry.blockers} < _FOR_LACK_OF_ROOM": ("no node has all of these blockers"),
         "source.group is None or source.group.group.mode is not target.group.mode -> "
         "source.group.group.mode is not target.group.mode": "all of these nodes are of groups",
-        "group is None or free[group.position] <= 0 -> free[group.position] <= 0": "all of these nodes are of groups",
+        "group is None or free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None -> "
+        "free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None": "all of these nodes are of groups",
         "group.group.price_micros or 0 -> group.group.price_micros": "asked of groups with a price alone",
         "group.price_micros or 0 -> group.price_micros": "asked of groups with a price alone",
         "0 -> 1 in: return 0 if group is None else group.group.price_micros or 0": (
