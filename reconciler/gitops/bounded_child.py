@@ -31,6 +31,7 @@ OUT_OF_ROOM = 4
 _NICE = 10
 _NOT_MAPPED = ("failed to map segment", "annot allocate memory", "cannot create shared object descriptor")
 """What the loader of glibc says when it finds no memory (elf/dl-load.c)."""
+_FORGOTTEN = "error return without exception set"
 
 
 def answer(arguments: list[str], make: Callable[[Any], bytes]) -> int:
@@ -47,6 +48,11 @@ def answer(arguments: list[str], make: Callable[[Any], bytes]) -> int:
             left = left[os.write(sys.stdout.fileno(), left) :]
     except MemoryError:
         return OUT_OF_MEMORY
+    except SystemError as error:
+        # CPython 3.11 forgets to set the exception in some places that find no memory, such as the lock of an import.
+        if _FORGOTTEN in str(error):
+            return OUT_OF_MEMORY
+        raise
     except ImportError as error:
         # The loader has only a text for a library that found no memory. A module that is missing is a fault of the installation.
         if any(text in str(error) for text in _NOT_MAPPED):

@@ -26,21 +26,23 @@ def test_little_is_mapped_before_the_bounds_hold(module: str) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the texts are those of glibc")
 @pytest.mark.parametrize(
-    ("text", "code"),
+    ("kind", "text", "code"),
     [
-        ("libx.so: failed to map segment from shared object", OUT_OF_MEMORY),
-        ("libx.so: cannot allocate memory in static TLS block", OUT_OF_MEMORY),
-        ("No module named 'highspy'", 1),
-        ("cannot import name 'Plan' from 'reconciler.plan'", 1),
+        ("ImportError", "libx.so: failed to map segment from shared object", OUT_OF_MEMORY),
+        ("ImportError", "libx.so: cannot allocate memory in static TLS block", OUT_OF_MEMORY),
+        ("ImportError", "No module named 'highspy'", 1),
+        ("ImportError", "cannot import name 'Plan' from 'reconciler.plan'", 1),
+        ("SystemError", "error return without exception set", OUT_OF_MEMORY),
+        ("SystemError", "bad argument to internal function", 1),
     ],
 )
-def test_only_a_library_without_memory_is_out_of_memory(text: str, code: int) -> None:
+def test_only_what_found_no_memory_is_out_of_memory(kind: str, text: str, code: int) -> None:
     """A broken installation ends with its traceback, which the parent passes on, and is never taken for a costly tree."""
     program = (
         "import pickle, sys\n"
         "from reconciler.gitops.bounded_child import answer\n"
         "def make(task):\n"
-        "    raise ImportError(task)\n"
+        f"    raise {kind}(task)\n"
         "sys.exit(answer(['60', str(1 << 33), '1000'], make))\n"
     )
     done = subprocess.run([sys.executable, "-I", "-c", program], input=pickle.dumps(text), capture_output=True, check=False)
