@@ -103,6 +103,19 @@ def test_invalid_group_is_held_alone():
     assert (held.places["spec.hold"].line, held.places["spec.hold"].column) == (0, 0)
 
 
+def test_objects_that_name_clusters_do_not_count():
+    """A group that does is held alone. A policy that does leaves the last good one in force."""
+    named = {"clusters": {"names": ["eu-7"]}}
+    first = judged(policy(), group("a"), group("b"))
+    found = judged(policy(), changed(group("a"), **named), group("b"), before=first)
+    assert told(found) == [("NodeGroup infra/a", "ClustersInResource", "NodeGroup infra/a spec.clusters")]
+    assert [group.name for group in decided(found).groups if group.clusters.names] == []
+    base = changed(policy(), **named, basePolicyRef={"name": "fleet"})
+    found = judged(base, group("a"), group("b"), before=first)
+    assert {code for _, code, _ in told(found)} == {"ClustersInResource"}
+    assert decided(found).digest == decided(first).digest
+
+
 def test_group_that_never_was_good_keeps_its_target_alone():
     """Of an object that was never good only name and target count."""
     found = groups(judged(policy(), group("a", tier="sport", scaleDown={"unneededTime": "1h"})))["a"]
