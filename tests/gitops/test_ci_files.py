@@ -74,6 +74,12 @@ def _words(tmp_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=given, capture_output=True, text=True, check=False)
 
 
+def test_action_previews_a_fleet(tmp_path: Path):
+    """Every published snapshot, and one comment about all of them."""
+    words = _words(tmp_path, CLUSTER_REF="refs/x", FLEET="true", COMMENT="true").stdout.splitlines()
+    assert words[-3:] == ["--cluster-ref=refs/x", "--fleet", "--comment"]
+
+
 def test_action_takes_rendered_directories(tmp_path: Path):
     """In place of revisions and of a place in the repository; relative ones are below the checkout."""
     done = _words(tmp_path, BASE_DIR="/tmp/rendered/base", HEAD_DIR="out/head", CLUSTER_REF="refs/x")
@@ -105,7 +111,7 @@ def test_action_script_runs(tmp_path: Path, published: bool):
         "TARGET": str(tmp_path), "REPOSITORY": "/w s", "BASE": hostile, "HEAD": "HEAD",
         "POLICY_PATH": "p q", "CLUSTER": "-x", "POLICY_NAME": "",
         "CLUSTER_REF": hostile if published else "", "CLUSTER_NAME": hostile if published else "",
-        "BASE_DIR": "", "HEAD_DIR": "", "COMMENT": "true", "COMMENT_KEY": hostile, "RENEW": "false",
+        "BASE_DIR": "", "HEAD_DIR": "", "COMMENT": "true", "COMMENT_KEY": hostile, "RENEW": "false", "FLEET": "",
         "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
     }  # fmt: skip
     subprocess.run(["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]], env=environment, check=True)
