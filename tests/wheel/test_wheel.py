@@ -48,6 +48,7 @@ def filled(installed: Installed) -> Installed:
     later = folder / "captures" / "two" / "snapshot.yaml"
     later.write_text(re.sub(r"(capturedAt: .*T\d\d):\d\d:", r"\1:59:", later.read_text()))
     shutil.copytree(folder / "snapshot", folder / "snapshot.json.gz")
+    shutil.copytree(folder / "snapshot", folder / "snapshots" / "prod")
     shutil.copytree(folder / "policies", folder / "changed", ignore=WITHOUT_TESTS)
     shutil.copytree(folder / "policies", folder / "clusters" / "prod", ignore=WITHOUT_TESTS)
     for side in ("main", "change"):

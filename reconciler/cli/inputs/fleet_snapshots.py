@@ -26,7 +26,7 @@ class FleetSnapshot(msgspec.Struct, frozen=True):
 def in_directory(path: Path) -> tuple[FleetSnapshot, ...]:
     """One for each directory and each file in it, by name. Raises `InputError`."""
     if not path.is_dir():
-        raise InputError(f"--fleet --cluster {path}: no directory; it holds one snapshot for each cluster")
+        raise InputError(f"--fleet --cluster {path}: not a directory; give one with a snapshot for each cluster")
     found = sorted(place for place in path.iterdir() if not place.name.startswith("."))
     if not found:
         raise InputError(f"--fleet --cluster {path}: there is no snapshot in it")
