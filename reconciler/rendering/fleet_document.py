@@ -65,21 +65,21 @@ def lots(fleet: FleetPreview) -> tuple[Lot, ...]:
     alike: dict[object, list[ClusterOutcome]] = {}
     for one in fleet.clusters:
         if one.state not in (ClusterState.SAME, ClusterState.NO_POLICY):
-            alike.setdefault(_said(one), []).append(one)
+            alike.setdefault(_statements(one), []).append(one)
     made = (Lot(tuple(one.cluster for one in together), together[0]) for together in alike.values())
     return tuple(sorted(made, key=lambda lot: (*_gravity(lot.outcome), -len(lot.clusters), lot.clusters)))
 
 
 def fleet_document(fleet: FleetPreview) -> tree.Document:
-    """Every line of it is about clusters that differ; of the others only their names are told."""
+    """Its lines describe the clusters that differ. The others are only named."""
     found = lots(fleet)
-    unsaid = [lot for lot in found if lot.outcome.state is not ClusterState.CHANGES]
+    without_preview = [lot for lot in found if lot.outcome.state is not ClusterState.CHANGES]
     return tree.Document(
         title=f"What {THIS_PR} does to the clusters",
-        alarms=tuple(_unsaid(lot) for lot in unsaid),
+        alarms=tuple(_alarm(lot) for lot in without_preview),
         lead=(fleet_summary(fleet),),
         facts=(("snapshots", fleet.source),),
-        blocks=tuple(_blocks(fleet, [lot for lot in found if lot not in unsaid])),
+        blocks=tuple(_blocks(fleet, [lot for lot in found if lot not in without_preview])),
         digest=fleet.digest,
     )
 
@@ -152,7 +152,7 @@ def _entry(one: ClusterOutcome) -> ClusterEntry:
     )
 
 
-def _said(one: ClusterOutcome) -> object:
+def _statements(one: ClusterOutcome) -> object:
     """The statements about a cluster, without its name."""
     if one.preview is None:
         return (one.state, one.problems, one.why)
@@ -164,7 +164,7 @@ def _gravity(one: ClusterOutcome) -> tuple[int, int]:
     return tuple(ClusterState).index(one.state), min(grades, default=len(Grade))
 
 
-def _unsaid(lot: Lot) -> tree.Alarm:
+def _alarm(lot: Lot) -> tree.Alarm:
     names = names_listed(lot.clusters, _NAMES_SHOWN)
     if lot.outcome.state is ClusterState.REFUSED:
         first = lot.outcome.problems[0]

@@ -62,3 +62,19 @@ def test_what_belongs_to_one_cluster_is_refused(run: Run, words: tuple[str, ...]
     code, _, told = run(*words)
     assert code == 1
     assert "--fleet shows one line for each cluster" in told
+
+
+def test_targets_of_other_clusters_are_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both snapshots hold the MachineDeployments of cluster c1. A policy that names no clusters finds them in c1 only."""
+    group = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
+    sizes = f'"annotations": {{"{group}-min-size": "3", "{group}-max-size": "5"}}'
+    for name in ("c1", "other"):
+        objects = snapshot(tmp_path / "snapshots", name) / "all.json"
+        objects.write_text(objects.read_text().replace('"annotations": {}', sizes))
+    found = "discovery: [{name: capi, clusterAPI: {}}]\n"
+    head = "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: prod}\nspec:\n  "
+    (tmp_path / "policy.yaml").write_text(head + found)
+    places = ("--cluster", str(tmp_path / "snapshots"), "--policy", str(tmp_path / "policy.yaml"))
+    guarded(cli, ["plan", "--fleet", *places, "-o", "json"])
+    clusters = json.loads(capsys.readouterr().out)["clusters"]
+    assert {one["cluster"]: one["changes"] for one in clusters} == {"c1": True, "other": False}

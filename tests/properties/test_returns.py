@@ -4,7 +4,6 @@ import random
 import secrets
 from collections import Counter
 
-import msgspec
 import pytest
 
 from reconciler.control.turn.loop import ControlLoop, InMemoryStore
@@ -16,6 +15,7 @@ from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour, Sh
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.rules import RuleBook
 from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.properties.happenings import kill_some_node, scale_some_workload
 
 TURNS = 60
 FRESH = 12
@@ -138,24 +138,13 @@ class Run:
                 self.broken.append(f"{name} moves to {group} {now - joined[name]} s after it came")
 
     def _something_happens(self) -> None:
-        nodes = sorted(self.cluster.objects.nodes)
-        workloads = [one for _, one in sorted(self.cluster.workloads.by_key.items())]
         what = self.rng.choice(("scale", "scale", "die", "restart"))
-        if what == "die" and nodes:
-            self.cluster.kill_node(self.rng.choice(nodes))
-            self.cluster.journal.add(self.cluster.now_seconds, Happened.SCENARIO, "run", detail=what)
-        elif what == "restart":
+        if what == "die" and kill_some_node(self.cluster, self.rng):
+            return
+        if what == "restart":
             self.loop = ControlLoop(self.port, self, self.store, waits_for_bursts=False)
-        elif workloads:
-            workload = self.rng.choice(workloads)
-            before, wanted = workload.desired, self.rng.randint(0, 5)
-            self.cluster.journal.add(
-                self.cluster.now_seconds, Happened.DEMAND_CHANGED, workload.key[2], before=before, after=wanted
-            )
-            self.cluster.workloads.scale(workload, wanted)
-            controller = self.cluster.objects.controllers[workload.key]
-            self.cluster.objects.controllers[workload.key] = msgspec.structs.replace(controller, replicas=wanted)
-            self.cluster.objects.touch()
+        else:
+            scale_some_workload(self.cluster, self.rng)
 
 
 def test_no_node_moves_twice_within_the_wait_of_its_tier() -> None:

@@ -5,7 +5,6 @@ import random
 import secrets
 from collections import Counter
 
-import msgspec
 import pytest
 
 from reconciler.control.turn.loop import ControlLoop, InMemoryStore
@@ -14,10 +13,11 @@ from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 from reconciler.plan.plan import Action, ActionKind, NodeState, Plan, PodOutcome
 from reconciler.policy.documents import Backoff, Budget, Consolidation, Pace, PolicySet, ScaleDown, ScaleUp, Tier, Toggle
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour, Shortage
+from reconciler.simulation.embedded.agenda import MachineBehaviour, Shortage
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.rules import RuleBook
 from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.properties.happenings import kill_some_node, scale_some_workload
 
 TURNS = 40
 QUIET_TURNS = 24
@@ -214,24 +214,13 @@ class Run:
         self._grown.clear()
         self._lost.clear()
         self._event_seconds = self.cluster.now_seconds
-        nodes = sorted(self.cluster.objects.nodes)
-        workloads = [one for _, one in sorted(self.cluster.workloads.by_key.items())]
         what = self.rng.choice(("scale", "scale", "scale", "restart") if self.calm else ("scale", "scale", "die", "restart"))
-        if what == "die" and nodes:
-            self.cluster.kill_node(self.rng.choice(nodes))
-            self.cluster.journal.add(self.cluster.now_seconds, Happened.SCENARIO, "run", detail=what)
-        elif what == "restart":
+        if what == "die" and kill_some_node(self.cluster, self.rng):
+            return
+        if what == "restart":
             self.loop = ControlLoop(self.port, self, self.store, waits_for_bursts=False)
-        elif workloads:
-            workload = self.rng.choice(workloads)
-            before, wanted = workload.desired, self.rng.randint(0, 5)
-            self.cluster.journal.add(
-                self.cluster.now_seconds, Happened.DEMAND_CHANGED, workload.key[2], before=before, after=wanted
-            )
-            self.cluster.workloads.scale(workload, wanted)
-            controller = self.cluster.objects.controllers[workload.key]
-            self.cluster.objects.controllers[workload.key] = msgspec.structs.replace(controller, replicas=wanted)
-            self.cluster.objects.touch()
+        else:
+            scale_some_workload(self.cluster, self.rng)
 
 
 @pytest.mark.parametrize("calm", [True, False])

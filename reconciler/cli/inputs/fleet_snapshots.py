@@ -29,7 +29,7 @@ def in_directory(path: Path) -> tuple[FleetSnapshot, ...]:
         raise InputError(f"--fleet --cluster {path}: not a directory; give one with a snapshot for each cluster")
     found = sorted(place for place in path.iterdir() if not place.name.startswith("."))
     if not found:
-        raise InputError(f"--fleet --cluster {path}: there is no snapshot in it")
+        raise InputError(f"--fleet --cluster {path}: the directory is empty; it needs a snapshot for each cluster")
     return tuple(FleetSnapshot(_name(place), partial(_on_disk, place)) for place in found)
 
 

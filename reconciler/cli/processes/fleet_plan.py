@@ -15,6 +15,7 @@ from reconciler.cluster.world import World, identity_of
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.fleet import ClusterPlan, FleetPlans
+from reconciler.policy.tree import narrowed
 from reconciler.rendering.fleet_plans import fleet_plans_document, fleet_plans_json
 from reconciler.rendering.markdown.document import document_markdown
 from reconciler.rendering.text.document import document_text
@@ -58,8 +59,11 @@ def _plan(cluster: str, world: World | str, asked: FleetPlanAsked) -> ClusterPla
     now_seconds = world.captured_seconds if asked.now is None else decision_instant(asked.now)
     if not now_seconds:
         return ClusterPlan(cluster=cluster, why="nothing in the snapshot says when it was taken: give --now RFC3339")
+    identity = identity_of(world) or ClusterIdentity(name=cluster)
     try:
-        policy = read_policy(asked.policy, asked.name, now_seconds, identity_of(world) or ClusterIdentity(name=cluster))
+        policy = read_policy(asked.policy, asked.name, now_seconds, identity)
     except InputError as error:
         return ClusterPlan(cluster=cluster, why=str(error))
-    return ClusterPlan(cluster=cluster, plan=decide(world, policy, Memory(), now_seconds, asked.work_budget)[0])
+    # A tree that names no clusters is not narrowed by reading it; what is narrowed stays as it is.
+    (here,) = narrowed((policy,), identity)
+    return ClusterPlan(cluster=cluster, plan=decide(world, here, Memory(), now_seconds, asked.work_budget)[0])

@@ -116,7 +116,8 @@ the other tier, and so it needs fewer in the end."""
 
 
 def _tell_share(group: GroupDraft, nodes: int, reasons: int, tier: Tier, instead: str) -> None:
-    """Why the group grew for its share since it had so many new nodes and reasons. Its steps are told as one."""
+    """Add the reason for growth to a share. `nodes` and `reasons` are how many of each the group had before. The reasons of
+    several steps become one."""
     steps = [reason.data for reason in group.reasons[reasons:] if reason.code == PendingPods.code]
     if len(steps) > 1:
         others = [reason for reason in group.reasons[reasons:] if reason.code != PendingPods.code]

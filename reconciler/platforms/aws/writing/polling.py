@@ -32,7 +32,7 @@ _PROVIDER_ID = re.compile(r"^aws:///(?:(?P<region>[a-z]{2}(?:-[a-z]+)+-[0-9]+)[a
 _CLUSTER_TAG = re.compile(r"^(?:k8s\.io/cluster-autoscaler|kubernetes\.io/cluster)/(?P<cluster>[^/]+)$")
 _EKS_CLUSTER_TAG = "eks:cluster-name"
 _NO_CLUSTER = "enabled"
-# Asked only for groups with missing instances, and only if a group names one. The last two are told apart by region.
+# Asked only for groups with missing instances, and only if a group names one. The last two are read for each region.
 _SOMETIMES = ("ScalingActivity", "InstanceType", "LaunchConfiguration", RESERVATION, MANAGED_RESOURCE)
 
 
