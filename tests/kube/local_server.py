@@ -1,5 +1,6 @@
 """An HTTP server on loopback that behaves as a test says: slow, silent, refusing, or gone in the middle."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ Behaviour = Callable[[BaseHTTPRequestHandler, bytes], None]
 class LocalServer:
     """Every request is kept, and answered by `behaviour`, which writes what it likes. `release` ends those that hang."""
 
-    def __init__(self, behaviour: Behaviour) -> None:
+    def __init__(self, behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
         self.release = threading.Event()
         outer = self
@@ -31,7 +32,9 @@ class LocalServer:
             setattr(Handler, f"do_{method}", Handler.handle_any)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     @contextmanager

@@ -38,10 +38,12 @@ class ConnectionConfigError(Exception):
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """`files` as one path list (empty: the pod's service account) and the context in it; `server` and `user` for messages.
 
-    `runs_program` says that the user's credentials come from a program.
+    `runs_program` says that the user's credentials come from a program. `secret` is the namespace and name of the Secret that
+    holds the kubeconfig instead of files.
     """
 
     files: str = ""
+    secret: str = ""
     context: str = ""
     server: str = ""
     user: str = ""

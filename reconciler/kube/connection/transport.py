@@ -153,12 +153,16 @@ def connect(
 
 
 class Session:
-    """Credentials and connections, shared by every `KubernetesApi` made from one `connect`."""
+    """Credentials and connections, shared by every `KubernetesApi` made from one `connect`.
 
-    def __init__(self, choice: Choice) -> None:
+    `document` gives a kubeconfig that lies in no file, each time it is opened. It raises `ConnectionConfigError`.
+    """
+
+    def __init__(self, choice: Choice, document: Callable[[], Mapping[str, object]] | None = None) -> None:
         self.choice = choice
+        self._document = document
         self._lock = threading.Lock()
-        self._configuration, self._pools = _opened(choice)
+        self._configuration, self._pools = _opened(choice, document)
         self._renewed = time.monotonic()
         self.outages = Outages(time.monotonic)
 
@@ -195,13 +199,21 @@ class Session:
         with self._lock:
             if time.monotonic() - self._renewed < _NEW_CREDENTIALS_PAUSE_SECONDS:
                 return False
-            self._renewed = time.monotonic()
             try:
-                self._configuration, self._pools = _opened(self.choice)
+                self._open()
             except ConnectionConfigError:
                 # The old ones stay: the caller gets the refusal that led here.
                 return False
             return True
+
+    def reopen(self) -> None:
+        """Load the credentials again because they have changed. Raises `ConnectionConfigError`, and keeps the old ones then."""
+        with self._lock:
+            self._open()
+
+    def _open(self) -> None:
+        self._renewed = time.monotonic()
+        self._configuration, self._pools = _opened(self.choice, self._document)
 
 
 class KubernetesApi:
@@ -382,21 +394,29 @@ def _unreachable(server: str, error: Exception) -> str:
     return f"{server} does not answer: {cause(error)}"
 
 
-def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
+def _opened(choice: Choice, document: Callable[[], Mapping[str, object]] | None = None) -> "tuple[Configuration, PoolManager]":
     """Configuration and connections by the client library. It takes half a second to import, hence not at the top."""
     from kubernetes.client import Configuration  # noqa: PLC0415
     from kubernetes.client.rest import RESTClientObject  # noqa: PLC0415
-    from kubernetes.config import ConfigException, load_incluster_config, load_kube_config  # noqa: PLC0415
+    from kubernetes.config import (  # noqa: PLC0415
+        ConfigException,
+        load_incluster_config,
+        load_kube_config,
+        load_kube_config_from_dict,
+    )
     from urllib3 import disable_warnings  # noqa: PLC0415
     from urllib3.exceptions import InsecureRequestWarning  # noqa: PLC0415
 
     # The library annotates neither.
     load_files: Callable[..., None] = load_kube_config
     load_account: Callable[..., None] = load_incluster_config
+    load_document: Callable[..., None] = load_kube_config_from_dict
     configuration = Configuration()
     with _silenced() as lines:
         try:
-            if choice.files:
+            if document is not None:
+                load_document(document(), client_configuration=configuration, persist_config=False)
+            elif choice.files:
                 load_files(choice.files, choice.context, configuration, persist_config=False)
             else:
                 load_account(configuration)
@@ -421,6 +441,8 @@ def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
 
 
 def _place(choice: Choice) -> str:
+    if choice.secret:
+        return f"Secret {choice.secret}"
     if not choice.files:
         return "service account of this pod"
     return f'kubeconfig {choice.files}, context "{choice.context}", user "{choice.user}"'
