@@ -13,6 +13,7 @@ from reconciler.cluster.snapshots.document import Document
 from reconciler.kube.watching.collection import QUOTAS, SERVICES, WORKLOAD, Collection, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
+from reconciler.kube.watching.target_streams import OwnTargets
 from tests.kube import objects, test_live_world
 from tests.kube.api_server import FakeApiServer, asked
 from tests.kube.cluster import create, eventually
@@ -371,7 +372,8 @@ def test_two_collections_of_one_kind_are_one_view(small: FakeApiServer) -> None:
 def test_what_is_found_while_it_starts_is_started_once() -> None:
     """A page that looks at the view while it starts may find a template to follow: it starts that reflector itself."""
     started: list[str] = []
-    live = LiveWorld.__new__(LiveWorld)
+    streams = OwnTargets.__new__(OwnTargets)
+    streams._templates = {}
 
     class Found:
         def __init__(self, name: str) -> None:
@@ -381,13 +383,12 @@ def test_what_is_found_while_it_starts_is_started_once() -> None:
             started.append(self.name)
             if self.name == "targets":
                 template = Found("templates")
-                live._reflectors.append(template)  # type: ignore[arg-type]
+                streams._templates["group", "kind"] = [template]  # type: ignore[list-item]
                 template.start()
 
-    live._reflectors = [Found("targets"), Found("pods")]  # type: ignore[list-item]
-    live._polled = ()
-    live.start()
-    assert started == ["targets", "templates", "pods"]
+    streams._targets = [Found("targets"), Found("sets")]  # type: ignore[list-item]
+    streams.start()
+    assert started == ["targets", "templates", "sets"]
 
 
 def test_what_is_needed_later_is_followed_from_then_on(small: FakeApiServer) -> None:

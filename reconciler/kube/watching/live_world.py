@@ -14,10 +14,11 @@ from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.connection_choice import server_version
-from reconciler.kube.watching.collection import QUOTAS, WORKLOAD, Collection, Served, cluster_api, nowhere, platform_collections
+from reconciler.kube.watching.collection import QUOTAS, WORKLOAD, Collection, Served, cluster_api
 from reconciler.kube.watching.object_store import LivePods, ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Phase, RealPace, Reflector, StreamState
+from reconciler.kube.watching.target_streams import OwnTargets, TargetStreams
 
 LONGEST_SILENCE_SECONDS = 120.0
 # A control plane is upgraded rarely, and a scheduler of the next release answers mostly the same.
@@ -36,7 +37,8 @@ class LiveWorld:
     read from elsewhere. `namespaces` limits the objects of platforms that are read. Infrastructure templates are watched as soon
     as a target refers to one of their kind. `also` names further collections of the workload cluster. It is asked at each look,
     and what it names once stays. A watch that receives nothing for `silence_seconds` is renewed. After every change that may
-    matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`.
+    matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`. `targets`, given
+    what to call after a change, makes the streams of the management cluster (None: this view follows it alone).
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class LiveWorld:
         namespaces: Iterable[str] = (),
         workload_collections: tuple[Collection, ...] = (*WORKLOAD, QUOTAS),
         also: Callable[[], Iterable[Collection]] = tuple,
+        targets: Callable[[Callable[[], None]], TargetStreams] | None = None,
         on_change: Callable[[], None] = lambda: None,
         pace: Pace | None = None,
         longest_silence_seconds: float = LONGEST_SILENCE_SECONDS,
@@ -60,11 +63,9 @@ class LiveWorld:
     ) -> None:
         self._workload = workload
         self._version, self._version_due = "", float("-inf")
-        self._management = management or workload
         self._now_seconds = now_seconds
         self._name = name
         self._capi_group = capi_group
-        self._namespaces = tuple(namespaces) or ("",)
         self._on_change = on_change
         self._own_pace = RealPace()
         self._pace = pace or self._own_pace
@@ -80,19 +81,15 @@ class LiveWorld:
         self._world_changes = -1
         self._started = self._stopping = False
         self._reflectors = [self._reflector(workload, item) for item in workload_collections]
-        targets = platform_collections(served or (cluster_api(capi_group, capi_version),), namespaces)
-        self._nowhere = nowhere(served)
         self._polled = polled
-        self._targets = [self._reflector(self._management, item) for item in targets]
-        self._reflectors += self._targets
-        self._templates: dict[tuple[str, str], list[Reflector]] = {}
+        self._targets = (targets or self._own_targets(management or workload, served, capi_version, namespaces))(self._changed)
 
     def start(self) -> None:
         """Begin to follow; returns at once."""
         self._started = True
-        # A page that reads the view meanwhile may find templates to follow. It starts their reflectors itself.
         for reflector in tuple(self._reflectors):
             reflector.start()
+        self._targets.start()
         for source in self._polled:
             source.start(self._changed)
 
@@ -104,11 +101,16 @@ class LiveWorld:
         self._own_pace.stop()
         for reflector in reflectors:
             reflector.stop()
+        self._targets.stop()
         for source in self._polled:
             source.stop()
         deadline = self._own_pace.monotonic() + timeout_seconds
-        ended = [reflector.join(max(deadline - self._own_pace.monotonic(), 0.01)) for reflector in reflectors]
-        return all(ended)
+
+        def left_seconds() -> float:
+            return max(deadline - self._own_pace.monotonic(), 0.01)
+
+        ended = [reflector.join(left_seconds()) for reflector in reflectors]
+        return self._targets.join(left_seconds) and all(ended)
 
     def wait(self, timeout_seconds: float) -> bool:
         """Wait until the view can be trusted; false if the time ran out first."""
@@ -128,12 +130,14 @@ class LiveWorld:
             return ("nothing is followed",)
         with self._observing:
             self._follow_also()
-            self._follow_templates()
+            if not self._stopping:
+                self._targets.follow_referred()
         return tuple(doubt for state in self.freshness() if (doubt := state.doubt(self._longest_silence_seconds)))
 
     def freshness(self) -> tuple[StreamState, ...]:
         """Every stream and how far it can be trusted, by name."""
         states = [reflector.state() for reflector in list(self._reflectors)]
+        states += self._targets.states()
         states += [state for source in self._polled for state in source.states()]
         return tuple(sorted(states, key=lambda state: state.collection))
 
@@ -173,8 +177,9 @@ class LiveWorld:
             self._version = server_version(self._workload) or self._version
         version = kubernetes_version(self._version)
         whole = Intake(self._capi_group)
-        with self._lock:
+        with self._lock, self._targets.lock:
             stores = [item.store for item in self._reflectors if isinstance(item.store, ObjectStore)]
+            stores += self._targets.stores()
             drafts: dict[Key, ShapeDraft] = {}
             for store in stores:
                 store.add_to(whole)
@@ -184,13 +189,22 @@ class LiveWorld:
             for source in self._polled:
                 for document in source.documents():
                     whole.read(document, stamps=False)
-            kinds = self._nowhere.union(
+            kinds = self._targets.nowhere().union(
                 item.collection.kind for item in self._reflectors if item.collection.optional and item.nowhere
             )
             manifest = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=kinds, version=version)
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
                 return assemble(whole, manifest)
+
+    def _own_targets(
+        self, management: Api, served: tuple[Served, ...], capi_version: str, namespaces: Iterable[str]
+    ) -> Callable[[Callable[[], None]], TargetStreams]:
+        known = served or (cluster_api(self._capi_group, capi_version),)
+        return lambda changed: OwnTargets(
+            management, served=known, namespaces=namespaces, capi_group=self._capi_group, pace=self._pace, changed=changed,
+            silence_seconds=self._silence_seconds,
+        )  # fmt: skip
 
     def _reflector(self, api: Api, collection: Collection) -> Reflector:
         return Reflector(
@@ -217,26 +231,3 @@ class LiveWorld:
             reflector = self._reflector(self._workload, collection)
             self._reflectors.append(reflector)
             reflector.start()
-
-    def _follow_templates(self) -> None:
-        """Begin to follow the kinds of infrastructure templates that targets refer to and that are not followed yet."""
-        if self._stopping:
-            return
-        for group, kind in sorted(self._template_kinds() - self._templates.keys()):
-            reflectors = [
-                self._reflector(self._management, Collection(group=group, kind=kind, namespace=namespace))
-                for namespace in self._namespaces
-            ]
-            self._templates[group, kind] = reflectors
-            self._reflectors += reflectors
-            for reflector in reflectors:
-                reflector.start()
-
-    def _template_kinds(self) -> set[tuple[str, str]]:
-        kinds = set()
-        with self._lock:
-            for reflector in self._targets:
-                store = reflector.store
-                if isinstance(store, ObjectStore):
-                    kinds |= store.referred()
-        return kinds

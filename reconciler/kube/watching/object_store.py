@@ -169,11 +169,12 @@ class ObjectStore(Intake):
 
     def put(self, item: Raw) -> bool:
         """Add or update an object; returns whether it has news that a decision would use."""
+        key: Key = ("", "")
         try:
             key = self._key(item)
             decoded = self._decoder.decode(item)
         except DECODING_ERRORS as error:
-            return self._cannot_read(("", ""), finding(error))
+            return self._cannot_read(key, finding(error))
         before = self._known(key)
         try:
             if not self._is_pods:

@@ -1,0 +1,295 @@
+"""The objects of platforms on a management cluster, read once for all of its workload clusters and handed out by cluster."""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+from msgspec import Raw
+
+from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.manifest import Manifest
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, Key, finding
+from reconciler.kube.connection.api import Api
+from reconciler.kube.watching.collection import Collection, Served, nowhere, platform_collections
+from reconciler.kube.watching.object_store import ObjectStore
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Phase, Reflector, StreamState
+from reconciler.values.cluster_identity import ClusterIdentity
+from reconciler.values.decoding import decoder
+
+CLUSTER_KIND = "Cluster"
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Whose objects they are: those of one cluster (namespace and name of its Cluster object), or those of a namespace that
+    name no cluster, such as templates. Without a namespace: objects of which that cannot be told."""
+
+    namespace: str = ""
+    cluster: str = ""
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Spec(msgspec.Struct, rename="camel", gc=False):
+    cluster_name: str | None = None
+
+
+class _Routed(msgspec.Struct, gc=False):
+    metadata: _Metadata
+    spec: _Spec | None = None
+
+
+_routed = decoder(_Routed)
+
+
+class PartedStore:
+    """A store of a `Reflector`: one `ObjectStore` for each part. `unreadable` has what belongs to nobody in particular.
+
+    SOURCE: `spec.clusterName` is required and immutable in MachineDeployment, MachineSet, MachinePool and Machine.
+    """
+
+    def __init__(self, collection: Collection, capi_group: str) -> None:
+        self.collection = collection
+        self.parts: dict[Part, ObjectStore] = {}
+        self.unreadable: dict[Key, str] = {}
+        self._capi_group = capi_group
+        self._touched: set[Part] = set()
+        self._part_of: dict[Key, Part] = {}
+
+    def __len__(self) -> int:
+        return len(self._part_of)
+
+    def put(self, item: Raw) -> bool:
+        """As `ObjectStore.put`, in the part of the object."""
+        try:
+            key, part = self._read(item)
+        except DECODING_ERRORS as error:
+            self.unreadable["", ""] = finding(error)
+            self._touched.add(Part())
+            return True
+        before = self._part_of.get(key)
+        if before is not None and before != part:
+            self._discard(before, item)
+        self._part_of[key] = part
+        store = self.parts.get(part)
+        if store is None:
+            store = self.parts[part] = ObjectStore(self.collection, self._capi_group)
+        changed = store.put(item)
+        if changed:
+            self._touched.add(part)
+        return changed
+
+    def discard(self, item: Raw) -> bool:
+        """As `ObjectStore.discard`."""
+        try:
+            key, _ = self._read(item)
+        except DECODING_ERRORS as error:
+            self.unreadable["", ""] = finding(error)
+            self._touched.add(Part())
+            return True
+        part = self._part_of.pop(key, None)
+        return part is not None and self._discard(part, item)
+
+    def touched(self) -> frozenset[Part]:
+        """The parts that changed since the last call. Take the lock."""
+        touched, self._touched = frozenset(self._touched), set()
+        return touched
+
+    def _discard(self, part: Part, item: Raw) -> bool:
+        store = self.parts[part]
+        changed = store.discard(item)
+        if not len(store) and not store.unreadable:
+            del self.parts[part]
+        if changed:
+            self._touched.add(part)
+        return changed
+
+    def _read(self, item: Raw) -> tuple[Key, Part]:
+        read = _routed.decode(item)
+        named = read.spec.cluster_name if read.spec is not None else None
+        cluster = read.metadata.name if self.collection.kind == CLUSTER_KIND else named or ""
+        return (read.metadata.namespace, read.metadata.name), Part(read.metadata.namespace, cluster)
+
+
+class SharedTargets:
+    """Follows the management cluster for everybody. `of` gives the streams of one cluster, `clusters` the Cluster objects.
+
+    A thread that follows holds `lock` while an object changes. `on_clusters` is called after a Cluster object changed.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        served: tuple[Served, ...],
+        namespaces: Iterable[str],
+        capi_group: str,
+        pace: Pace,
+        on_clusters: Callable[[], None] = lambda: None,
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        self.lock = threading.Lock()
+        self._api = api
+        self.capi_group = capi_group
+        self._namespaces = tuple(namespaces) or ("",)
+        self._pace = pace
+        self._on_clusters = on_clusters
+        self._silence_seconds = silence_seconds
+        self.nowhere = nowhere(served)
+        self._listeners: dict[Part, Callable[[], None]] = {}
+        self._following = threading.Lock()
+        self._targets = [self._reflector(item) for item in platform_collections(served, namespaces)]
+        self._templates: dict[tuple[str, str], list[Reflector]] = {}
+
+    def start(self) -> None:
+        """Begin to follow; returns at once."""
+        for reflector in self._targets:
+            reflector.start()
+
+    def stop(self) -> None:
+        """Ask every stream to end. Stop its pace as well."""
+        for reflector in self.reflectors():
+            reflector.stop()
+
+    def join(self, left_seconds: Callable[[], float]) -> bool:
+        """Wait for the streams to end; whether all have."""
+        return all([reflector.join(left_seconds()) for reflector in self.reflectors()])
+
+    def doubts(self, longest_silence_seconds: float) -> tuple[str, ...]:
+        """Why the list of clusters cannot be trusted; empty: it can."""
+        kinds = [item for item in self._targets if item.collection.kind == CLUSTER_KIND]
+        return tuple(doubt for item in kinds if (doubt := item.state().doubt(longest_silence_seconds)))
+
+    def clusters(self) -> tuple[ClusterIdentity, ...]:
+        """The Cluster objects that were read."""
+        whole = Intake(self.capi_group)
+        with self.lock:
+            for item in self._targets:
+                if item.collection.kind == CLUSTER_KIND:
+                    for store in _parts(item).values():
+                        store.add_to(whole)
+            return assemble(whole, Manifest(captured_seconds=1)).clusters
+
+    def of(self, cluster: ClusterIdentity) -> "Callable[[Callable[[], None]], ClusterTargets]":
+        """The streams of one cluster, given what to call after a change of its objects."""
+        return lambda changed: ClusterTargets(self, Part(cluster.namespace, cluster.name), changed)
+
+    def listen(self, part: Part, changed: Callable[[], None]) -> None:
+        """`changed` is called after a change of the part's objects, and of those of its namespace that name no cluster."""
+        with self.lock:
+            self._listeners[part] = changed
+
+    def unlisten(self, part: Part, changed: Callable[[], None]) -> None:
+        """Call it no more. Another one that listens meanwhile stays."""
+        with self.lock:
+            if self._listeners.get(part) == changed:
+                del self._listeners[part]
+
+    def follow_referred(self, part: Part) -> None:
+        """Begin to follow the kinds that targets of a cluster refer to and that are not followed yet."""
+        with self._following:
+            with self.lock:
+                stores = [store for item in self._targets if (store := _parts(item).get(part)) is not None]
+                referred = {reference for store in stores for reference in store.referred()}
+            for group, kind in sorted(referred - self._templates.keys()):
+                reflectors = [
+                    self._reflector(Collection(group=group, kind=kind, namespace=namespace)) for namespace in self._namespaces
+                ]
+                self._templates[group, kind] = reflectors
+                for reflector in reflectors:
+                    reflector.start()
+
+    def reflectors(self) -> list[Reflector]:
+        """Everything that is followed."""
+        return [*self._targets, *(one for reflectors in tuple(self._templates.values()) for one in reflectors)]
+
+    def _reflector(self, collection: Collection) -> Reflector:
+        made: list[Reflector] = []
+        known: list[object] = [None]
+
+        def changed() -> None:
+            store = made[0].store
+            # A list that was read anew may lack anything that the one before had.
+            whole, known[0] = store is None or store is not known[0], store
+            with self.lock:
+                touched = store.touched() if isinstance(store, PartedStore) else frozenset[Part]()
+            self._changed(collection, None if whole else touched)
+
+        reflector = Reflector(
+            self._api, collection, lambda resolved: PartedStore(resolved, self.capi_group),
+            pace=self._pace, lock=self.lock, changed=changed, silence_seconds=self._silence_seconds,
+        )  # fmt: skip
+        made.append(reflector)
+        return reflector
+
+    def _changed(self, collection: Collection, touched: frozenset[Part] | None) -> None:
+        """Tell those whose objects changed; None: everybody."""
+        with self.lock:
+            told = [changed for part, changed in self._listeners.items() if touched is None or _concerns(part, touched)]
+        for changed in told:
+            changed()
+        if collection.kind == CLUSTER_KIND:
+            self._on_clusters()
+
+
+def _concerns(part: Part, touched: frozenset[Part]) -> bool:
+    return not touched.isdisjoint({part, Part(part.namespace), Part()})
+
+
+class ClusterTargets:
+    """`TargetStreams` of one cluster among those of `shared`. The streams are everybody's: they go on after `stop`."""
+
+    def __init__(self, shared: SharedTargets, part: Part, changed: Callable[[], None]) -> None:
+        self._shared = shared
+        self._part = part
+        self._everyones = Part(part.namespace)
+        self._changed = changed
+        self.lock = shared.lock
+
+    def start(self) -> None:  # noqa: D102 - as the protocol says
+        self._shared.listen(self._part, self._changed)
+
+    def stop(self) -> None:  # noqa: D102 - as the protocol says
+        self._shared.unlisten(self._part, self._changed)
+
+    def join(self, left_seconds: Callable[[], float]) -> bool:  # noqa: D102 - as the protocol says
+        return True
+
+    def follow_referred(self) -> None:  # noqa: D102 - as the protocol says
+        self._shared.follow_referred(self._part)
+
+    def states(self) -> Sequence[StreamState]:
+        """Those of the streams. What cannot be read concerns the cluster that has it."""
+        return [self._state(reflector) for reflector in self._shared.reflectors()]
+
+    def stores(self) -> Sequence[ObjectStore]:
+        """The cluster's own objects, and those of its namespace that name no cluster. An empty store says that the kind was
+        read."""
+        return [store for reflector in self._shared.reflectors() for store in self._stores(reflector)]
+
+    def nowhere(self) -> frozenset[str]:  # noqa: D102 - as the protocol says
+        return self._shared.nowhere
+
+    def _stores(self, reflector: Reflector) -> list[ObjectStore]:
+        store = reflector.store
+        if not isinstance(store, PartedStore):
+            return []
+        own = [one for part in (self._part, self._everyones) if (one := store.parts.get(part)) is not None]
+        return own or [ObjectStore(store.collection, self._shared.capi_group)]
+
+    def _state(self, reflector: Reflector) -> StreamState:
+        state = reflector.state()
+        if state.phase is not Phase.SYNCED or state.message:
+            return state
+        with self.lock:
+            unreadable = {key: why for store in self._stores(reflector) for key, why in store.unreadable.items()}
+        if not unreadable:
+            return state
+        key, why = min(unreadable.items())
+        return msgspec.structs.replace(state, message=f"{'/'.join(filter(None, key))} cannot be read: {why}")
+
+
+def _parts(reflector: Reflector) -> dict[Part, ObjectStore]:
+    return reflector.store.parts if isinstance(reflector.store, PartedStore) else {}
