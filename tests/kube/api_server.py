@@ -417,11 +417,14 @@ def _collections(path: str) -> tuple[str, str]:
 
 
 def _selected(item: Object, query: Mapping[str, str]) -> bool:
-    """By equality of labels, or their presence, and of fields."""
+    """By equality of labels, their presence or absence, and of fields."""
     for term in filter(None, query.get("labelSelector", "").split(",")):
         key, equals, value = term.partition("=")
         labels = item["metadata"].get("labels", {})
-        if key not in labels or (equals and labels[key] != value):
+        if key.startswith("!"):
+            if key[1:] in labels:
+                return False
+        elif key not in labels or (equals and labels[key] != value):
             return False
     for term in filter(None, query.get("fieldSelector", "").split(",")):
         path, _, value = term.partition("=")

@@ -94,7 +94,8 @@ def test_each_cluster_sees_its_own_objects_and_everything_is_read_once(managemen
         assert {name: names(view) for name, view in made.items()} == {"east": ["east-a"], "west": ["west-a"]}
         assert [one.title for one in made["east"].observe().clusters] == ["infra/east"]
         template = made["west"].observe().targets[0]
-        assert template.template is not None and template.template.capacity is not None
+        assert template.template is not None
+        assert template.template.capacity is not None
         watched = [where for where, query in management.reads if "watch" in query]
         assert len(watched) == len(set(watched))
 

@@ -72,11 +72,11 @@ class LiveMemoryStore:
         return memory
 
 
-def remembered_targets(api: Api, namespace: str, policy: str) -> Callable[[], tuple[str, ...]]:
+def remembered_targets(api: Api, namespace: str, loop: str) -> Callable[[], tuple[str, ...]]:
     """A function that returns the targets of the groups at the last decision, of this process or an earlier one. It raises
     `StateUnavailableError`. It reads the state by itself and remembers nothing: only the loop keeps what it has seen of its
     memory, and reports damage."""
-    state = StateObject(api, namespace, policy)
+    state = StateObject(api, namespace, loop)
 
     def ask() -> tuple[str, ...]:
         try:

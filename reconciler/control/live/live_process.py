@@ -24,15 +24,18 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.outages import Outages
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
+from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
 from reconciler.kube.watching.collection import SERVICES, Collection, Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.reflector import RealPace
+from reconciler.kube.watching.target_streams import TargetStreams
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
 from reconciler.providers.live_platforms import Surroundings, autoscaler_homes, polled
 from reconciler.scheduling.default_spread import needs_services
+from reconciler.values.cluster_identity import ClusterIdentity
 
 
 class Connection(Api, Protocol):
@@ -76,12 +79,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state. `identity` distinguishes this process from its siblings. `read_only`: the process writes nothing, so it neither leads
     nor remembers anything after it ends. `served` are the platforms of which the management cluster keeps targets,
     `target_namespaces` limits what is read of them (none: all). `beside_autoscaler`: a Cluster Autoscaler that is alive holds no
-    group. `once`: only one iteration."""
+    group. `once`: only one iteration. `cluster_object` is the Cluster in a fleet, None outside one."""
 
     name: str
     namespace: str
     identity: str
     cluster: str = ""
+    cluster_object: ClusterIdentity | None = None
     read_only: bool = False
     target_namespaces: tuple[str, ...] = ()
     served: tuple[Served, ...] = ()
@@ -94,6 +98,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     beside_autoscaler: bool = False
     once: bool = False
 
+    @property
+    def loop(self) -> LoopName:
+        """What Lease and state are called after."""
+        return self.loop_of(self.name)
+
+    def loop_of(self, policy: str) -> LoopName:
+        """What those of a policy are called after that runs, or ran, for the same cluster."""
+        cluster = self.cluster_object
+        return LoopName(policy) if cluster is None else LoopName(policy, cluster.namespace, cluster.name)
+
 
 _KEEPS_NODES = frozenset({ActionKind.RESIZE, ActionKind.ADOPT, ActionKind.RELEASE, ActionKind.CANCEL})
 
@@ -104,6 +118,8 @@ class LiveProcess:
     `source` makes the policy's source, given where the last good policy may be kept and in which term this process leads.
     `objects` makes what tells on custom resources, given a connection that writes while this process leads.
     `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
+    `lease` is one that this process holds already (None: it claims one). `targets` makes the streams of the management cluster
+    where several processes share them.
 
     A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
     then uses nothing that it knew as the leader. It reads memory and policy again; drains are marked on the nodes.
@@ -120,6 +136,8 @@ class LiveProcess:
         now_seconds: Callable[[], int],
         wall_seconds: Callable[[], float],
         objects: Callable[[Api], OwnObjects | None] = lambda _: None,
+        lease: LeaderLease | None = None,
+        targets: Callable[[Callable[[], None]], TargetStreams] | None = None,
     ) -> None:
         self.settings = settings
         self.journal = log
@@ -129,20 +147,21 @@ class LiveProcess:
             self._pace.monotonic, period_seconds=settings.period_seconds, idle_seconds=settings.idle_seconds,
             most_seconds=settings.most_seconds,
         )  # fmt: skip
-        self.lease = LeaderLease(
+        self.lease = lease or LeaderLease(
             management.with_timeout(settings.lease.call_timeout_seconds),
             namespace=settings.namespace,
-            name=f"reconciler-{settings.name}",
+            name=settings.loop.lease,
             identity=settings.identity,
             pace=self._pace,
             wall_seconds=wall_seconds,
             timing=settings.lease,
+            labels=settings.loop.labels,
         )
         self.reader, self.workload_reader = management, workload
         guard = _refuse if settings.read_only else self.lease.guard
         self.management = management.with_guard(guard)
         self.workload = workload.with_guard(guard)
-        self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
+        self.state = LockedState(StateObject(self.management, settings.namespace, settings.loop.text, settings.loop.labels))
         around = Surroundings(
             management=self.management,
             served=settings.served,
@@ -151,7 +170,7 @@ class LiveProcess:
             policy=lambda: None if self.source.missing() else self.source.current(),
             guard=guard,
             notes=self.state,
-            remembered=None if settings.read_only else remembered_targets(management, settings.namespace, settings.name),
+            remembered=None if settings.read_only else remembered_targets(management, settings.namespace, settings.loop.text),
             reconnecting_seconds=management.outages.reconnecting_seconds,
         )
         self.view = LiveWorld(
@@ -164,6 +183,7 @@ class LiveProcess:
             polled=polled(around),
             namespaces=settings.target_namespaces,
             also=self._also_followed,
+            targets=targets,
             on_change=self.wake.notify,
             pace=self._pace,
             longest_silence_seconds=settings.longest_silence_seconds,
@@ -171,6 +191,7 @@ class LiveProcess:
         self.source = source(self.state, self.term)
         providers = LiveProviders(self.workload, around)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source
+        ended = EndedPolicies(management, settings.namespace, self._pace.monotonic, loop=settings.loop_of)
         rivals = None if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds)
         self.port = LivePort(
             self.view,
@@ -184,7 +205,7 @@ class LiveProcess:
             self._marks,
             rivals.evidence if rivals is not None else tuple,
             log.warning,
-            providers.former(EndedPolicies(management, settings.namespace, self._pace.monotonic), now_seconds),
+            providers.former(ended, now_seconds),
             self._pace,
             rivals.before_write if rivals is not None else None,
             # A loop that writes nothing stores no claims, and read-only rights cover no state of others.
@@ -193,7 +214,7 @@ class LiveProcess:
             else OtherPolicies(
                 management,
                 settings.namespace,
-                settings.name,
+                settings.loop,
                 monotonic=self._pace.monotonic,
                 wall_seconds=wall_seconds,
                 saves=lambda: self.state.saves,
@@ -223,6 +244,7 @@ class LiveProcess:
             after_turn=self._announce,
             period_seconds=settings.period_seconds,
         )
+        self._following, self._releases = False, True
         self._leading = threading.Event()
         self._lease_thread = threading.Thread(target=self._lead, name="lease", daemon=True)
 
@@ -255,12 +277,22 @@ class LiveProcess:
         report = None if missing else self.run_loop.look()
         return report, missing or self._leader()
 
-    def stop(self) -> None:
-        """End in order: no new turn, what was begun is finished or undone while we still lead, then the Lease goes."""
+    def follow(self) -> None:
+        """Begin to follow the clusters alone, before `start`: another process decides until then."""
+        self.view.start()
+        self._following = True
+
+    def stop(self, *, handed_over: bool = False, release: bool = True) -> None:
+        """End in order: no new turn, what was begun is finished or undone while we still lead, then the Lease goes.
+
+        `handed_over`: another loop goes on at once. Drains stay marked on their nodes, and it continues them. Without `release`,
+        the Lease stays ours, for another process here.
+        """
+        self._releases = release
         self.wake.stop()
         self.source.stop()
         with self.run_loop.turning:
-            if self.leads() and not self.settings.read_only:
+            if self.leads() and not self.settings.read_only and not handed_over:
                 self._abandon()
         self._telling.flush()
         self._pace.stop()
@@ -293,7 +325,8 @@ class LiveProcess:
         return problem or (f"the Lease: {self.lease.message}" if self.lease.message else "")
 
     def _begin(self) -> None:
-        self.view.start()
+        if not self._following:
+            self.follow()
         if not self.settings.read_only:
             self._lease_thread.start()
 
@@ -343,7 +376,8 @@ class LiveProcess:
             led = term
             if self._pace.pause(self.settings.lease.retry_seconds * (1 + 0.2 * self._pace.random())):
                 break
-        self.lease.release()
+        if self._releases:
+            self.lease.release()
 
     def _drain_rules(self) -> DrainRules | None:
         return None if self.source.missing() else self.source.current().policy.drain

@@ -18,8 +18,9 @@ from reconciler.control.live.plan_record import plan_in
 from reconciler.decisions.memory import Claim
 from reconciler.decisions.ownership.other_policies import LEASE_PREFIX, STATE_PREFIX
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.kube.leading.loop_name import CLUSTER_LABEL, STATE_LABEL, LoopName
 from reconciler.kube.leading.rival import LATELY_SECONDS, LOOK_SECONDS, WRITE_SECONDS
-from reconciler.kube.leading.state import STATE_LABEL, StateObject, StateUnavailableError
+from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.policy.documents import Mode
 from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, parse_instant
@@ -84,7 +85,7 @@ class OtherPolicies:
         self,
         api: Api,
         namespace: str,
-        policy: str,
+        policy: str | LoopName,
         *,
         monotonic: Callable[[], float],
         wall_seconds: Callable[[], float],
@@ -92,7 +93,13 @@ class OtherPolicies:
     ) -> None:
         self._api = api
         self._namespace = namespace
-        self._policy = policy
+        own = policy if isinstance(policy, LoopName) else LoopName(policy)
+        self._policy = own.text
+        # Other clusters of a fleet have other targets, and all their states together are large.
+        cluster = own.labels.get(CLUSTER_LABEL, "")
+        self._selectors: tuple[str, ...] = (STATE_LABEL,)
+        if cluster:
+            self._selectors = (f"{STATE_LABEL},!{CLUSTER_LABEL}", f"{STATE_LABEL},{CLUSTER_LABEL}={cluster}")
         self._monotonic = monotonic
         self._wall_seconds = wall_seconds
         self._saves = saves
@@ -121,7 +128,8 @@ class OtherPolicies:
     def _look(self) -> None:
         began = self._monotonic(), self._saves()
         try:
-            listed = self._api.get(f"/api/v1/namespaces/{self._namespace}/configmaps", {"labelSelector": STATE_LABEL})
+            path = f"/api/v1/namespaces/{self._namespace}/configmaps"
+            listed = [self._api.get(path, {"labelSelector": selector}) for selector in self._selectors]
         except ApiError as error:
             if error.status not in (_FORBIDDEN, _NOT_FOUND):
                 raise
@@ -130,7 +138,8 @@ class OtherPolicies:
             return
         there = {
             policy: item.metadata.resource_version
-            for item in decode(listed, _ConfigMaps).items
+            for page in listed
+            for item in decode(page, _ConfigMaps).items
             if (policy := (item.metadata.labels or {}).get(STATE_LABEL, "")) not in ("", self._policy)
             and item.metadata.name == f"{STATE_PREFIX}{policy}"
         }

@@ -5,7 +5,8 @@ import msgspec
 from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.kube.connection.api import Api
-from reconciler.kube.leading.state import STATE_LABEL, StateObject
+from reconciler.kube.leading.loop_name import CLUSTER_LABEL, STATE_LABEL
+from reconciler.kube.leading.state import StateObject
 from reconciler.values.decoding import decode
 
 
@@ -22,8 +23,10 @@ class _Items(msgspec.Struct):
 
 
 def policies_with_state(api: Api, namespace: str) -> tuple[str, ...]:
-    """The policies whose loops keep state in a namespace, sorted. Raises `ApiError` and `UnreachableError`."""
-    config_maps = decode(api.get(f"/api/v1/namespaces/{namespace}/configmaps", {"labelSelector": STATE_LABEL}), _Items)
+    """The policies whose loops keep state in a namespace, sorted; loops of a fleet are left out. Raises `ApiError` and
+    `UnreachableError`."""
+    selector = {"labelSelector": f"{STATE_LABEL},!{CLUSTER_LABEL}"}
+    config_maps = decode(api.get(f"/api/v1/namespaces/{namespace}/configmaps", selector), _Items)
     return tuple(sorted({(item.metadata.labels or {}).get(STATE_LABEL, "") for item in config_maps.items} - {""}))
 
 

@@ -7,7 +7,7 @@ leadership has a number (its term), so that a decision from one term is not exec
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -70,7 +70,8 @@ class _Lease(msgspec.Struct):
 
 class LeaderLease:
     """One instance's claim. `api` must end each call within `timing.call_timeout_seconds` and must not be guarded by this
-    lease. `wall_seconds` is only written for people to read. `step` and `run` belong to one thread, all else to any.
+    lease. `labels` are those of the object.
+    `wall_seconds` is only written for people to read. `step` and `run` belong to one thread, all else to any.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class LeaderLease:
         pace: Pace,
         wall_seconds: Callable[[], float],
         timing: Timing = Timing(),  # noqa: B008 - immutable
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         self._api = api
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
@@ -90,6 +92,7 @@ class LeaderLease:
         self._pace = pace
         self._wall_seconds = wall_seconds
         self._timing = timing
+        self._labels = dict(labels or {})
         self._claim: _Claim | None = None
         self._terms = 0
         self._bound = threading.local()
@@ -223,7 +226,9 @@ class LeaderLease:
             "renewTime": now,
             "leaseTransitions": self.transitions,
         }
-        metadata = {"name": self._name, "namespace": self._namespace}
+        metadata: dict[str, Any] = {"name": self._name, "namespace": self._namespace}
+        if self._labels:
+            metadata["labels"] = self._labels
         if version:
             metadata["resourceVersion"] = version
         body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}

@@ -10,12 +10,14 @@ import base64
 import hashlib
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
+from reconciler.decisions.ownership.other_policies import STATE_PREFIX
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.drain import checked_owner
+from reconciler.kube.leading.loop_name import STATE_LABEL, LoopName
 from reconciler.values.decoding import decode
 
 FORMAT = 1
@@ -23,7 +25,6 @@ FORMAT = 1
 INLINE_BYTES = 700 * 1024
 CHUNK_BYTES = 900 * 1024
 LARGEST_BYTES = 32 * 1024 * 1024
-STATE_LABEL = "reconciler.dev/state"
 _NOT_FOUND, _CONFLICT = 404, 409
 
 
@@ -57,14 +58,15 @@ class _ConfigMaps(msgspec.Struct):
 
 
 class StateObject:
-    """The parts of one policy's state; several threads may keep one part each. Between calls it keeps only what was last read or
-    written."""
+    """The parts of one loop's state; several threads may keep one part each. Between calls it keeps only what was last read or
+    written. `loop` is its name, which is that of the policy outside a fleet; `labels` are further ones of its objects."""
 
-    def __init__(self, api: Api, namespace: str, policy: str) -> None:
+    def __init__(self, api: Api, namespace: str, loop: str, labels: Mapping[str, str] | None = None) -> None:
         self._api = api
-        self._policy = policy
+        self._loop = loop
+        self._labels = dict(labels or {})
         self._namespace = namespace
-        self.name = f"reconciler-state-{policy}"
+        self.name = f"{STATE_PREFIX}{loop}"
         self._collection = f"/api/v1/namespaces/{namespace}/configmaps"
         self._lock = threading.Lock()
         self._read: _ConfigMap | None = None
@@ -209,7 +211,7 @@ class StateObject:
         """Delete chunks that nothing names any more: of the previous state, or of a writer that stopped half way."""
         data = (self._read.data or {}) if self._read else {}
         named = {name for part in data if part != "format" for name in (self._entry(part) or _Part("", 0)).chunks}
-        listed = self._api.get(self._collection, {"labelSelector": f"{STATE_LABEL}={self._policy}"})
+        listed = self._api.get(self._collection, {"labelSelector": f"{STATE_LABEL}={self._loop}"})
         for item in decode(listed, _ConfigMaps).items:
             if item.metadata.name != self.name and item.metadata.name not in named:
                 self._api.write("DELETE", f"{self._collection}/{item.metadata.name}")
@@ -218,7 +220,7 @@ class StateObject:
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": self._metadata(name), "binaryData": binary}
 
     def _metadata(self, name: str) -> dict[str, object]:
-        return {"name": name, "namespace": self._namespace, "labels": {STATE_LABEL: self._policy}}
+        return {"name": name, "namespace": self._namespace, "labels": {STATE_LABEL: self._loop, **self._labels}}
 
 
 def _packed_key(part: str) -> str:
@@ -261,9 +263,17 @@ class EndedPolicies:
     """
 
     def __init__(
-        self, api: Api, namespace: str, monotonic: Callable[[], float], *, silence_seconds: float = SILENCE_SECONDS
+        self,
+        api: Api,
+        namespace: str,
+        monotonic: Callable[[], float],
+        *,
+        silence_seconds: float = SILENCE_SECONDS,
+        loop: Callable[[str], LoopName] = LoopName,
     ) -> None:
+        """`loop` gives the loop that ran a policy for these targets."""
         self._api = api
+        self._loop = loop
         self._namespace = namespace
         self._monotonic = monotonic
         self._silence_seconds = silence_seconds
@@ -279,7 +289,8 @@ class EndedPolicies:
 
     def _look(self, policy: str, seen: _Seen | None, now: float) -> _Seen:
         try:
-            path = f"/apis/coordination.k8s.io/v1/namespaces/{self._namespace}/leases/reconciler-{checked_owner(policy)}"
+            lease = self._loop(checked_owner(policy)).lease
+            path = f"/apis/coordination.k8s.io/v1/namespaces/{self._namespace}/leases/{lease}"
             version = decode(self._api.get(path), _Lease).metadata.resource_version
         except (ApiError, UnreachableError, msgspec.DecodeError, ValueError):
             version = ""

@@ -37,8 +37,8 @@ class LiveWorld:
     read from elsewhere. `namespaces` limits the objects of platforms that are read. Infrastructure templates are watched as soon
     as a target refers to one of their kind. `also` names further collections of the workload cluster. It is asked at each look,
     and what it names once stays. A watch that receives nothing for `silence_seconds` is renewed. After every change that may
-    matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`. `targets`, given
-    what to call after a change, makes the streams of the management cluster (None: this view follows it alone).
+    matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`. `targets`
+    makes the streams of the management cluster, given what to call after a change (None: this view follows it alone).
     """
 
     def __init__(

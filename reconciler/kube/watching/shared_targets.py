@@ -155,7 +155,8 @@ class SharedTargets:
 
     def join(self, left_seconds: Callable[[], float]) -> bool:
         """Wait for the streams to end; whether all have."""
-        return all([reflector.join(left_seconds()) for reflector in self.reflectors()])
+        ended = [reflector.join(left_seconds()) for reflector in self.reflectors()]
+        return all(ended)
 
     def doubts(self, longest_silence_seconds: float) -> tuple[str, ...]:
         """Why the list of clusters cannot be trusted; empty: it can."""

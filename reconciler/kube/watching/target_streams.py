@@ -75,7 +75,8 @@ class OwnTargets:
             reflector.stop()
 
     def join(self, left_seconds: Callable[[], float]) -> bool:  # noqa: D102 - as the protocol says
-        return all([reflector.join(left_seconds()) for reflector in self._reflectors()])
+        ended = [reflector.join(left_seconds()) for reflector in self._reflectors()]
+        return all(ended)
 
     def follow_referred(self) -> None:  # noqa: D102 - as the protocol says
         for group, kind in sorted(self._referred() - self._templates.keys()):
