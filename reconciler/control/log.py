@@ -43,13 +43,25 @@ class Log:
     """
 
     def __init__(
-        self, stream: TextIO, now_seconds: Callable[[], int], form: LogForm = LogForm.JSON, least: LogLevel = LogLevel.INFO
+        self,
+        stream: TextIO,
+        now_seconds: Callable[[], int],
+        form: LogForm = LogForm.JSON,
+        least: LogLevel = LogLevel.INFO,
+        fields: Mapping[str, Field] | None = None,
     ) -> None:
         self._stream = stream
+        self._fields = dict(fields or {})
         self._now = now_seconds
         self._form = form
         self._least = _ORDER.index(least)
         self._lock = threading.Lock()
+
+    def of(self, fields: Mapping[str, Field]) -> "Log":
+        """The same log, whose lines carry these fields as well."""
+        log = Log(self._stream, self._now, self._form, _ORDER[self._least], {**self._fields, **fields})
+        log._lock = self._lock
+        return log
 
     def info(self, code: str, message: str, **fields: Field) -> None:
         """Something that was done or has changed."""
@@ -70,6 +82,7 @@ class Log:
     def _write(self, level: LogLevel, code: str, message: str, fields: dict[str, Field]) -> None:
         if _ORDER.index(level) < self._least:
             return
+        fields = {**self._fields, **fields}
         at = instant_text(self._now())
         if self._form is LogForm.TEXT:
             line = _text(at, level, code, message, fields)

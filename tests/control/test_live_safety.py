@@ -295,8 +295,8 @@ def test_a_signal_is_seen_by_whichever_thread_it_meets() -> None:
     """The byte that wakes the main thread comes from the arrival itself, not from the handler that waits for that thread."""
     program = (
         "import os, signal, threading\n"
-        "from reconciler.cli.processes.live_loop import _Ending\n"
-        "ending = _Ending()\n"
+        "from reconciler.cli.processes.live_loop import Ending\n"
+        "ending = Ending()\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
         "def other():\n"
         "    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])\n"

@@ -59,6 +59,7 @@ DEMO = "demo"
     help="Decide so often, in seconds, also when nothing happens; what happens is looked at after a second.",
 )
 @click.option("--namespace", metavar="NAME", help="Where Lease and state lie [default: the pod's namespace, else reconciler].")
+@click.option("--fleet", is_flag=True, help="Run the loops of all Clusters that this management cluster describes.")
 @click.option("--cluster-name", metavar="NAME", default="", help="Name of the cluster in plans and in spec.clusters.")
 @click.option(
     "--drain-timeout",
@@ -103,6 +104,7 @@ def command(
     *,
     read_only: bool,
     once: bool,
+    fleet: bool,
     listen: str,
     probes: str | None,
     tls_certificate: Path | None,
@@ -136,6 +138,7 @@ def command(
         --path clusters/prod --name prod
       reconciler run --custom-resources --namespace reconciler
       reconciler run --flux-source flux-system/policies --path clusters/prod
+      reconciler run --fleet --git https://git.example.org/policies.git
       reconciler run --simulate
       reconciler run --simulate examples/scenarios/burst-and-fall.yaml
       reconciler run --simulate --cluster snapshot/ --policy policies/ \\
@@ -171,4 +174,8 @@ def command(
         context=context, kubeconfig=kubeconfig, management_kubeconfig=management_kubeconfig,
         management_context=management_context, target_namespaces=target_namespaces,
     )  # fmt: skip
+    if fleet:
+        from reconciler.cli.processes.fleet_loop import run_fleet
+
+        return run_fleet(loop, connection, choice)
     return run_live(loop, connection, choice)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from reconciler.control.policy.policy_source import FollowedSource
     from reconciler.gitops.sources.standing import Standing
     from reconciler.kube.connection.api import Api
-    from reconciler.kube.leading.lease import Timing
+    from reconciler.kube.leading.lease import LeaderLease, Timing
+    from reconciler.kube.watching.target_streams import TargetStreams
 
 EXIT_ABANDONED = 1
 ONCE_PATIENCE_SECONDS = 60.0
@@ -62,7 +63,7 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
         source = LiveSource(
             loop.policy, repository, keep=not loop.read_only, tell=lambda event: say(journal, event), cluster=loop.cluster_name
         )
-    ending = _Ending()
+    ending = Ending()
     reached = connected(connection, tell=lambda words: journal.warning("CertificateNotChecked", words))
     files = None if repository.in_cluster or repository.git_url is not None else loop.policy or DEFAULT_DIRECTORY
     connections = _usable(reached, own_namespace(loop.namespace), files, read_only=loop.read_only)
@@ -122,7 +123,7 @@ def _kept(loop: LoopChoice, connections: Connections, journal: "Log") -> "Callab
     return names_from
 
 
-class _Ending:
+class Ending:
     """The first SIGTERM or SIGINT asks for an orderly end; a second one ends at once, whatever is under way."""
 
     def __init__(self) -> None:
@@ -154,6 +155,19 @@ def _process(
     name: str,
     journal: "Log",
 ) -> "LiveProcess":
+    return wired(_settings(loop, connection, connections, name), connections, source, journal)
+
+
+def wired(
+    settings: "Settings",
+    connections: Connections,
+    source: LiveSource | ClusterSource,
+    journal: "Log",
+    *,
+    lease: "LeaderLease | None" = None,
+    targets: "Callable[[Callable[[], None]], TargetStreams] | None" = None,
+) -> "LiveProcess":
+    """The process of one loop. `lease` and `targets` as `LiveProcess` takes them."""
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.loop_status import StandingRecord
@@ -162,7 +176,7 @@ def _process(
     from reconciler.kube.custom.custom_object import CustomObjects
     from reconciler.kube.custom.status import StatusWriter
 
-    settings = _settings(loop, connection, connections, name)
+    name = settings.name
     made: list[LiveProcess] = []
     followed: list[FollowedSource | CustomResourceSource] = []
     records: list[StandingRecord] = []
@@ -184,7 +198,8 @@ def _process(
     def objects(api: "Api") -> "OwnObjects | None":
         if isinstance(source, ClusterSource):
             return source.status_on(api, settings.identity, leads)
-        if settings.once:
+        if settings.once or settings.cluster_object is not None:
+            # One policy object cannot say what is true of each of many clusters; their states do.
             return None
         places = tuple(sorted({settings.namespace, *settings.target_namespaces})) if settings.target_namespaces else ()
         return StatusBeside(
@@ -198,12 +213,17 @@ def _process(
 
     process = LiveProcess(
         settings, connections.workload, connections.management, follow,
-        journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects,
+        journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects, lease=lease, targets=targets,
     )  # fmt: skip
     made.append(process)
-    if not loop.read_only:
+    if not settings.read_only:
         records.append(StandingRecord(process.state))
     return process
+
+
+def own_identity() -> str:
+    """What distinguishes this process from its siblings, and from earlier ones in the same pod."""
+    return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}"
 
 
 def _settings(loop: LoopChoice, connection: ConnectionChoice, connections: Connections, name: str) -> "Settings":
@@ -217,20 +237,20 @@ def _settings(loop: LoopChoice, connection: ConnectionChoice, connections: Conne
     return Settings(
         name=name,
         namespace=own_namespace(loop.namespace),
-        identity=f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}",
+        identity=own_identity(),
         cluster=loop.cluster_name,
         read_only=loop.read_only,
         target_namespaces=connection.target_namespaces,
         served=connections.served,
         period_seconds=loop.period_seconds,
         drain_timeout_seconds=loop.drain_timeout_seconds,
-        lease=_timing(loop.lease_seconds),
+        lease=timing(loop.lease_seconds),
         beside_autoscaler=loop.beside_autoscaler,
         once=loop.once,
     )
 
 
-def _timing(lease_seconds: int) -> "Timing":
+def timing(lease_seconds: int) -> "Timing":
     """The proportions of client-go's defaults: 15 s, 10 s, 2 s."""
     from reconciler.kube.leading.lease import Timing
 

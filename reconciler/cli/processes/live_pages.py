@@ -14,6 +14,7 @@ from reconciler.values.whole_number import whole_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from reconciler.control.fleet.fleet_process import FleetProcess
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.log import Log
     from reconciler.control.pages.http_server import HttpServer
@@ -62,17 +63,30 @@ def listening(
 
 def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LiveProcess", *, cluster_autoscaler_names: bool) -> None:
     """From now on the pages of the loop."""
-    from reconciler.control.pages.explain_page import explain_route
-    from reconciler.control.pages.live_page import LivePage
     from reconciler.control.pages.page_access import admission
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.pages import routes, webhook_route
-    from reconciler.control.pages.snapshot_page import snapshot_route
+    from reconciler.control.pages.pages import webhook_route
     from reconciler.kube.connection.token_judge import TokenJudge
 
+    pages = loop_pages(process, secrets.token_bytes(32), cluster_autoscaler_names=cluster_autoscaler_names)
+    if choice.webhook_secret is not None:
+        secret = choice.webhook_secret
+        pages = (*pages, webhook_route(lambda: secret.read_bytes().strip(), process.source.notify))
+    broken = PageFaults(process.journal, process.figures.page_failed)
+    servers[0].show(pages, admission(TokenJudge(process.reader, time.monotonic)), broken)
+    for server in servers[1:]:
+        server.show(_probes(pages), lambda _: None, broken)
+
+
+def loop_pages(process: "LiveProcess", salt: bytes, *, cluster_autoscaler_names: bool = False) -> "tuple[Route, ...]":
+    """The pages of one loop. `salt` is for the names in its snapshots."""
+    from reconciler.control.pages.explain_page import explain_route
+    from reconciler.control.pages.live_page import LivePage
+    from reconciler.control.pages.pages import routes
+    from reconciler.control.pages.snapshot_page import snapshot_route
+
     now = int(time.time())
-    salt = secrets.token_bytes(32)
-    pages = (
+    return (
         *routes(
             process.figures, lambda: int(time.time()), started_seconds=now,
             period_seconds=process.settings.period_seconds, cluster_autoscaler_names=cluster_autoscaler_names,
@@ -85,13 +99,30 @@ def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LivePro
         explain_route(lambda: process.last),
         snapshot_route(lambda: _files(process, salt)),
     )  # fmt: skip
+
+
+def fleet_listening(
+    choice: Listening, journal: "Log", reader: "KubernetesApi", fleet: "FleetProcess", *, upstream: bool
+) -> "tuple[HttpServer, ...]":
+    """The servers of a process for many clusters, as `listening` has them; not yet started. Raises `InputError`."""
+    from reconciler.control.fleet.shown_fleet import FleetShown
+    from reconciler.control.pages.fleet_pages import fleet_routes
+    from reconciler.control.pages.page_access import admission
+    from reconciler.control.pages.page_faults import PageFaults
+    from reconciler.control.pages.pages import webhook_route
+    from reconciler.kube.connection.token_judge import TokenJudge
+
+    salt = secrets.token_bytes(32)
+    shown = FleetShown(fleet, lambda process: loop_pages(process, salt), lambda: int(time.time()))
+    pages = fleet_routes(shown, cluster_autoscaler_names=upstream)
     if choice.webhook_secret is not None:
         secret = choice.webhook_secret
-        pages = (*pages, webhook_route(lambda: secret.read_bytes().strip(), process.source.notify))
-    broken = PageFaults(process.journal, process.figures.page_failed)
-    servers[0].show(pages, admission(TokenJudge(process.reader, time.monotonic)), broken)
-    for server in servers[1:]:
-        server.show(_probes(pages), lambda _: None, broken)
+        pages = (*pages, webhook_route(lambda: secret.read_bytes().strip(), fleet.notify))
+    broken, certificate = PageFaults(journal), _certificate(choice.tls_certificate, journal)
+    servers = [served("--listen", choice.listen, pages, admission(TokenJudge(reader, time.monotonic)), broken, certificate)]
+    if choice.probes is not None:
+        servers.append(served("--probes", choice.probes, _probes(pages), lambda _: None, broken))
+    return tuple(servers)
 
 
 def probe_server(listen: str | None, pulse: "Pulse", log: "Log") -> "HttpServer | None":

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reconciler.control.policy.custom_status import CustomStatus
     from reconciler.control.policy.policy_in_force import Parts
     from reconciler.control.policy.policy_source import FollowedSource
+    from reconciler.gitops.sources.bounded_tree import TreeReader
     from reconciler.gitops.sources.source import Source
     from reconciler.gitops.sources.standing import SourceEvent, Standing
     from reconciler.kube.connection.api import Api
@@ -159,21 +160,28 @@ class LiveSource:
         tell: "Callable[[SourceEvent], None]",
         api: "Api | None" = None,
         cluster: str = "",
+        shared: "tuple[Source, TreeReader] | None" = None,
     ) -> None:
         """`keep`: the last good policy outlasts this process. `tell` is given what happens at the source. `api` is the cluster in
-        which Flux keeps its sources. `cluster` names the one whose policies are read where a tree is for many."""
+        which Flux keeps its sources. `cluster` names the one whose policies are read where a tree is for many. `shared` is a
+        source of several loops, and how this one reads its trees."""
         from reconciler.gitops.sources.bounded_tree import BoundedTreeReader
         from reconciler.values.cluster_identity import ClusterIdentity
 
+        self._source: Source
+        self._read: TreeReader
         self._choice = choice
         self._keep = keep
         self._tell = tell
         self.waits_for = "the policy's source was not read yet"
         self.awaited = False
         """A tree in which no policy can be named is taken for a mistake: --name says which one is waited for."""
-        self._source = flux_source(choice, api) if api is not None else _source(policy, choice)
-        # One for the name and for what is followed: what was read for the one is known for the other.
-        self._read = BoundedTreeReader(cluster=ClusterIdentity(name=cluster) if cluster else None)
+        if shared is not None:
+            self._source, self._read = shared
+        else:
+            self._source = tree_source(policy, choice, api)
+            # One for the name and for what is followed: what was read for the one is known for the other.
+            self._read = BoundedTreeReader(cluster=ClusterIdentity(name=cluster) if cluster else None)
         self.interval_seconds = GIT_POLL_SECONDS if choice.git_url is not None else DIRECTORY_POLL_SECONDS
         if api is not None:
             self.interval_seconds = FLUX_POLL_SECONDS
@@ -253,6 +261,16 @@ class LiveSource:
         return FollowedSource(
             policy, term, lambda failures: next_wait_seconds(polling, failures, chance.random()), (looked,), self._tell
         )
+
+
+def tree_source(policy: Path | None, choice: SourceChoice, api: "Api | None" = None) -> "Source":
+    """What options name: an artifact of Flux in the cluster of `api`, a repository, a directory or a file.
+
+    Raises `InputError`.
+    """
+    if api is not None:
+        return flux_source(choice, api)
+    return _source(policy, choice)
 
 
 def _source(policy: Path | None, choice: SourceChoice) -> "Source":

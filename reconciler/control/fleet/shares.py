@@ -72,7 +72,7 @@ def next_step(seen: Loops) -> Step:
         # Nobody has room, or whoever has does not take: better too many here than one without an owner.
         left = [name for name in waited if name not in taken]
         urgent = [name for name in left if seen.free_seconds.get(name, 0) >= seen.lasts_seconds * URGENT_SHARE]
-        return Step(take=tuple([*taken, *(urgent or left[:1])]))
+        return Step(take=(*taken, *(urgent or left[:1])))
     if others and len(mine) > most and not _rolling_out(seen.instances):
         return Step(give=mine[-1])
     return Step()

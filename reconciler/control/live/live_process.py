@@ -118,7 +118,8 @@ class LiveProcess:
     `source` makes the policy's source, given where the last good policy may be kept and in which term this process leads.
     `objects` makes what tells on custom resources, given a connection that writes while this process leads.
     `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
-    `lease` is one that this process holds already (None: it claims one). `targets` makes the streams of the management cluster
+    `lease` is one that somebody else renews, who calls `lease_stepped` (None: this process claims one and renews it). `targets`
+    makes the streams of the management cluster
     where several processes share them.
 
     A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
@@ -155,7 +156,7 @@ class LiveProcess:
             pace=self._pace,
             wall_seconds=wall_seconds,
             timing=settings.lease,
-            labels=settings.loop.labels,
+            metadata={"labels": settings.loop.labels} if settings.loop.labels else {},
         )
         self.reader, self.workload_reader = management, workload
         guard = _refuse if settings.read_only else self.lease.guard
@@ -244,7 +245,9 @@ class LiveProcess:
             after_turn=self._announce,
             period_seconds=settings.period_seconds,
         )
-        self._following, self._releases = False, True
+        self._following = False
+        self._renews = lease is None
+        self._led, self._reported = 0, ""
         self._leading = threading.Event()
         self._lease_thread = threading.Thread(target=self._lead, name="lease", daemon=True)
 
@@ -282,13 +285,11 @@ class LiveProcess:
         self.view.start()
         self._following = True
 
-    def stop(self, *, handed_over: bool = False, release: bool = True) -> None:
+    def stop(self, *, handed_over: bool = False) -> None:
         """End in order: no new turn, what was begun is finished or undone while we still lead, then the Lease goes.
 
-        `handed_over`: another loop goes on at once. Drains stay marked on their nodes, and it continues them. Without `release`,
-        the Lease stays ours, for another process here.
+        `handed_over`: another loop goes on at once. Drains stay marked on their nodes, and it continues them.
         """
-        self._releases = release
         self.wake.stop()
         self.source.stop()
         with self.run_loop.turning:
@@ -327,7 +328,7 @@ class LiveProcess:
     def _begin(self) -> None:
         if not self._following:
             self.follow()
-        if not self.settings.read_only:
+        if not self.settings.read_only and self._renews:
             self._lease_thread.start()
 
     def _leader(self) -> str:
@@ -360,24 +361,25 @@ class LiveProcess:
             self.journal.warning("AbandonFailed", f"{type(error).__name__}: {error}")
 
     def _lead(self) -> None:
-        """Renew, and let policy and loop look when we begin to lead or end: they need not wait for their periods."""
-        led, reported = 0, ""
         while True:
             self.lease.step()
-            term = self.lease.term()
-            if self.lease.message and self.lease.message != reported:
-                self.journal.warning("LeaseFailed", self.lease.message)
-            reported = self.lease.message
-            if term and term != led:
-                self._leading.set()
-                self.source.notify()
-            elif led and not term:
-                self.wake.notify()
-            led = term
+            self.lease_stepped()
             if self._pace.pause(self.settings.lease.retry_seconds * (1 + 0.2 * self._pace.random())):
                 break
-        if self._releases:
-            self.lease.release()
+        self.lease.release()
+
+    def lease_stepped(self) -> None:
+        """After an attempt to renew: policy and loop look when we begin to lead or end, and need not wait for their periods."""
+        term = self.lease.term()
+        if self.lease.message and self.lease.message != self._reported:
+            self.journal.warning("LeaseFailed", self.lease.message)
+        self._reported = self.lease.message
+        if term and term != self._led:
+            self._leading.set()
+            self.source.notify()
+        elif self._led and not term:
+            self.wake.notify()
+        self._led = term
 
     def _drain_rules(self) -> DrainRules | None:
         return None if self.source.missing() else self.source.current().policy.drain

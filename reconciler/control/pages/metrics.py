@@ -18,16 +18,19 @@ def exposition(figures: Figures, *, cluster_autoscaler_names: bool = False) -> b
     """All metrics as they stand. Series of groups that are gone vanish with them, since nothing is kept but the last
     plan."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collected(figures.seen(), cluster_autoscaler_names=cluster_autoscaler_names))
+    registry.register(Collected(figures.seen(), cluster_autoscaler_names=cluster_autoscaler_names))
     return generate_latest(registry)
 
 
-class _Collected(Collector):
+class Collected(Collector):
+    """The figures of one loop, as they were seen."""
+
     def __init__(self, seen: Seen, *, cluster_autoscaler_names: bool) -> None:
         self._seen = seen
         self._upstream = cluster_autoscaler_names
 
     def collect(self) -> Iterator[Metric]:
+        """As the client library asks for them."""
         yield from _loop(self._seen)
         if self._seen.plan is not None:
             yield from _groups(self._seen.plan)

@@ -70,8 +70,8 @@ class _Lease(msgspec.Struct):
 
 class LeaderLease:
     """One instance's claim. `api` must end each call within `timing.call_timeout_seconds` and must not be guarded by this
-    lease. `labels` are those of the object.
-    `wall_seconds` is only written for people to read. `step` and `run` belong to one thread, all else to any.
+    lease. `metadata` has labels and owners of the object. `wall_seconds` is only written for people to read. `step` and `run`
+    belong to one thread, all else to any.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class LeaderLease:
         pace: Pace,
         wall_seconds: Callable[[], float],
         timing: Timing = Timing(),  # noqa: B008 - immutable
-        labels: Mapping[str, str] | None = None,
+        metadata: Mapping[str, object] | None = None,
     ) -> None:
         self._api = api
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
@@ -92,7 +92,7 @@ class LeaderLease:
         self._pace = pace
         self._wall_seconds = wall_seconds
         self._timing = timing
-        self._labels = dict(labels or {})
+        self._metadata = dict(metadata or {})
         self._claim: _Claim | None = None
         self._terms = 0
         self._bound = threading.local()
@@ -226,9 +226,7 @@ class LeaderLease:
             "renewTime": now,
             "leaseTransitions": self.transitions,
         }
-        metadata: dict[str, Any] = {"name": self._name, "namespace": self._namespace}
-        if self._labels:
-            metadata["labels"] = self._labels
+        metadata = {**self._metadata, "name": self._name, "namespace": self._namespace}
         if version:
             metadata["resourceVersion"] = version
         body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}

@@ -12,6 +12,11 @@ STATE_LABEL = "reconciler.dev/state"
 CLUSTER_LABEL = "reconciler.dev/cluster"
 """On the Lease and the state of a loop in a fleet: namespace and name of its cluster."""
 POLICY_LABEL = "reconciler.dev/policy"
+FLEET_LABEL = "reconciler.dev/fleet"
+"""On all Leases of a fleet, with one of these values."""
+LOOP, INSTANCE = "loop", "instance"
+TEMPLATE_LABEL = "reconciler.dev/template"
+"""On the Lease of an instance: the version of the Deployment that it was made from."""
 _LONGEST = 63
 """The most characters of a label's value. SOURCE: Kubernetes' validation."""
 _DIGITS = 10
@@ -45,12 +50,17 @@ class LoopName(msgspec.Struct, frozen=True, order=True):
         """Which cluster and policy it is of, to find it by; none for the loop of one cluster alone."""
         if not self.cluster:
             return {}
-        return {CLUSTER_LABEL: _joined(self.namespace, self.cluster), POLICY_LABEL: self.policy}
+        return {FLEET_LABEL: LOOP, CLUSTER_LABEL: cluster_label(self.namespace, self.cluster), POLICY_LABEL: self.policy}
 
     @property
     def title(self) -> str:
         """`infra/west`; the policy where it is not of a fleet."""
         return f"{self.namespace}/{self.cluster}" if self.cluster else self.policy
+
+
+def cluster_label(namespace: str, name: str) -> str:
+    """What a cluster is called in labels: `infra.west`."""
+    return _joined(namespace, name)
 
 
 def _joined(*parts: str) -> str:

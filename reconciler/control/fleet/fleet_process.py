@@ -1,0 +1,329 @@
+"""One process for many workload clusters: it finds them, takes its share of their loops by Leases, and runs those."""
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+
+import msgspec
+
+from reconciler.control.fleet.member import Connecting, Making, Member
+from reconciler.control.fleet.shares import Instance, Loops, next_step
+from reconciler.control.log import Log
+from reconciler.gitops.git.fault import SourceError
+from reconciler.gitops.sources.fleet_child import CountsHere
+from reconciler.gitops.sources.source import Fetched, Source
+from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.kube.leading.fleet_leases import FleetLeases, SeenLeases
+from reconciler.kube.leading.lease import LeaderLease, Timing
+from reconciler.kube.leading.loop_name import FLEET_LABEL, INSTANCE, TEMPLATE_LABEL, LoopName, cluster_label
+from reconciler.kube.watching.reflector import RealPace
+from reconciler.kube.watching.shared_targets import SharedTargets
+from reconciler.values.cluster_identity import ClusterIdentity
+
+LONGEST_SILENCE_SECONDS = 120.0
+SECRET_SECONDS = 60.0
+"""So often each kubeconfig Secret is read again; a refused credential reads it at once."""
+POLICY_SECONDS = 15.0
+"""So often the tree is looked at for which policies count where; a Cluster that comes or changes is looked at sooner."""
+_AT_ONCE = 16
+
+
+class Counting(Protocol):
+    """Which policies of a tree count in which clusters."""
+
+    def __call__(
+        self, fetched: Fetched, clusters: tuple[ClusterIdentity, ...], now_seconds: int
+    ) -> Mapping[ClusterIdentity, CountsHere]:
+        """Raises `SourceError`."""
+
+
+class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How the process runs. `namespace` is that of Leases and states. `policy` chooses one of several (empty: all that count).
+    `template` is the version of the Deployment; `owners` are the owner references of the instance's own Lease."""
+
+    namespace: str
+    identity: str
+    instance: str
+    policy: str = ""
+    template: str = ""
+    owners: tuple[Mapping[str, object], ...] = ()
+    lease: Timing = Timing()
+
+
+class ClusterStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """What this instance knows of one cluster. `holder` runs its loop (empty: nobody); `member` is set where that is us.
+    `problem` says why nothing is decided, or what is wrong. `loop` is None where no policy counts."""
+
+    cluster: ClusterIdentity
+    loop: LoopName | None = None
+    holder: str = ""
+    member: Member | None = None
+    problem: str = ""
+
+
+class FleetProcess:
+    """Between `start` and `stop`. `source` is the policy tree for all clusters, `counting` which policies count where."""
+
+    def __init__(
+        self,
+        settings: FleetSettings,
+        lease_api: Api,
+        shared: SharedTargets,
+        source: Source,
+        counting: Counting,
+        *,
+        connect: Connecting,
+        make: Making,
+        log: Callable[[LoopName | None], Log],
+        now_seconds: Callable[[], int],
+    ) -> None:
+        """`lease_api` ends each call within the Lease's time-out. `log` gives the log of a loop, or that of the process."""
+        self.settings = settings
+        self.shared = shared
+        self._lease_api = lease_api
+        self._source = source
+        self._counting = counting
+        self._connect = connect
+        self._make = make
+        self._log_of = log
+        self._log = log(None)
+        self._now_seconds = now_seconds
+        self._pace = RealPace()
+        self._turned = self._pace.monotonic()
+        self._leases = FleetLeases(
+            lease_api, settings.namespace, self._pace.monotonic, lasts_seconds=settings.lease.duration_seconds
+        )
+        labels = {FLEET_LABEL: INSTANCE, **({TEMPLATE_LABEL: settings.template} if settings.template else {})}
+        self._instance = LeaderLease(
+            lease_api, namespace=settings.namespace, name=f"reconciler-instance-{settings.instance}", identity=settings.identity,
+            pace=self._pace, wall_seconds=lambda: float(now_seconds()), timing=settings.lease,
+            metadata={"labels": labels, **({"ownerReferences": list(settings.owners)} if settings.owners else {})},
+        )  # fmt: skip
+        self._changed = threading.Event()
+        self._members: dict[LoopName, Member] = {}
+        self._ending: dict[LoopName, Future[None]] = {}
+        self._looking: dict[LoopName, Future[None]] = {}
+        self._looked: dict[LoopName, float] = {}
+        self._counts: Mapping[ClusterIdentity, CountsHere] = {}
+        self._counted: tuple[tuple[ClusterIdentity, ...], float, str] | None = None
+        self._seen = SeenLeases()
+        self._standings: tuple[ClusterStanding, ...] = ()
+        self.problem = "the Clusters of the management cluster were not read yet"
+        """Why the fleet is not seen now; empty: it is."""
+        self._reported = ""
+        self._pool = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="fleet")
+        self._thread = threading.Thread(target=self._run, name="fleet", daemon=True)
+        self._stopped = False
+
+    def start(self) -> None:
+        """Begin to follow, and to take loops."""
+        self.shared.start()
+        self._thread.start()
+
+    def clusters_changed(self) -> None:
+        """Look soon: a Cluster came, went or changed. Cheap, from any thread."""
+        self._changed.set()
+
+    def notify(self) -> None:
+        """Somebody says that there is something new at the source."""
+        self._counted = None
+        self._changed.set()
+        for member in tuple(self._members.values()):
+            process = member.process
+            if process is not None:
+                process.source.notify()
+
+    def standings(self) -> tuple[ClusterStanding, ...]:
+        """Every cluster that is known, by name."""
+        return self._standings
+
+    def instances(self) -> tuple[str, ...]:
+        """The identities of all instances that live, this one among them."""
+        return tuple(sorted({self.settings.identity, *(one.identity for one in self._seen.instances)}))
+
+    def silent_seconds(self) -> float:
+        """Since the last look at the fleet ended."""
+        return self._pace.monotonic() - self._turned
+
+    def members(self) -> tuple[Member, ...]:
+        """The loops that run here, by name."""
+        return tuple(member for _, member in sorted(self._members.items()))
+
+    def stop(self) -> None:
+        """End in order: each loop is handed over, or ends as a single one does where no other instance lives."""
+        self._stopped = True
+        self._changed.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        others = any(one.identity != self.settings.identity for one in self._seen.instances)
+        # Not through the pool, which looks at Secrets: each loop may wait for its own cluster only.
+        threads = [
+            threading.Thread(target=member.stop, kwargs={"handed_over": others}) for member in tuple(self._members.values())
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._instance.release()
+        self._pace.stop()
+        self.shared.stop()
+
+    def _run(self) -> None:
+        while not self._stopped:
+            try:
+                self._turn()
+            except Exception as error:
+                # The thread that shares the loops must outlive a defect: loops that are held go on.
+                self._say("FleetTurnFailed", f"this look at the fleet ended by a defect: {type(error).__name__}: {error}")
+            self._turned = self._pace.monotonic()
+            self._changed.wait(self.settings.lease.retry_seconds * (0.9 + 0.2 * self._pace.random()))
+            self._changed.clear()
+
+    def _turn(self) -> None:
+        self._instance.step()
+        doubts = self.shared.doubts(LONGEST_SILENCE_SECONDS)
+        if doubts:
+            self.problem = f"the Clusters of the management cluster cannot be seen: {doubts[0]}"
+            self._say("FleetNotSeen", self.problem)
+            return
+        clusters = self.shared.clusters()
+        self._count(clusters)
+        loops = self._loops(clusters)
+        try:
+            self._seen = self._leases.look(loops)
+        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+            self.problem = f"the Leases of the fleet cannot be read: {error}"
+            self._say("FleetNotSeen", self.problem)
+            return
+        self.problem = ""
+        self._drop(loops)
+        self._share(loops)
+        self._look_after(loops)
+        self._standings = tuple(self._standing(cluster, loops) for cluster in clusters)
+
+    def _count(self, clusters: tuple[ClusterIdentity, ...]) -> None:
+        """Which policies count where: read again when the tree or the clusters changed."""
+        now = self._pace.monotonic()
+        known = self._counted
+        if known is not None and known[0] == clusters and now - known[1] < POLICY_SECONDS:
+            return
+        try:
+            fetched = self._source.fetch(None)
+            if known is None or known[0] != clusters or known[2] != fetched.revision:
+                self._counts = self._counting(fetched, clusters, self._now_seconds())
+            self._counted = clusters, now, fetched.revision
+        except SourceError as error:
+            self._counted = clusters, now, ""
+            self._say("NoPolicy", f"which policies count where is not known anew: {error.fault.sentence}")
+
+    def _loops(self, clusters: tuple[ClusterIdentity, ...]) -> dict[LoopName, ClusterIdentity]:
+        """The loops that there should be. Where no policy counts now, those that there were stay: their last good policies are
+        in force, as for one cluster alone."""
+        loops: dict[LoopName, ClusterIdentity] = {}
+        before = {(name.namespace, name.cluster, name.policy) for name in self._members}
+        for cluster in clusters:
+            counts = self._counts.get(cluster, CountsHere()).policies
+            label = cluster_label(cluster.namespace, cluster.name)
+            ever = {policy for one, policy in self._seen.ever if one == label}
+            ever |= {policy for namespace, name, policy in before if (namespace, name) == (cluster.namespace, cluster.name)}
+            for policy in counts or ever:
+                if policy and self.settings.policy in ("", policy):
+                    loops[LoopName(policy, cluster.namespace, cluster.name)] = cluster
+        return loops
+
+    def _drop(self, loops: Mapping[LoopName, ClusterIdentity]) -> None:
+        """End loops whose Cluster is gone, and those that another instance holds."""
+        self._ending = {name: ending for name, ending in self._ending.items() if not ending.done()}
+        for name, member in tuple(self._members.items()):
+            holder = self._seen.holders.get(name.text, "")
+            taken = not member.lease.leads() and holder not in ("", self.settings.identity)
+            if name not in loops or taken:
+                gone = "its Cluster is gone, or another policy counts there"
+                why = gone if name not in loops else f"{holder} holds its Lease"
+                self._end(name, why, handed_over=taken)
+
+    def _share(self, loops: Mapping[LoopName, ClusterIdentity]) -> None:
+        names = {name.text: name for name in loops if name not in self._ending}
+        holders = {text: self._seen.holders.get(text, "") for text in names}
+        # What the list does not show yet: Leases that were claimed since.
+        holders |= {name.text: self.settings.identity for name in self._members if name.text in holders}
+        me = self.settings.identity
+        instances = [
+            Instance(identity=one.identity, template=one.template, started=one.started, seen_seconds=one.seen_seconds)
+            for one in self._seen.instances
+        ]
+        if not any(one.identity == me for one in instances):
+            instances.append(Instance(identity=me, template=self.settings.template, started=self._now_seconds(), seen_seconds=0))
+        lasts = float(self.settings.lease.duration_seconds)
+        step = next_step(
+            Loops(me=me, instances=instances, holders=holders, free_seconds=self._seen.free_seconds, lasts_seconds=lasts)
+        )
+        for text in step.take:
+            self._take(names[text], loops[names[text]])
+        # One at a time: the next is given up once this one is free.
+        if step.give and not self._ending:
+            self._end(names[step.give], "other instances have fewer", handed_over=True)
+
+    def _take(self, name: LoopName, cluster: ClusterIdentity) -> None:
+        lease = LeaderLease(
+            self._lease_api, namespace=self.settings.namespace, name=name.lease, identity=self.settings.identity,
+            pace=self._pace, wall_seconds=lambda: float(self._now_seconds()), timing=self.settings.lease,
+            metadata={"labels": name.labels},
+        )  # fmt: skip
+        if not lease.step():
+            if lease.message:
+                self._say("LeaseFailed", f"{name.title}: {lease.message}")
+            return
+        member = Member(
+            name, cluster, lease, connect=self._connect, make=self._make, log=self._log_of(name),
+            retry_seconds=self.settings.lease.retry_seconds, now_seconds=self._now_seconds,
+        )  # fmt: skip
+        self._members[name] = member
+        self._looked[name] = self._pace.monotonic()
+        self._log_of(name).info("LoopTaken", f"this instance runs the loop of {name.title} from now on")
+        member.start()
+
+    def _end(self, name: LoopName, why: str, *, handed_over: bool) -> None:
+        member = self._members.pop(name)
+        self._log_of(name).info("LoopEnded", f"this instance ends the loop of {name.title}: {why}")
+        ended: Future[None] = Future()
+        self._ending[name] = ended
+
+        def end() -> None:
+            try:
+                member.stop(handed_over=handed_over)
+            finally:
+                ended.set_result(None)
+                self._changed.set()
+
+        threading.Thread(target=end, name=f"end {name.title}", daemon=True).start()
+
+    def _look_after(self, loops: Mapping[LoopName, ClusterIdentity]) -> None:
+        """Read the kubeconfig Secrets again when it is time, and follow changes of Clusters."""
+        now = self._pace.monotonic()
+        self._looking = {name: look for name, look in self._looking.items() if not look.done()}
+        for name, member in self._members.items():
+            due = now - self._looked.get(name, 0) >= SECRET_SECONDS or member.cluster != loops.get(name)
+            if due and name not in self._looking and name in loops:
+                self._looked[name] = now
+                self._looking[name] = self._pool.submit(member.look, loops[name])
+
+    def _standing(self, cluster: ClusterIdentity, loops: Mapping[LoopName, ClusterIdentity]) -> ClusterStanding:
+        name = next((name for name, one in loops.items() if one == cluster), None)
+        counts = self._counts.get(cluster)
+        if name is None:
+            why = counts.problem if counts is not None and counts.problem else "no policy counts in this cluster"
+            return ClusterStanding(cluster=cluster, problem=why)
+        member = self._members.get(name)
+        problem = counts.problem if counts is not None else ""
+        if member is not None:
+            problem = member.problem or problem
+        holder = self.settings.identity if member is not None else self._seen.holders.get(name.text, "")
+        return ClusterStanding(cluster=cluster, loop=name, holder=holder, member=member, problem=problem)
+
+    def _say(self, code: str, message: str) -> None:
+        if message != self._reported:
+            self._reported = message
+            self._log.warning(code, message)

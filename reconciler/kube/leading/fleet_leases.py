@@ -1,0 +1,129 @@
+"""The Leases of a fleet: who holds the loop of which cluster, and which instances live.
+
+SOURCE: as in client-go's leader election, a Lease counts from the moment when it was seen to change, on our own clock. Clocks of
+two machines are not compared.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from reconciler.kube.connection.api import Api
+from reconciler.kube.leading.loop_name import CLUSTER_LABEL, FLEET_LABEL, INSTANCE, LOOP, POLICY_LABEL, TEMPLATE_LABEL, LoopName
+from reconciler.values.decoding import decode
+from reconciler.values.instant import InstantError, parse_instant
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    name: str
+    resource_version: str = ""
+    labels: Mapping[str, str] | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+
+
+class _Lease(msgspec.Struct):
+    metadata: _Meta
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+
+
+class _Leases(msgspec.Struct):
+    items: list[_Lease] = []
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """A Lease at its last change: its version, since when it is seen with this holder, and when it changed."""
+
+    version: str
+    holder: str
+    since: float
+    changed: float
+
+
+class SeenInstance(msgspec.Struct, frozen=True, kw_only=True):
+    """A process of the fleet that renews its Lease. `started` is Unix seconds by its own clock, 0 if unknown."""
+
+    identity: str
+    template: str
+    started: int
+    seen_seconds: float
+
+
+class SeenLeases(msgspec.Struct, frozen=True, kw_only=True):
+    """One look. `holders` is by the name of a loop: who holds its Lease in force (empty: it is free). `free_seconds` says for how
+    long a free one has been seen free. `ever` has the label of the cluster and the policy of each loop that there ever was."""
+
+    instances: tuple[SeenInstance, ...] = ()
+    holders: Mapping[str, str] = {}
+    free_seconds: Mapping[str, float] = {}
+    ever: frozenset[tuple[str, str]] = frozenset()
+
+
+class FleetLeases:
+    """Reads all of them with one request. Used by one thread."""
+
+    def __init__(self, api: Api, namespace: str, monotonic: Callable[[], float], *, lasts_seconds: float) -> None:
+        self._api = api
+        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._monotonic = monotonic
+        self._lasts_seconds = lasts_seconds
+        self._known: dict[str, _Known] = {}
+        self._free: dict[str, float] = {}
+        self._came: dict[str, float] = {}
+
+    def look(self, loops: Iterable[LoopName]) -> SeenLeases:
+        """As they are now, for these loops. Raises `ApiError`, `UnreachableError` and `DecodeError`."""
+        found = decode(self._api.get(self._path, {"labelSelector": FLEET_LABEL}), _Leases).items
+        now = self._monotonic()
+        by_name = {one.metadata.name: one for one in found}
+        self._known = {name: self._seen(lease, now) for name, lease in by_name.items()}
+        holders = {loop.text: self._holder(by_name.get(loop.lease), now) for loop in loops}
+        self._free = {loop: self._free.get(loop, now) for loop, holder in holders.items() if not holder}
+        instances = [
+            (lease, holder)
+            for lease in found
+            if (lease.metadata.labels or {}).get(FLEET_LABEL) == INSTANCE and (holder := self._holder(lease, now))
+        ]
+        self._came = {holder: self._came.get(holder, now) for _, holder in instances}
+        return SeenLeases(
+            instances=tuple(
+                SeenInstance(
+                    identity=holder, template=(lease.metadata.labels or {}).get(TEMPLATE_LABEL, ""),
+                    started=_seconds(lease.spec.acquire_time or ""), seen_seconds=now - self._came[holder],
+                )
+                for lease, holder in instances
+            ),
+            holders=holders,
+            free_seconds={loop: now - since for loop, since in self._free.items()},
+            ever=frozenset(
+                (labels.get(CLUSTER_LABEL, ""), labels.get(POLICY_LABEL, ""))
+                for lease in found
+                if (labels := lease.metadata.labels or {}).get(FLEET_LABEL) == LOOP
+            ),
+        )  # fmt: skip
+
+    def _seen(self, lease: _Lease, now: float) -> _Known:
+        version, holder = lease.metadata.resource_version, lease.spec.holder_identity or ""
+        known = self._known.get(lease.metadata.name)
+        if known is None or known.holder != holder:
+            return _Known(version, holder, now, now)
+        return known if known.version == version else _Known(version, holder, known.since, now)
+
+    def _holder(self, lease: _Lease | None, now: float) -> str:
+        """Who holds it in force; empty: nobody."""
+        if lease is None:
+            return ""
+        known = self._known[lease.metadata.name]
+        lasts = lease.spec.lease_duration_seconds or self._lasts_seconds
+        return known.holder if now - known.changed < lasts else ""
+
+
+def _seconds(text: str) -> int:
+    try:
+        return int(parse_instant(text))
+    except InstantError:
+        return 0
