@@ -37,7 +37,10 @@ def run_fleet(loop: LoopChoice, connection: ConnectionChoice, repository: Source
     servers = fleet_listening(loop.listening, journal, connections.management, fleet, upstream=loop.cluster_autoscaler_metrics)
     for server in servers:
         server.start()
-    journal.info("Started", f"listening on port {servers[0].port}", identity=fleet.settings.identity)
+    probes = {"probes": servers[1].port} if len(servers) > 1 else {}
+    journal.info("Listening", f"listening on port {servers[0].port}", **probes)
+    identity = fleet.settings.identity
+    journal.info("Started", "this instance shares the clusters with the others of its namespace", identity=identity)
     fleet.start()
     try:
         ending.wait()

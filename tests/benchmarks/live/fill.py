@@ -58,21 +58,21 @@ def fill(plane: ControlPlane, nodes: int, pods: int, pending: int) -> list[str]:
 
 def _groups(api: Api, nodes: int) -> list[Object]:
     """The MachineSets of the node groups."""
-    _create(api, _definitions())
+    create(api, definitions_alone())
     api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": objects.NAMESPACE}})
     account = f"/api/v1/namespaces/{objects.NAMESPACE}/serviceaccounts"
     api.wait(account, lambda found: any(item["metadata"]["name"] == "default" for item in found), "the service account")
     groups = objects.groups(nodes)
     for path in sorted({collection(item) for item in groups}):
-        _until_served(api, path)
+        until_served(api, path)
     deployments = [item for item in api.create(*groups) if item["kind"] == "MachineDeployment"]
     return api.create(*objects.machine_sets(deployments))
 
 
 def _first_nodes(api: Api, machines: list[Object]) -> dict[str, Object]:
     """The nodes that kwok makes Ready, each with its Machine, by name and in order."""
-    _create(api, objects.nodes(len(machines)))
-    _create(api, machines)
+    create(api, objects.nodes(len(machines)))
+    create(api, machines)
     _send(api, (Request("PATCH", f"{path_of(item)}/status", {"status": item["status"]}) for item in machines))
     made = api.wait("/api/v1/nodes", lambda found: all(map(_usable, found)), "the first nodes being ready", _SETTLE_SECONDS)
     return {str(item["metadata"]["name"]): item for item in sorted(made, key=lambda item: str(item["metadata"]["name"]))}
@@ -83,14 +83,14 @@ def _owners(api: Api, pods: int) -> list[Object]:
     _send(api, (Request("POST", _CONTROLLERS, item) for item in objects.controllers(pods)))
     kind: Object = {"apiVersion": "v1", "kind": "ReplicationController"}
     owners = sorted((kind | item for item in api.items(_CONTROLLERS)), key=lambda item: str(item["metadata"]["name"]))
-    _create(api, objects.budgets(owners))
+    create(api, objects.budgets(owners))
     return owners
 
 
 def _first_pods(api: Api, bound: list[Object], last_node: str) -> dict[str, Object]:
     """The first pod of every owner, once kwok has started it, by its owner."""
     _until_known(api, bound[0] | {"spec": bound[0]["spec"] | {"nodeName": last_node}})
-    _create(api, {_owner(pod): pod for pod in reversed(bound)}.values())
+    create(api, {_owner(pod): pod for pod in reversed(bound)}.values())
     made = api.wait(_PODS, lambda found: all(map(_runs, found)), "the first pods running", _SETTLE_SECONDS)
     return {_owner(pod): pod for pod in made}
 
@@ -139,7 +139,7 @@ def _pending(api: Api, count: int, nodes: int) -> None:
         with suppress(ApiError):  # gone already, or still there: that is looked at next
             api.delete(first)
         api.wait(_named(first), lambda pods: not pods, "its first pod being gone", _SETTLE_SECONDS)
-    _create(api, others)
+    create(api, others)
     waiting = f"{_PODS}?labelSelector=app={first['metadata']['labels']['app']}"
     found = api.wait(waiting, lambda pods: all(map(_judged, pods)), "the scheduler's word on all that wait", _SETTLE_SECONDS)
     placed = [pod["metadata"]["name"] for pod in found if pod["spec"].get("nodeName")]
@@ -166,7 +166,7 @@ def _condition(item: Object, name: str) -> Object:
     return next((one for one in item["status"].get("conditions") or () if one["type"] == name), {})
 
 
-def _create(api: Api, items: Iterable[Object]) -> None:
+def create(api: Api, items: Iterable[Object]) -> None:
     _send(api, (Request("POST", collection(item), item) for item in items))
 
 
@@ -202,7 +202,7 @@ def _count(api: Api, path: str) -> int:
     return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))
 
 
-def _definitions() -> list[Object]:
+def definitions_alone() -> list[Object]:
     """Cluster API's definitions without its webhooks: nobody acts on its objects here, so that they stay as they are made."""
     found = [item for item in served_manifests("https://127.0.0.1:1", "") if item["kind"] == "CustomResourceDefinition"]
     for item in found:
@@ -210,7 +210,7 @@ def _definitions() -> list[Object]:
     return [*found, *definitions()]
 
 
-def _until_served(api: Api, path: str) -> None:
+def until_served(api: Api, path: str) -> None:
     """The definitions are served a moment after they were created."""
     group, _, _ = path.partition("/namespaces/")
     plural = path.rpartition("/")[2]
