@@ -60,6 +60,10 @@ class ControlPlane:
         """
         return self._audit_log.requests(user, mutating=mutating)
 
+    def audit_lines(self) -> list[bytes]:
+        """The log as it is: what `audit` has waited for is in it."""
+        return self._audit_log.path.read_bytes().splitlines()
+
     def start(self) -> None:
         """Start everything; returns when the API server is ready and the scheduler and controllers run."""
         self._start_etcd()

@@ -217,16 +217,17 @@ class _Server:
             body = b"".join([*events, json.dumps({"type": "BOOKMARK", "object": ended}).encode() + b"\n"])
             await _put(writer, b"%x\r\n%b\r\n" % (len(body), body), faults.drip)
         lasts = float(query.get("timeoutSeconds", "300"))
-        if faults.cut_seconds:
-            lasts = min(lasts, self._chance.expovariate(1 / faults.cut_seconds))
+        cut = self._chance.expovariate(1 / faults.cut_seconds) if faults.cut_seconds else lasts
         loop = asyncio.get_running_loop()
-        until = loop.time() + lasts
+        began = loop.time()
         line = json.dumps({"type": "BOOKMARK", "object": bookmark}).encode() + b"\n"
-        while (left := until - loop.time()) > 0:
-            await asyncio.sleep(min(left, 60))
-            await _put(writer, b"%x\r\n%b\r\n" % (len(line), line), self._faults[name].drip)
-        if faults.cut_seconds and self._chance.random() < 0.5:
-            return False
+        # As an API server: once a minute, and two seconds before the end.
+        for at in (*range(60, int(lasts) - 2, 60), max(lasts - 2, 0), lasts):
+            await asyncio.sleep(max(began + min(at, cut) - loop.time(), 0))
+            if at >= cut and cut < lasts:
+                return False
+            if at < lasts:
+                await _put(writer, b"%x\r\n%b\r\n" % (len(line), line), self._faults[name].drip)
         await _put(writer, b"0\r\n\r\n", faults.drip)
         return True
 
@@ -246,7 +247,7 @@ async def _send(writer: asyncio.StreamWriter, status: int, body: bytes, *, drip:
     return True
 
 
-async def _put(writer: asyncio.StreamWriter, data: bytes, drip: bool) -> None:  # noqa: FBT001 - a state, passed on
+async def _put(writer: asyncio.StreamWriter, data: bytes, drip: bool) -> None:
     pieces: Iterator[bytes] = (data[at : at + 1] for at in range(len(data))) if drip else iter((data,))
     for piece in pieces:
         writer.write(piece)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     help="Policy that names the groups [default: policies/ if it is there, else the targets' own annotations].",
 )
 @click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
+@click.option("--cluster", "cluster_name", metavar="NAME", help="In a fleet: the groups of this Cluster, [NAMESPACE/]NAME.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @connection_options
 def command(
@@ -40,6 +41,7 @@ def command(
     release: bool,
     policy_path: Path | None,
     name: str | None,
+    cluster_name: str | None,
     output: str,
     **connection: object,
 ) -> int:
@@ -56,16 +58,19 @@ def command(
       reconciler hold --all --reason "change freeze" \\
         --until 2026-12-24T00:00:00Z --context prod
       reconciler hold general-a --release
+      reconciler hold --all --cluster infra/west --reason "moving racks"
     """
     import time
 
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.live_inputs import LiveInputs
+    from reconciler.cli.inputs.named_cluster import named_cluster
     from reconciler.cli.inputs.plan_inputs import read_policy
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cluster.world import identity_of
     from reconciler.control.live.target_marks import HoldState, set_hold
     from reconciler.decisions.groups.effective_groups import effective_groups
+    from reconciler.policy.tree import narrowed
     from reconciler.providers.live_platforms import names_clouds
     from reconciler.rendering.hold import HoldDocument, HoldLine, hold_json, hold_text
 
@@ -78,7 +83,10 @@ def command(
     now_seconds = int(time.time())
     text = "" if release else _text(reason or "", until, now_seconds)
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
-    policy = read_policy(policy_path, name, now_seconds, lambda: identity_of(live.world(targets_only=True)))
+    identity = named_cluster(live.world(targets_only=True), cluster_name) if cluster_name is not None else None
+    policy = read_policy(policy_path, name, now_seconds, lambda: identity or identity_of(live.world(targets_only=True)))
+    if identity is not None:
+        policy = narrowed((policy,), identity)[0]
     known = effective_groups(live.world(targets_only=True, policies=(policy,)), policy, now_seconds)
     chosen = known if everything else _chosen(groups, known)
     served = live.connections.served

@@ -9,18 +9,29 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.inputs.plan import live_options
 
 if TYPE_CHECKING:
+    from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.kube.connection.api import Api
     from reconciler.rendering.status import PlanStatus
 
 
 @click.command("status")
 @click.option("--name", metavar="NAME", help="The policy, where loops of several keep state there.")
+@click.option("--fleet", is_flag=True, help="The loops of all clusters (`run --fleet`), those with a problem first.")
+@click.option("--cluster", "cluster_name", metavar="NAME", help="In a fleet: the loop of this Cluster, [NAMESPACE/]NAME.")
 @click.option("--live", "live_url", metavar="URL", help="Also ask the running loop at this address for its last plan.")
 @click.option("--token-file", metavar="FILE", type=NAMED_PATH, help="With --live: bearer token to show there.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @live_options
 def command(
-    name: str | None, live_url: str | None, token_file: Path | None, output: str, namespace: str | None, **connection: object
+    name: str | None,
+    *,
+    fleet: bool,
+    cluster_name: str | None,
+    live_url: str | None,
+    token_file: Path | None,
+    output: str,
+    namespace: str | None,
+    **connection: object,
 ) -> None:
     """Show who leads, the last plan, the policy in force, and every group: replicas, holds, back-offs, conflicts; then the
     nodes that are being drained. Read from the Lease, the state ConfigMap and the targets, so it works with the loop down.
@@ -29,6 +40,8 @@ def command(
     Examples:
       reconciler status
       reconciler status --context prod --namespace reconciler
+      reconciler status --fleet --context management
+      reconciler status --cluster infra/west --name fleet
       reconciler status --live http://localhost:8080 -o json | jq .plan.summary
     """
     import time
@@ -40,11 +53,61 @@ def command(
 
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
     where = own_namespace(namespace)
+    if fleet:
+        _fleet(live, where, int(time.time()), output)
+        return
+    if cluster_name is not None:
+        name = _loop(live, where, cluster_name, name)
     policy = name or _policy(live.connections.management, where)
     plan = _asked(live_url, token_file) if live_url is not None else None
     targets = {str(facts.ref): facts for facts in live.world(targets_only=True).targets}
     document = loop_status(live.connections.management, where, policy, targets, int(time.time()), plan)
     click.echo(status_json(document) if output == "json" else status_text(document), nl=False)
+
+
+def _fleet(live: "LiveInputs", namespace: str, now_seconds: int, output: str) -> None:
+    import sys
+
+    import msgspec
+
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.cli.outputs.terminal import text_width, wants_colour
+    from reconciler.control.live.fleet_report import fleet_report
+    from reconciler.kube.connection.api import ApiError, UnreachableError
+    from reconciler.rendering.fleet_status import fleet_status_document, fleet_status_json
+    from reconciler.rendering.text.document import document_text
+
+    try:
+        report = fleet_report(live.connections.management, namespace, live.world(targets_only=True).clusters, now_seconds)
+    except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+        raise InputError(f"namespace {namespace}: {error}") from None
+    if output == "json":
+        click.echo(fleet_status_json(report), nl=False)
+        return
+    text = document_text(fleet_status_document(report), width=text_width(sys.stdout), colour=wants_colour(sys.stdout))
+    click.echo(text, nl=False)
+
+
+def _loop(live: "LiveInputs", namespace: str, given: str, policy: str | None) -> str:
+    """The name of the loop of a cluster, as its state has it."""
+    import msgspec
+
+    from reconciler.cli.inputs.named_cluster import named_cluster
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.control.live.fleet_report import fleet_report
+    from reconciler.kube.connection.api import ApiError, UnreachableError
+    from reconciler.kube.leading.loop_name import LoopName
+
+    cluster = named_cluster(live.world(targets_only=True), given)
+    try:
+        report = fleet_report(live.connections.management, namespace, (cluster,), 0)
+    except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+        raise InputError(f"namespace {namespace}: {error}") from None
+    policies = sorted({one.policy for one in report.clusters if one.cluster == cluster.title and one.policy})
+    if policy is None and len(policies) != 1:
+        known = f"choose with --name ({', '.join(policies)})" if policies else "no loop of a fleet has run for it yet"
+        raise InputError(f"{cluster.title}: {known}")
+    return LoopName(policy or policies[0], cluster.namespace, cluster.name).text
 
 
 def _policy(api: "Api", namespace: str) -> str:

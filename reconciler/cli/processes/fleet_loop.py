@@ -75,7 +75,7 @@ class _Fleet:
         self, loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice, connections: Connections, journal: "Log"
     ) -> None:
         from reconciler.control.fleet.fleet_process import FleetProcess, FleetSettings
-        from reconciler.gitops.sources.fleet_tree import counted
+        from reconciler.gitops.sources.fleet_tree import FleetTrees
         from reconciler.gitops.sources.shared_source import SharedSource
         from reconciler.kube.watching.collection import renamed_group
         from reconciler.kube.watching.reflector import RealPace
@@ -92,6 +92,7 @@ class _Fleet:
         identity = own_identity()
         lease = timing(loop.lease_seconds)
         made: list[FleetProcess] = []
+        self._trees: FleetTrees = FleetTrees(lambda: made[0].own_clusters() if made else ())
         api = self._management if repository.flux_source is not None else None
         self._source: SharedSource = SharedSource(
             tree_source(loop.policy, repository, api), time.monotonic, fresh_seconds=FRESH_SECONDS
@@ -106,7 +107,7 @@ class _Fleet:
             policy=repository.policy_name or "", template=os.environ.get("POD_TEMPLATE_HASH", ""), owners=_owners(os.environ),
         )  # fmt: skip
         self.process: FleetProcess = FleetProcess(
-            settings, self._management.with_timeout(lease.call_timeout_seconds), self._shared, self._source, counted,
+            settings, self._management.with_timeout(lease.call_timeout_seconds), self._shared, self._source, self._trees.counted,
             connect=self._connect, make=self._make, log=self._log, now_seconds=lambda: int(time.time()),
         )  # fmt: skip
         made.append(self.process)
@@ -127,7 +128,6 @@ class _Fleet:
         log: "Log",
     ) -> "LiveProcess":
         from reconciler.control.live.live_process import Settings
-        from reconciler.gitops.sources.fleet_tree import ClusterTreeReader
 
         loop = self._loop
         settings = Settings(
@@ -139,7 +139,7 @@ class _Fleet:
         connections = Connections(connection.api, self._management, self._served)
         source = LiveSource(
             None, self._repository, keep=True, tell=lambda event: say(log, event),
-            shared=(self._source, ClusterTreeReader(cluster)),
+            shared=(self._source, self._trees.of(cluster)),
         )  # fmt: skip
         return wired(settings, connections, source, log, lease=lease, targets=self._shared.of(cluster))
 

@@ -11,7 +11,7 @@ from reconciler.control.fleet.member import Connecting, Making, Member
 from reconciler.control.fleet.shares import Instance, Loops, next_step
 from reconciler.control.log import Log
 from reconciler.gitops.git.fault import SourceError
-from reconciler.gitops.sources.fleet_child import CountsHere
+from reconciler.gitops.sources.fleet_tree import CountsHere
 from reconciler.gitops.sources.source import Fetched, Source
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.fleet_leases import FleetLeases, SeenLeases
@@ -146,6 +146,10 @@ class FleetProcess:
         """Since the last look at the fleet ended."""
         return self._pace.monotonic() - self._turned
 
+    def own_clusters(self) -> tuple[ClusterIdentity, ...]:
+        """The clusters whose loops run here."""
+        return tuple(dict.fromkeys(member.cluster for member in tuple(self._members.values())))
+
     def members(self) -> tuple[Member, ...]:
         """The loops that run here, by name."""
         return tuple(member for _, member in sorted(self._members.items()))
@@ -272,6 +276,7 @@ class FleetProcess:
             pace=self._pace, wall_seconds=lambda: float(self._now_seconds()), timing=self.settings.lease,
             metadata={"labels": name.labels},
         )  # fmt: skip
+        self._leases.tell(name.lease, lease)
         if not lease.step():
             if lease.message:
                 self._say("LeaseFailed", f"{name.title}: {lease.message}")

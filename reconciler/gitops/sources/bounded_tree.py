@@ -72,7 +72,7 @@ class BoundedTreeReader:
         task = TreeTask(
             files=dict(files), now_seconds=now_seconds, revision=revision, unread=unread, before=before, cluster=self._cluster
         )
-        key = _key(task)
+        key = task_key(task, task.files)
         answer = next((one for one in self._answers if one.key == key), None)
         if answer is None or not 0 <= now_seconds - answer.at_seconds < AGAIN_SECONDS:
             answer = self._asked(key, task)
@@ -103,12 +103,13 @@ class BoundedTreeReader:
         return failed(FaultCode.TOO_COSTLY, message, hint, revision or "")
 
 
-def _key(task: TreeTask) -> bytes:
+def task_key(task: msgspec.Struct, files: Mapping[str, bytes]) -> bytes:
+    """What a reading of these files depends on, but for the time."""
     beside = msgspec.structs.replace(task, files={}, now_seconds=0)
     digest = hashlib.sha256(msgspec.msgpack.encode(beside, order="deterministic"))
-    for path in sorted(task.files):
+    for path in sorted(files):
         digest.update(hashlib.sha256(path.encode("utf-8", "surrogateescape")).digest())
-        digest.update(hashlib.sha256(task.files[path]).digest())
+        digest.update(hashlib.sha256(files[path]).digest())
     return digest.digest()
 
 

@@ -1,4 +1,4 @@
-"""Which policies of a tree count in which clusters, as a program: `python -m reconciler.gitops.sources.fleet_child`."""
+"""A tree of policies as each of many clusters has it, as a program: `python -m reconciler.gitops.sources.fleet_child`."""
 
 import sys
 from collections.abc import Mapping
@@ -6,35 +6,32 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.gitops.bounded_child import answer
-from reconciler.policy.neighbours import UnreadFile
-from reconciler.policy.problems.findings import Severity
-from reconciler.policy.tree import read_trees
+from reconciler.gitops.sources.tree_child import unquoted
+from reconciler.policy.neighbours import InForce, UnreadFile
+from reconciler.policy.tree import narrowed, read_trees
 from reconciler.values.cluster_identity import ClusterIdentity
 
 
 class FleetTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A tree, and the clusters that are asked about."""
+    """The arguments of `read_trees`."""
 
     files: Mapping[str, bytes]
     now_seconds: int
+    revision: str | None
     unread: tuple[UnreadFile, ...] = ()
+    before: InForce | None = None
     clusters: tuple[ClusterIdentity, ...] = ()
 
 
-class CountsHere(msgspec.Struct, frozen=True, kw_only=True):
-    """What counts in one cluster: the names of policies, or why the tree cannot be used there."""
-
-    policies: tuple[str, ...] = ()
-    problem: str = ""
-
-
 def read(task: FleetTask) -> bytes:
-    """A `CountsHere` for each of the clusters in their order, as msgpack."""
+    """The trees in the order of the clusters, as msgpack. Also one that names no clusters finds the targets of each alone."""
     found = []
-    for tree in read_trees(task.files, task.clusters, now_seconds=task.now_seconds, unread=task.unread):
-        error = next((problem for problem in tree.problems if problem.severity is Severity.ERROR), None)
-        problem = "" if error is None else f"{error.place}: {error.message}"[:500]
-        found.append(CountsHere(policies=tuple(one.policy.name for one in tree.sets), problem=problem))
+    trees = read_trees(
+        task.files, task.clusters, now_seconds=task.now_seconds, revision=task.revision, unread=task.unread, before=task.before
+    )
+    for cluster, tree in zip(task.clusters, trees, strict=True):
+        sets = tree.sets if tree.for_many else narrowed(tree.sets, cluster)
+        found.append(unquoted(msgspec.structs.replace(tree, sets=sets)))
     return msgspec.msgpack.encode(found)
 
 

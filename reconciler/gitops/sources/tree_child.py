@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.gitops.bounded_child import answer
 from reconciler.policy.neighbours import InForce, UnreadFile
-from reconciler.policy.tree import read_tree
+from reconciler.policy.tree import PolicyTree, read_tree
 from reconciler.values.cluster_identity import ClusterIdentity
 
 _LONGEST_LINE = 2_000
@@ -25,16 +25,21 @@ class TreeTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(task: TreeTask) -> bytes:
-    """The tree, as msgpack of a `PolicyTree`. Lines that nobody would read are not quoted: each problem has its own."""
+    """The tree, as msgpack of a `PolicyTree`."""
     tree = read_tree(
         task.files, now_seconds=task.now_seconds, revision=task.revision, unread=task.unread, before=task.before,
         cluster=task.cluster,
     )  # fmt: skip
+    return msgspec.msgpack.encode(unquoted(tree))
+
+
+def unquoted(tree: PolicyTree) -> PolicyTree:
+    """The same without lines that nobody would read: each problem quotes its own."""
     shown = (
         problem if len(problem.source) <= _LONGEST_LINE else msgspec.structs.replace(problem, source="")
         for problem in tree.problems
     )
-    return msgspec.msgpack.encode(msgspec.structs.replace(tree, problems=tuple(shown)))
+    return msgspec.structs.replace(tree, problems=tuple(shown))
 
 
 if __name__ == "__main__":

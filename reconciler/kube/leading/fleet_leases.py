@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from reconciler.kube.connection.api import Api
+from reconciler.kube.leading.lease import LeaderLease
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, FLEET_LABEL, INSTANCE, LOOP, POLICY_LABEL, TEMPLATE_LABEL, LoopName
 from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, parse_instant
@@ -24,6 +25,7 @@ class _Spec(msgspec.Struct, rename="camel"):
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
     acquire_time: str | None = None
+    renew_time: str | None = None
 
 
 class _Lease(msgspec.Struct):
@@ -36,11 +38,11 @@ class _Leases(msgspec.Struct):
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """A Lease at its last change: its version, since when it is seen with this holder, and when it changed."""
+    """A Lease at its last change, and when that was seen."""
 
     version: str
     holder: str
-    since: float
+    renew_time: str
     changed: float
 
 
@@ -106,12 +108,18 @@ class FleetLeases:
             ),
         )  # fmt: skip
 
+    def tell(self, name: str, lease: LeaderLease) -> None:
+        """Let a claim know for how long the Lease has not been renewed: it need not watch that itself."""
+        known = self._known.get(name)
+        if known is not None:
+            lease.seen(known.holder, known.renew_time, known.changed)
+
     def _seen(self, lease: _Lease, now: float) -> _Known:
-        version, holder = lease.metadata.resource_version, lease.spec.holder_identity or ""
+        version, spec = lease.metadata.resource_version, lease.spec
         known = self._known.get(lease.metadata.name)
-        if known is None or known.holder != holder:
-            return _Known(version, holder, now, now)
-        return known if known.version == version else _Known(version, holder, known.since, now)
+        if known is not None and known.version == version:
+            return known
+        return _Known(version, spec.holder_identity or "", spec.renew_time or "", now)
 
     def _holder(self, lease: _Lease | None, now: float) -> str:
         """Who holds it in force; empty: nobody."""

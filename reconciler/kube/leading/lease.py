@@ -105,6 +105,11 @@ class LeaderLease:
         self.refused = False
         """The server's answer stays the same until somebody creates the namespace or grants the right."""
 
+    def seen(self, holder: str, renew_time: str, at: float) -> None:
+        """Somebody has watched the Lease for us: `at` was when it changed to this, by our pace. What another holder or renewal
+        says later counts from when we see it."""
+        self._seen, self._seen_at = (holder, renew_time), at
+
     def leads(self) -> bool:
         """Whether a write that is sent now would come from the leader."""
         return self.term() > 0

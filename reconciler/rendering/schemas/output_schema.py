@@ -18,6 +18,7 @@ from reconciler.rendering.explanation.document import ExplanationDocument
 from reconciler.rendering.fit import FORMAT_VERSION as FIT_VERSION
 from reconciler.rendering.fleet_document import FleetDocument
 from reconciler.rendering.fleet_plans import FLEET_PLANS_VERSION, FleetPlansDocument
+from reconciler.rendering.fleet_status import FLEET_STATUS_VERSION, FleetStatusDocument
 from reconciler.rendering.hold import FORMAT_VERSION as HOLD_VERSION
 from reconciler.rendering.hold import HoldDocument
 from reconciler.rendering.preview_json import FORMAT_VERSION as PREVIEW_VERSION
@@ -125,6 +126,13 @@ def fleet_plans_schema() -> dict[str, Any]:
     """The schema of `plan --fleet -o json`."""
     schema = struct_schema(FleetPlansDocument, "fleet-plans", "What a policy does in many clusters")
     schema["$defs"]["FleetPlansDocument"]["properties"]["formatVersion"] |= format_version(FLEET_PLANS_VERSION)
+    return schema
+
+
+def fleet_status_schema() -> dict[str, Any]:
+    """The schema of `status --fleet -o json`, and of the page `/fleet`."""
+    schema = struct_schema(FleetStatusDocument, "fleet-status", "The loops of many clusters")
+    schema["$defs"]["FleetStatusDocument"]["properties"]["formatVersion"] |= format_version(FLEET_STATUS_VERSION)
     return schema
 
 
