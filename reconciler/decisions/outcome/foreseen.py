@@ -13,6 +13,7 @@ from reconciler.decisions.reasons.kept_nodes import KeptByShare
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.group_situation import unmade_key, waiting_key
+from reconciler.decisions.situation.lead_times import overdue_after_seconds
 from reconciler.decisions.view import View
 from reconciler.plan.plan import Action, ActionKind, NodeState, PodOutcome
 from reconciler.policy.documents import NodeGroupPolicy
@@ -147,7 +148,8 @@ def upcoming_nodes(view: View) -> tuple[UpcomingNode, ...]:
     """All of them by group, the longest wait first. A machine that is being deleted is none."""
     upcoming: list[UpcomingNode] = []
     for group, situation, machines in zip(view.groups, view.situations, view.members.machines, strict=True):
-        patience = group.scale_up.max_node_provision_time_seconds
+        times = view.memory.lead_times.get(str(group.target))
+        patience = overdue_after_seconds(times, group.scale_up.max_node_provision_time_seconds)
         failed = dict(situation.failed)
         waiting = [machine for machine in machines if not machine.node and not machine.deleting]
         for machine in waiting:

@@ -1,0 +1,93 @@
+"""The loop on the embedded cluster learns how long nodes take, tells when the next one is expected, and falls over earlier."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
+from reconciler.policy.documents import PolicySet, ScaleDown, Tier
+from reconciler.providers.simulated import SimulatedPort
+from reconciler.simulation.embedded.agenda import MachineBehaviour, Shortage
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.rules import RuleBook
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+
+JOINS_AFTER = 120
+SHORTAGE = NOW + 100_000
+TARGET = "MachineDeployment prod/spot"
+TURN = 10
+
+
+class Run:
+    """Pods of one workload, each on a node of its own: spot nodes come after two minutes, and none from `SHORTAGE` on."""
+
+    def __init__(self) -> None:
+        cluster = ClusterBuilder()
+        cluster.group("spot", nodes=0, cpu="4")
+        cluster.group("demand", nodes=0, cpu="4")
+        cluster.pods("app", 1, cpu="3500m")
+        groups = [
+            node_group(name, tier=name, max=99, scale_down=ScaleDown(unneeded_time_seconds=60)) for name in ("spot", "demand")
+        ]
+        self.policy = policy(*groups, tiers=(Tier(name="spot"), Tier(name="demand")))
+        none_left = MachineBehaviour(
+            join_seconds=JOINS_AFTER, shortages=(Shortage(from_seconds=SHORTAGE, until_seconds=SHORTAGE + 100_000),)
+        )
+        self.cluster = SimulatedCluster(cluster.world(), self.policy, NOW, behaviours={"spot": none_left})
+        self.store, self.book = InMemoryStore(), RuleBook(self.cluster)
+        self.loop = ControlLoop(SimulatedPort(self.cluster), self, self.store, waits_for_bursts=False)
+        self.broken: list[str] = []
+
+    def current(self) -> PolicySet:
+        return self.policy
+
+    def turns(self, seconds: int) -> Iterator[LoopReport]:
+        for _ in range(0, seconds, TURN):
+            self.cluster.advance_to(self.cluster.now_seconds + TURN)
+            report = self.loop.turn()
+            assert report.plan is not None
+            self.broken += [f"{one.rule} {one.object}: {one.message}" for one in self.book.check(self.policy, report.plan)]
+            yield report
+
+    def wants(self, pods: int) -> None:
+        (workload,) = self.cluster.workloads.by_key.values()
+        self.cluster.workloads.scale(workload, pods)
+        controller = self.cluster.objects.controllers[workload.key]
+        self.cluster.objects.controllers[workload.key] = msgspec.structs.replace(controller, replicas=pods)
+        self.cluster.objects.touch()
+
+    def grows(self, times: int) -> None:
+        for pods in range(1, times + 1):
+            self.wants(pods)
+            assert list(self.turns(300))
+
+    def until_demand(self) -> int:
+        """After how many seconds without a spot node the lower tier is asked."""
+        self.cluster.advance_to(SHORTAGE)
+        self.wants(len(self.cluster.objects.pods) + 1)
+        begun = self.cluster.now_seconds
+        for report in self.turns(2000):
+            assert report.plan is not None
+            if any(action.group == "demand" for action in report.plan.actions):
+                return self.cluster.now_seconds - begun
+        raise AssertionError("never")
+
+
+def test_the_loop_learns_what_the_cluster_does() -> None:
+    """Six growths of one node: the loop looks every 10 s, and each node is usable as soon as it joins."""
+    run = Run()
+    run.grows(6)
+    found = [(one.joined_seconds, one.usable_seconds) for one in run.store.load().lead_times[TARGET].requests]
+    assert len(found) == 6
+    assert all(JOINS_AFTER - TURN <= joined <= usable <= JOINS_AFTER + TURN for joined, usable in found)
+    assert run.broken == []
+
+
+def test_the_lower_tier_is_asked_earlier_once_nodes_have_shown_what_they_take() -> None:
+    """Nothing is learned: 15 minutes, as the policy says. Twenty-five nodes took two minutes: five. No rule is broken."""
+    new, experienced = Run(), Run()
+    new.grows(2)
+    experienced.grows(25)
+    assert 900 <= new.until_demand() <= 900 + 2 * TURN
+    assert 300 <= experienced.until_demand() <= 300 + 2 * TURN
+    assert (new.broken, experienced.broken) == ([], [])
