@@ -10,6 +10,7 @@ from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.agenda import MachineBehaviour, Shortage
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.rules import RuleBook
+from reconciler.values.instant import parse_instant
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 JOINS_AFTER = 120
@@ -91,3 +92,28 @@ def test_the_lower_tier_is_asked_earlier_once_nodes_have_shown_what_they_take() 
     assert 900 <= new.until_demand() <= 900 + 2 * TURN
     assert 300 <= experienced.until_demand() <= 300 + 2 * TURN
     assert (new.broken, experienced.broken) == ([], [])
+
+
+def test_the_plan_tells_when_the_next_node_is_expected() -> None:
+    """After six growths. The one that grows says how long the others took. The next plans say by when, until it is there."""
+    run = Run()
+    run.grows(6)
+    run.wants(7)
+    asked, told = 0, []
+    for report in run.turns(200):
+        assert report.plan is not None
+        (line,) = [line for line in report.plan.groups if line.name == "spot"]
+        reasons = {reason.code: reason for reason in line.reasons}
+        if report.plan.actions:
+            asked = run.cluster.now_seconds
+            assert reasons["LeadTime"].data["requests"] == 6
+            assert abs(reasons["LeadTime"].data["p95Seconds"] - JOINS_AFTER) <= TURN
+        if "UpcomingNodes" in reasons:
+            told.append(reasons["UpcomingNodes"])
+    assert asked
+    assert told
+    by = {parse_instant(one.data["expectedBy"]) for one in told}
+    assert len(by) == 1
+    assert abs(by.pop() - asked - JOINS_AFTER) <= TURN
+    assert {(one.data["inTime"], one.data["earlier"]) for one in told} == {(6, 6)}
+    assert told[0].message.endswith("; 6 of 6 earlier ones came in that time")

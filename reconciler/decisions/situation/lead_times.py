@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.decisions.memory import LeadTime, LeadTimes
+from reconciler.decisions.reasons.machines import lead_time_words
 from reconciler.values.duration import duration_text
-from reconciler.values.plural import count_text
 
 KEPT_REQUESTS = 60
 """Of each group. Of 59 requests, the slowest is above the 95th percentile with 95 % confidence (0.95^59 < 0.05). Fewer say little
@@ -25,7 +25,7 @@ LEAST_OVERDUE_SECONDS = 300
 built-in back-off), so giving up earlier than that gains nothing."""
 
 
-class Learned(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class LearnedLeadTime(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the last `requests` requests of a group say. `late` of them took longer than they may, or failed. A percentile is the
     nearest rank, in seconds, where all that are late come last; it is null if a late one has that rank."""
 
@@ -36,14 +36,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def sentence(self) -> str:
         """Both percentiles, and of how many requests they are."""
-        of = f"of the last {count_text(self.requests, 'request')}"
-        late = f"; {self.late} of them did not come in time" if self.late else ""
-        if self.median_seconds is None:
-            return f"{self.late} {of} did not come in time"
-        if self.p95_seconds is None:
-            return f"usable after {duration_text(self.median_seconds)} (median {of}){late}"
-        ends = f"{duration_text(self.median_seconds)} (median) and {duration_text(self.p95_seconds)} (95th percentile)"
-        return f"usable after {ends} {of}{late}"
+        return lead_time_words(self.requests, self.late, self.median_seconds, self.p95_seconds)
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,13 +47,13 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     requests: int
 
 
-def learned(times: LeadTimes | None) -> Learned | None:
+def learned(times: LeadTimes | None) -> LearnedLeadTime | None:
     """What the kept requests say; None without any."""
     if times is None or not times.requests:
         return None
     took = sorted(one.usable_seconds for one in times.requests if one.usable_seconds > 0)
     count = len(times.requests)
-    return Learned(
+    return LearnedLeadTime(
         requests=count,
         late=count - len(took),
         median_seconds=_ranked(took, count, 50),

@@ -55,6 +55,14 @@ def note_lead_times(
     return msgspec.structs.replace(memory, lead_times=dict(sorted(noted.items())))
 
 
+def last_asked_seconds(memory: Memory, group: EffectiveGroup, situation: GroupSituation) -> int | None:
+    """When the latest request that is still expected was made; None without any."""
+    times, failed = memory.lead_times.get(str(group.target), _NOTHING), {name for name, _ in situation.failed}
+    asked = [since for name, since in times.under_way.items() if since != COUNTED and name not in failed]
+    missing = memory.waiting_since.get(unmade_key(group, situation.current)) if situation.upcoming else None
+    return max((*asked, *(() if missing is None else (missing,))), default=None)
+
+
 def _has_news(before: LeadTimes | None, machines: Sequence[Machine], situation: GroupSituation) -> bool:
     """Whether anything can have begun or ended. In the steady state nothing has, and no node is looked at."""
     if before is None or before.under_way or situation.failed:
