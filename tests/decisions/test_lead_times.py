@@ -10,11 +10,12 @@ from random import Random
 import msgspec
 import pytest
 
-from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
+from reconciler.decisions.memory import LastWrite, LeadTime, LeadTimes, Memory
 from reconciler.decisions.situation.lead_times import expectation, learned, overdue_after_seconds, with_requests
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import PolicySet, ScaleUp
+from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 REF = machine_deployment("a")
@@ -136,6 +137,35 @@ def test_the_time_before_there_is_a_machine_counts() -> None:
     group.joins("one")
     group.look()
     assert group.requests == [(100, 100)]
+
+
+@pytest.mark.parametrize(("replicas", "after", "took"), [(1, 20, 100), (1, 60, 140), (1, 61, 80), (2, 20, 80)])
+def test_our_write_begins_a_request(replicas: int, after: int, took: int) -> None:
+    """One replica was written at 0, the machine followed, and its node 80 s later. A machine that comes later than a minute after
+    the write, or for another size, counts by itself."""
+    group = Group()
+    group.memory = Memory(last_writes={TARGET: LastWrite(replicas=replicas, written_seconds=NOW)})
+    group.now = NOW + after
+    group.ask("one")
+    group.look(1)
+    group.now = NOW + after + 80
+    group.joins("one")
+    group.look()
+    assert group.requests == [(took, took)]
+
+
+def test_failures_of_a_target_whose_machines_nobody_sees_teach_nothing() -> None:
+    """Its nodes come without machines: only what fails would show."""
+    group = Group()
+    group.rules = policy(node_group("a", max=9, nodes=Selector(match_labels=(("pool", "a"),))))
+    cluster = ClusterBuilder(NOW)
+    cluster.target("a", 3)
+    cluster.node("one", labels={"pool": "a"})
+    for now in (NOW, NOW + MOST):
+        view = View.of(cluster.world(), group.rules, group.memory, now, Work(0))
+        group.memory = view.memory
+    assert len(view.situations[0].failed) == 2
+    assert group.requests == []
 
 
 @pytest.mark.parametrize("how", ["says that it failed", "is late", "never had a machine"])

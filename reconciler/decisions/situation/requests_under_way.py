@@ -1,8 +1,8 @@
 """Requests for nodes, followed until their nodes are usable: what the lead times of a group are learned from.
 
-A request counts from the creation of its machine, or from when the machine was first seen where nothing says so. If the target
-was seen without that machine before, it counts from then. Nothing is learned from nodes that were there when their group
-was first seen. The same holds for a machine that somebody takes away while it is in time.
+A request counts from our write if its machine follows within a minute. Otherwise it counts from the creation of the machine, or
+from when the machine was first seen or first missed. Nothing is learned from nodes that were there when their group was first
+seen. The same holds for a machine that somebody takes away while it is in time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +19,8 @@ from reconciler.decisions.situation.group_situation import GroupSituation, unmad
 from reconciler.decisions.situation.lead_times import overdue_after_seconds, with_requests
 from reconciler.plan.plan import NodeState
 
+FOLLOWS_WITHIN_SECONDS = 60
+"""A target has made the machines of a new size by then."""
 COUNTED = 0
 """Instead of the instant of a request: it failed, and that is counted."""
 _NOTHING = LeadTimes()
@@ -44,10 +46,13 @@ def note_lead_times(
         target = str(group.target)
         before = memory.lead_times.get(target)
         machines, situation = members.machines[position], situations[position]
-        follows = group.facts is not None and belongings[position].held is None
+        # Where nodes have no machines, a request shows only if it fails: that alone would tell nothing.
+        shows = bool(machines) or not situation.nodes
+        follows = group.facts is not None and belongings[position].held is None and shows
         if follows and _has_news(before, machines, situation):
             following = _Following(
-                memory, waited_since, world, group, machines, members, states, situation, now_seconds
+                memory, waited_since, world, group, machines, members, states, situation,
+                belongings[position].kept, now_seconds,
             )  # fmt: skip
             before = following.noted(before)
         if before is not None and before != _NOTHING:
@@ -83,6 +88,7 @@ class _Following:
         members: Membership,
         states: Sequence[NodeState],
         situation: GroupSituation,
+        kept: Sequence[str],
         now_seconds: int,
     ) -> None:
         self._memory = memory
@@ -91,6 +97,7 @@ class _Following:
         self._machines = {machine.name: machine for machine in machines if not machine.deleting}
         self._states = states
         self._situation = situation
+        self._kept = frozenset(kept)
         self._now = now_seconds
         self._most_joining = group.scale_up.max_node_provision_time_seconds
         self._overdue_after = overdue_after_seconds(memory.lead_times.get(str(group.target)), self._most_joining)
@@ -125,15 +132,24 @@ class _Following:
         return since if since is not None and self._now - since < self._most_joining else None
 
     def _fresh(self, before: LeadTimes | None) -> dict[str, int]:
-        """Requests that no earlier decision saw. A machine that is a node already is one if it is newer than all seen before."""
+        """Requests that no earlier decision saw. A machine that is a node already is one if it is newer than all seen before.
+        One that may be somebody else's is none."""
         fresh = {}
         for name, machine in self._machines.items():
             waits = not machine.node and name not in self._node_of
             came = before is not None and name in self._node_of and machine.created_seconds > before.newest_seconds
-            if waits or came:
+            if (waits or came) and name not in self._kept:
                 since = machine.created_seconds or self._memory.waiting_since.get(waiting_key(self._group, machine), self._now)
-                fresh[name] = since if self._missing_since is None else min(since, self._missing_since)
+                fresh[name] = self._asked(since)
         return fresh
+
+    def _asked(self, since: int) -> int:
+        """When a machine that is known since then was asked for: by our last write if it follows that, or when it was missing."""
+        write = self._memory.last_writes.get(str(self._group.target))
+        if write is not None and write.replicas == self._situation.current:
+            if 0 <= since - write.written_seconds <= FOLLOWS_WITHIN_SECONDS:
+                return write.written_seconds
+        return since if self._missing_since is None else min(since, self._missing_since)
 
     def _newest(self, known: LeadTimes) -> int:
         return max((known.newest_seconds, *(machine.created_seconds for machine in self._machines.values())))
