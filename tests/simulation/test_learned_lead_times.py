@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
+from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.policy.documents import PolicySet, ScaleDown, Tier
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.agenda import MachineBehaviour, Shortage
@@ -12,6 +13,8 @@ from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.rules import RuleBook
 from reconciler.values.instant import parse_instant
 from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.properties.test_returns import TIER_OF
+from tests.properties.test_returns import Run as RandomRun
 
 JOINS_AFTER = 120
 SHORTAGE = NOW + 100_000
@@ -117,3 +120,34 @@ def test_the_plan_tells_when_the_next_node_is_expected() -> None:
     assert abs(by.pop() - asked - JOINS_AFTER) <= TURN
     assert {(one.data["inTime"], one.data["earlier"]) for one in told} == {(6, 6)}
     assert told[0].message.endswith("; 6 of 6 earlier ones came in that time")
+
+
+class Experienced(RandomRun):
+    """A random loop whose tiers run short again and again. Its groups have shown 55 nodes that took a minute.
+    The policy would wait for half an hour."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        took = tuple(LeadTime(NOW - 90_000 + number * 1200, 60, 60) for number in range(55))
+        self.store.save(Memory(lead_times={f"MachineDeployment prod/{name}": LeadTimes(requests=took) for name in TIER_OF}))
+        self.given_up = 0
+
+    def _policy(self) -> PolicySet:
+        rules = super()._policy()
+        patient = [
+            msgspec.structs.replace(group, scale_up=msgspec.structs.replace(group.scale_up, max_node_provision_time_seconds=1800))
+            for group in rules.groups
+        ]
+        return msgspec.structs.replace(rules, groups=tuple(patient))
+
+    def current(self) -> PolicySet:
+        late = [one.usable_seconds for times in self.store.load().lead_times.values() for one in times.requests]
+        self.given_up = max(self.given_up, late.count(-300))
+        return self.policy
+
+
+def test_giving_up_earlier_breaks_no_rule() -> None:
+    """Random loops in which requests are given up after five minutes, as learned."""
+    runs = [Experienced(seed).go() for seed in range(4)]
+    assert [run.broken for run in runs] == 4 * [[]]
+    assert sum(run.given_up for run in runs) >= 3
