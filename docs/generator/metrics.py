@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from docs.generator.table import code, table
 from reconciler.control.pages.metrics import exposition
 from reconciler.control.turn.figures import Figures, Seen
+from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.plan.plan import Plan
 from reconciler.plan.saved import read_saved
 
@@ -26,6 +27,7 @@ class _Shown:
         return Seen(
             plan=_plan(), turns=(("decided", 1),), actions=(("Resize", "Done", 1),), failed_pages=(("/", 1),),
             policy_revision="r", turn_seconds=((1.0, 1),),
+            lead_times=(("a", LearnedLeadTime(requests=2, late=1, median_seconds=60, p95_seconds=None)),),
         )  # fmt: skip
 
 

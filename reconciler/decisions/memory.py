@@ -116,6 +116,24 @@ class Claim(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel
     written: bool = False
 
 
+class LeadTime(msgspec.Struct, frozen=True, array_like=True):
+    """One request for a node that has ended: when it was made, and after how many seconds the node joined and was usable. A
+    negative number: it took longer than that, or never came."""
+
+    asked_seconds: int
+    joined_seconds: int
+    usable_seconds: int
+
+
+class LeadTimes(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The last `requests` of a target that have ended, the first of them first. `under_way`: machine -> when it was asked for (0:
+    it has failed and is counted). No machine seen so far was made after `newest_seconds` (0: unknown)."""
+
+    requests: tuple[LeadTime, ...] = ()
+    under_way: Mapping[str, int] = {}
+    newest_seconds: int = 0
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
 
@@ -133,6 +151,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     process ended there. `known_targets`: target -> its machines. `claims`: targets that this policy means to write,
     except those that another policy has. `promised`: target -> pods by shape that wait for a node that was added for them.
     `refuted`: target and kind of pod -> the node that did not help. `tiers`: tier with `returnAfter` -> its capacity.
+    `lead_times`: target -> how long its nodes took, and which are under way.
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
     """
 
@@ -160,6 +179,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     promised: Mapping[str, Mapping[str, int]] = {}
     refuted: Mapping[str, Refuted] = {}
     tiers: Mapping[str, TierState] = {}
+    lead_times: Mapping[str, LeadTimes] = {}
     examine_next: str = ""
     last_added_seconds: int = 0
     last_removed_seconds: int = 0

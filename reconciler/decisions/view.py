@@ -23,6 +23,7 @@ from reconciler.decisions.ownership.second_writer import (
 from reconciler.decisions.situation.backoff import forget, note_failures, note_tiers
 from reconciler.decisions.situation.belonging import Belonging, belongings, note_targets
 from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states, note_waiting
+from reconciler.decisions.situation.requests_under_way import note_lead_times
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
@@ -57,10 +58,14 @@ class View(msgspec.Struct, frozen=True):
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
         memory = forget(memory, groups, resumed, now_seconds)
         states = node_states(world, groups, members, memory, now_seconds)
+        waited_since = memory.waiting_since
         memory = note_waiting(memory, groups, members.machines, now_seconds)
         memory = note_targets(memory, groups, members)
         belonging = belongings(world, policy.policy, groups, members, memory)
         situations = group_situations(world, groups, members, states, memory, now_seconds, belonging)
+        memory = note_lead_times(
+            memory, waited_since, world, groups, members, states, situations, belonging, now_seconds
+        )  # fmt: skip
         memory = note_failures(memory, groups, situations, now_seconds)
         memory = note_tiers(memory, policy.policy.tiers, groups, now_seconds)
         memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.policy.documents import Mode
 from reconciler.rendering.document import Column
 from reconciler.rendering.json_text import json_text
@@ -60,7 +61,8 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     `heldSince`, `desired` and `wanted` (what a held group would get) are from the last plan. `next` is what a person must do so
     that the group is decided again, and `block` is YAML to copy for that. `hold` is the annotation on the target; with
     `holdOver`, its end has passed. `backoffUntil` and `conflict` are empty if there is none. `approval` names what waits for an
-    approval. `why` is the last plan's reason for holding the group."""
+    approval. `why` is the last plan's reason for holding the group. `leadTime` is how long its nodes took (null: nothing is
+    known)."""
 
     name: str
     target: str
@@ -79,6 +81,7 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     conflict: str = ""
     approval: str = ""
     why: str = ""
+    lead_time: LearnedLeadTime | None = None
 
 
 class DrainStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -138,6 +141,11 @@ def status_text(document: StatusDocument) -> str:
             for sentence in known:
                 lines += paragraph(plain(sentence), _WIDTH, 2, "- ")
             lines += [f"    {plain(line)}" for line in group.block]
+    known_times = [(group.name, group.lead_time) for group in ordered if group.lead_time is not None]
+    if known_times:
+        lines += ["", "Lead times of new nodes"]
+        for name, times in known_times:
+            lines += paragraph(plain(f"{name}: {times.sentence()}"), _WIDTH, 2)
     if document.drains:
         lines += ["", "Nodes that are being drained"]
         lines += [f"  {plain(drain.node)} since {drain.since}" for drain in document.drains]

@@ -173,6 +173,8 @@ def test_somebody_raises_a_group_that_has_nodes_here(service: Service) -> None:
     assert "MachinesKept" in codes(report, "general"), told(report)
     assert attached in str(line(report, "general").reasons)
     assert not line(report, "general").held
+    # Nobody waits for it here, so that it does not come says nothing of the group's lead times.
+    assert [times for times in loop.store.load().lead_times.values() if times.requests or times.under_way] == []
 
 
 def test_what_was_there_when_the_process_began(service: Service) -> None:

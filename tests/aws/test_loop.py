@@ -66,6 +66,8 @@ class Cluster:
         """Pods of a node that leaves which do not go."""
         self.joins: set[str] | None = None
         """The instances that become nodes; None: all."""
+        self.joins_after = 0
+        """So many seconds after their launch."""
 
     def current(self) -> PolicySet:
         return self.policy
@@ -94,7 +96,7 @@ class Cluster:
                     {"taints": taints} if name in self.leaving else {}
                 )
                 found.append(node(name, cpu="2", memory="7Gi", spec=spec, labels=self._labels(group)))
-                found[-1]["metadata"]["creationTimestamp"] = instant_text(int(one.launched_at))
+                found[-1]["metadata"]["creationTimestamp"] = instant_text(int(one.launched_at) + self.joins_after)
         return found
 
     def _labels(self, group: Group) -> dict[str, str]:
@@ -275,3 +277,24 @@ def test_a_target_that_is_lost_from_the_view_for_a_turn(service: Service) -> Non
     report = loop.turns(12)
     assert sizes(loop) == (0, 0), told(report)
     assert len(service.account.ended) == 2
+
+
+def test_lead_times_of_instances_are_learned(service: Service) -> None:
+    """An instance has no creation time, so the write counts. Two nodes join 25 s after it, and the loop sees them later. A third
+    instance never joins: it is late once, when the policy's 15 minutes are over."""
+    loop = Loop(service)
+    loop.cluster.joins, loop.cluster.pods = set(), pending(2)
+    loop.turn()
+    written = loop.cluster.now()
+    loop.turns(3)
+    loop.cluster.joins, loop.cluster.joins_after = None, 25
+    loop.turn()
+    found = loop.store.load().lead_times["AutoScalingGroup eu-central-1/spot"]
+    assert [(one.joined_seconds, one.usable_seconds) for one in found.requests] == 2 * [(25, loop.cluster.now() - written)]
+    bind(loop, loop.groups["spot"])
+    loop.cluster.joins = {one.instance_id for one in loop.groups["spot"].counted}
+    loop.cluster.pods += pending(1, "more")
+    for _ in range(100):
+        loop.turn()
+    found = loop.store.load().lead_times["AutoScalingGroup eu-central-1/spot"]
+    assert [one.usable_seconds for one in found.requests[2:]] == [-900]

@@ -3,12 +3,15 @@
 import re
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 
 from reconciler.control.pages.live_page import LivePage, Outlook, waiting_route
 from reconciler.control.pages.route import Request
 from reconciler.control.turn.loop import LoopReport, ResultState
+from reconciler.decisions.memory import LeadTime, LeadTimes
 from reconciler.plan.plan import ActionKind
+from reconciler.values.instant import instant_text
 from tests.builders import NOW
 from tests.control.busy import LONG, BusyLoop, busy_loop, cluster
 
@@ -230,3 +233,16 @@ def test_a_newer_plan_is_looked_at_anew():
     words = Words(loop.get().body).of("upcoming")
     assert ("coming-x7k2p" in words, "coming-bad00" in words) == (True, False)
     assert loop.page._look(*loop.last) is loop.page._look(*loop.last)  # type: ignore[misc]
+
+
+def test_when_nodes_are_expected():
+    """Five requests took 300 s at most: the instant stands beside the one at which the machine is given up."""
+    loop = busy_loop()
+    plan, decided = loop.last  # type: ignore[misc]
+    (target,) = {line.target for line in plan.groups if line.name == "coming"}
+    took = tuple(LeadTime(NOW - 86_400 + number * 3600, 90, 300) for number in range(5))
+    memory = msgspec.structs.replace(decided.memory, lead_times={target: LeadTimes(requests=took)})
+    (asked,) = {node.since_seconds for node in loop.page._look(plan, decided).upcoming if node.machine == "coming-x7k2p"}
+    assert instant_text(asked + 300) not in Words(loop.get().body).of("upcoming")
+    loop.last = (msgspec.structs.replace(plan), msgspec.structs.replace(decided, memory=memory))
+    assert f"{instant_text(asked)} {instant_text(asked + 300)} at" in Words(loop.get().body).of("upcoming")

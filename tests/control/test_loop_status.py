@@ -12,7 +12,8 @@ from reconciler.control.live.loop_status import StandingRecord, loop_status
 from reconciler.control.live.plan_record import PlanRecorder
 from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
 from reconciler.control.turn.loop import LoopReport
-from reconciler.decisions.memory import BackoffState, ConflictState, Memory
+from reconciler.decisions.memory import BackoffState, ConflictState, LeadTime, LeadTimes, Memory
+from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.last_good import LastGood
 from reconciler.gitops.sources.standing import Standing
@@ -205,6 +206,15 @@ def test_groups_of_the_memory_where_no_plan_was_recorded() -> None:
     assert (second.backoff_until, second.backoff_reason) == ("", "")
     assert second.conflict == "kubectl undid our writes 3 times: 2 -> 5"
     assert (second.why, second.next, second.approval, second.held_since) == ("", "", "", "")
+
+
+def test_lead_times_of_the_memory() -> None:
+    """As learned by an earlier process; of b nothing is known."""
+    server = _Server()
+    took = tuple(LeadTime(NOW - 9000 + number, 50, 60 + number) for number in range(4))
+    LiveMemoryStore(server.state).save(Memory(known_groups={B: "b", A: "a"}, lead_times={A: LeadTimes(requests=took)}))
+    first, second = _status(server).groups
+    assert (first.lead_time, second.lead_time) == (LearnedLeadTime(requests=4, late=0, median_seconds=61, p95_seconds=63), None)
 
 
 def test_groups_of_the_last_plan() -> None:

@@ -1,12 +1,15 @@
 """The metrics say what the last plan and the counts of all turns are; what is gone leaves no series behind."""
 
+import math
+
 import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from reconciler.control.pages.metrics import exposition
 from reconciler.control.turn.figures import Figures, Seen
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.loop import ActionResult, Decided, LoopReport, ResultState
+from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.plan.plan import (
     Action,
     ActionKind,
@@ -23,6 +26,7 @@ from reconciler.plan.plan import (
 )
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
+from tests.builders import ClusterBuilder, policy
 
 BOUND = Bound(resource_version="1", replicas=2, owner_digest="", policy_digest="")
 
@@ -100,6 +104,23 @@ def test_nodes_that_wait_for_an_approval():
     found = sample(exposition(figures))
     name = "reconciler_group_nodes_waiting_for_approval"
     assert [found[name, (("group", one),)] for one in ("a", "b")] == [3, 0]
+
+
+def test_lead_times_that_were_learned():
+    """Of a: 10 requests of which one was late, so the 95th percentile is not known. Nothing is known of h, and b is no group."""
+    took = (*(LeadTime(0, 50, 60 + number) for number in range(9)), LeadTime(0, -900, -900))
+    memory = Memory(lead_times={"t/a": LeadTimes(requests=took), "t/b": LeadTimes(requests=took)})
+    decided = Decided(world=ClusterBuilder().world(), policy=policy(), memory=memory, now_seconds=1000)
+    figures = Figures()
+    figures.turned(LoopReport(at_seconds=1000, plan=PLAN, decided=decided), 0.1, 0)
+    text = exposition(figures)
+    name = "reconciler_group_lead_time"
+    assert {key: value for key, value in sample(text).items() if key[0].startswith(name)} == {
+        (f"{name}_seconds", (("group", "a"), ("quantile", "0.5"))): 64,
+        (f"{name}_seconds", (("group", "a"), ("quantile", "0.95"))): math.inf,
+        (f"{name}_requests", (("group", "a"), ("result", "InTime"))): 9,
+        (f"{name}_requests", (("group", "a"), ("result", "Late"))): 1,
+    }
 
 
 def test_series_of_a_group_that_is_gone_vanish():

@@ -11,7 +11,7 @@ import pytest
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner
 from reconciler.cluster.world import World
-from reconciler.decisions.memory import BackoffState, Memory, SizeState
+from reconciler.decisions.memory import BackoffState, LeadTime, LeadTimes, Memory, SizeState
 from reconciler.plan.plan import ActionKind, Cost, Plan, PlanProblem
 from reconciler.policy.documents import Headroom, HeadroomPods, Hold, Limit, NodeGroup, PolicySet, ScaleDown, Tier
 from reconciler.policy.pace import Pace
@@ -76,6 +76,12 @@ BACKED_OFF = Memory(backoffs={"general": BackoffState(failures=2, failed_seconds
 AGAIN = Memory(backoffs={"general": BackoffState(failures=2, failed_seconds=NOW - 9000, until_seconds=NOW - 8000)})
 GONE = Memory(unneeded_since={"general-1": NOW - 9000})
 KUBECTL = (FieldOwner(manager="kubectl", operation="Apply", time_seconds=NOW - 86_400),)
+TEN = tuple(LeadTime(NOW - 86_400 + 3600 * number, 100, 110 + number) for number in range(10))
+LEARNED = Memory(
+    lead_times={TARGET: LeadTimes(requests=TEN, under_way={"a": NOW - 60, "b": NOW - 30})},
+    waiting_since={f"{TARGET} at 2": NOW - 30},
+)
+ONE_LATE = Memory(lead_times={TARGET: LeadTimes(requests=(*TEN[:9], LeadTime(NOW - 3600, -900, -900)))})
 ONE_MORE = ("UpcomingNodes", "1 node requested but not registered yet")
 
 # (current, desired, wanted), and the reasons.
@@ -106,6 +112,38 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
     ),
     "at its minimum": (lambda: (_full(3), _group(min=3), Memory()), (3, 3, None), []),
     "waits for a node": (lambda: (_with_machines(_full(1, replicas=2), "a"), _group(), Memory()), (2, 2, None), [ONE_MORE]),
+    # 2027-01-15T08:00:00Z is NOW: 60 s after the request of the older machine, 119 s is what all ten took.
+    "waits for a node and knows how long others took": (
+        lambda: (_with_machines(_full(1, replicas=2), "a", created=NOW - 60), _group(), LEARNED),
+        (2, 2, None),
+        [(ONE_MORE[0], f"{ONE_MORE[1]}, expected by 2027-01-15T08:00:59Z; 10 of 10 earlier ones came in that time")],
+    ),
+    "waits for a machine and knows how long others took": (
+        lambda: (_full(1, replicas=2), _group(), LEARNED),
+        (2, 2, None),
+        [(ONE_MORE[0], f"{ONE_MORE[1]}, expected by 2027-01-15T08:01:29Z; 10 of 10 earlier ones came in that time")],
+    ),
+    "waits for longer than others took": (
+        lambda: (_with_machines(_full(1, replicas=2), "a", created=NOW - 200), _group(), ONE_LATE),
+        (2, 2, None),
+        [(ONE_MORE[0], f"{ONE_MORE[1]}, late: expected by 2027-01-15T07:58:38Z; 9 of 10 earlier ones came in that time")],
+    ),
+    "grows and knows how long others took": (
+        lambda: (_full(1, 2), _group(), LEARNED),
+        (1, 3, None),
+        [
+            ("PendingPods", "2 pending pods on 2 new nodes; the only group that can now"),
+            ("LeadTime", "new nodes: usable after 1m54s (median) and 1m59s (95th percentile) of the last 10 requests"),
+        ],
+    ),
+    "grows, and one of the others was late": (
+        lambda: (_full(1, 2), _group(), ONE_LATE),
+        (1, 3, None),
+        [
+            ("PendingPods", "2 pending pods on 2 new nodes; the only group that can now"),
+            ("LeadTime", "new nodes: usable after 1m54s (median) of the last 10 requests; 1 of them did not come in time"),
+        ],
+    ),
     "waits for one node and for the start of another": (
         lambda: (_starting(), _group(), Memory()),
         (3, 3, None),

@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.cluster.target import FieldOwner, RolloutPace, TargetTemplate
 from reconciler.cluster.world import World
-from reconciler.decisions.memory import Memory
+from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.decisions.removal.rollout import predict_rollout
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
@@ -386,3 +386,13 @@ def test_a_pending_pod_moves_with_the_old_node_that_it_joins() -> None:
 def test_the_group_must_exist() -> None:
     with pytest.raises(KeyError):
         _predict(_group(1).world(), _rules(), "nobody")
+
+
+@pytest.mark.parametrize(("requests", "took", "observed"), [(5, 62, 5), (4, 120, 5)])
+def test_what_the_loop_has_learned_comes_before_what_nodes_show(requests: int, took: int, observed: int) -> None:
+    """Requests of 60, 61, ... s, from five on; nodes show 120 s."""
+    learned = tuple(LeadTime(NOW - 86_400 + number * 3600, 50, 60 + number) for number in range(requests))
+    memory = Memory(lead_times={"MachineDeployment prod/general": LeadTimes(requests=learned)})
+    world = _paced(_group(5, "3"), 2, ready_after=120)
+    found = predict_rollout(View.of(world, _rules(), memory, NOW, Work(1_000_000)), "general")
+    assert (found.time.new_node_seconds, found.time.observed) == (took, observed)

@@ -4,7 +4,7 @@ from collections import Counter
 
 from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.decide import decide
-from reconciler.decisions.memory import Memory
+from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.decisions.outcome.foreseen import UpcomingNode, upcoming_nodes
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
@@ -77,3 +77,15 @@ def test_room_that_a_purchase_frees_on_an_upcoming_node():
     plan = plan_of(cluster.world(), rules)
     outcomes = Counter((line.outcome, line.group) for line in plan.pods)
     assert outcomes == {(PodOutcome.FITS_UPCOMING, "b"): 3, (PodOutcome.TRIGGERS_SCALE_UP, "a"): 1}
+
+
+def test_when_they_are_expected():
+    """The slowest of five took 150 s; of four, nothing is said."""
+    cluster = ClusterBuilder()
+    cluster.group("a", nodes=1, replicas=3)
+    cluster.machine("a-new", A, created=NOW - 60)
+    took = tuple(LeadTime(NOW - 86_400 + number * 3600, 90, 110 + 10 * number) for number in range(5))
+    known = Memory(lead_times={str(A): LeadTimes(requests=took)}, waiting_since={f"{A} at 3": NOW - 20})
+    assert [(node.machine, node.expected_seconds - NOW) for node in upcoming(cluster, known)] == [("a-new", 90), ("", 130)]
+    few = Memory(lead_times={str(A): LeadTimes(requests=took[1:])})
+    assert {node.expected_seconds for node in upcoming(cluster, few)} == {0}

@@ -2,7 +2,7 @@
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.decide import decide
-from reconciler.decisions.memory import BackoffState, Memory
+from reconciler.decisions.memory import BackoffState, LeadTime, LeadTimes, Memory
 from reconciler.policy.documents import Hold, PolicySet
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.group import explain_group
@@ -54,3 +54,17 @@ def test_a_group_of_a_topology_is_told_how_it_is_handed_over():
     assert "in one change of its Cluster, spec.topology.workers.machineDeployments[name=md-0]: remove replicas" in text
     assert 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "6"' in text
     assert "the webhook then keeps 2, and without both annotations sets 1 [FromTopology]" in text
+
+
+def test_what_new_nodes_took_is_told_with_when_a_request_is_overdue():
+    """Twenty took 300 s to join and 310 to 329 s to be usable: one and a half times 300 s are 7m30s. Of 19, the policy's 15 m."""
+    took = tuple(LeadTime(NOW - 86_400 + number * 3600, 300, 310 + number) for number in range(20))
+    target, rules = "MachineDeployment prod/general", policy(node_group("general"))
+    text = story(rules, Memory(lead_times={target: LeadTimes(requests=took)}))
+    assert "new nodes: usable after 5m19s (median) and 5m28s (95th percentile) of the last 20 requests" in text
+    assert "a request without a node is overdue after 7m30s, learned from 20 requests; the policy allows 15m" in text
+    text = story(
+        policy(node_group("general")), Memory(lead_times={"MachineDeployment prod/general": LeadTimes(requests=took[1:])})
+    )
+    assert "a request without a node is overdue after 15m\n" in text
+    assert "a request without a node" not in story(rules)

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.rendering.status import (
     GroupStatus,
     LeaderStatus,
@@ -129,3 +130,12 @@ def test_what_the_state_of_a_group_rests_on(fields: dict[str, object], state: st
     lines = _lines(groups=(group,))
     assert next(line for line in lines if " g " in line).endswith(f"t       {state}")
     assert [line.removeprefix("  - ") for line in lines if line.startswith("  - ")] == known
+
+
+def test_lead_times_stand_below_the_groups() -> None:
+    """Of those groups of which they are known."""
+    known = LearnedLeadTime(requests=34, late=2, median_seconds=61, p95_seconds=None)
+    groups = (GroupStatus(name="a", target="t", replicas=1), GroupStatus(name="b", target="u", replicas=1, lead_time=known))
+    lines = _lines(groups=groups)
+    at = lines.index("Lead times of new nodes")
+    assert lines[at + 1 :] == ["  b: usable after 1m1s (median) of the last 34 requests; 2 of them did not come in time"]

@@ -14,6 +14,7 @@ from reconciler.control.turn.loop import StoreUnavailableError
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.other_policies import shared_targets
 from reconciler.decisions.reasons.owners import GroupHeld
+from reconciler.decisions.situation.lead_times import learned
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.gitops.sources.standing import Condition, Standing
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
@@ -246,6 +247,7 @@ def _groups(
                 else "",
                 approval=_reason_text(line, WAITS_FOR_APPROVAL),
                 why=_reason_text(line, GroupHeld.code),
+                lead_time=learned(memory.lead_times.get(target)),
             )
         )
     return tuple(sorted(statuses, key=lambda group: group.name))

@@ -1,5 +1,6 @@
 """The figures in Prometheus' text form. Own names; those of the Cluster Autoscaler too where dashboards want them."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -34,6 +35,7 @@ class Collected(Collector):
         yield from _loop(self._seen)
         if self._seen.plan is not None:
             yield from _groups(self._seen.plan)
+            yield from _lead_times(self._seen)
             yield from _demand(self._seen.plan)
         if self._upstream:
             yield from _cluster_autoscaler(self._seen)
@@ -96,6 +98,24 @@ def _groups(plan: Plan) -> Iterator[Metric]:
         asked = (reason.data.get("waiting", 0) for reason in line.reasons if reason.code == WAITS_FOR_APPROVAL)
         waiting.add_metric([line.name], float(sum(count for count in asked if isinstance(count, int))))
     yield waiting
+
+
+def _lead_times(seen: Seen) -> Iterator[Metric]:
+    took = GaugeMetricFamily(
+        "reconciler_group_lead_time_seconds",
+        "From the request for a node until pods can use it, of the last requests; +Inf: at this rank, it did not come in time.",
+        labels=["group", "quantile"],
+    )
+    requests = GaugeMetricFamily(
+        "reconciler_group_lead_time_requests", "The requests that these quantiles are of.", labels=["group", "result"]
+    )
+    for name, times in seen.lead_times:
+        for quantile, seconds in (("0.5", times.median_seconds), ("0.95", times.p95_seconds)):
+            took.add_metric([name, quantile], math.inf if seconds is None else seconds)
+        requests.add_metric([name, "InTime"], times.requests - times.late)
+        requests.add_metric([name, "Late"], times.late)
+    yield took
+    yield requests
 
 
 def _demand(plan: Plan) -> Iterator[Metric]:

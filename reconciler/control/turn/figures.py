@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import msgspec
 
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.loop import ActionResult, Decided, LoopReport, ResultState
+from reconciler.decisions.situation.lead_times import LearnedLeadTime, learned
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalProgress, RemovalState
@@ -171,7 +172,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The state after the last iteration. Times are Unix seconds, 0: never. `plan` is the last one that was decided, whenever
     that was. `unavailable` states why the last iteration decided nothing, `policy_awaited` which first policy is not there yet.
     `decisions` are the last ones of this process, oldest first, `samples` its last six hours. `held_since` says, by target, since
-    when it has seen a group held."""
+    when it has seen a group held. `lead_times` are those that were learned, by group."""
 
     plan: Plan | None = None
     plan_seconds: int = 0
@@ -193,6 +194,12 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     decisions: tuple[Decision, ...] = ()
     samples: tuple[Sample, ...] = ()
     held_since: Mapping[str, int] = {}
+    lead_times: tuple[tuple[str, LearnedLeadTime], ...] = ()
+
+
+def _lead_times(plan: Plan, decided: Decided) -> tuple[tuple[str, LearnedLeadTime], ...]:
+    known = ((line.name, learned(decided.memory.lead_times.get(line.target))) for line in plan.groups)
+    return tuple((name, times) for name, times in known if times is not None)
 
 
 BUCKETS_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -253,10 +260,14 @@ class Figures:
             if report.plan is not None:
                 self._recent.decided(report.plan, report.at_seconds)
                 held = {line.target: held.get(line.target, report.at_seconds) for line in report.plan.groups if line.held}
+            times = (
+                before.lead_times if report.plan is None or report.decided is None else _lead_times(report.plan, report.decided)
+            )
             ended = Counter(removal.state for removal in report.removals)
             self._seen = msgspec.structs.replace(
                 before,
                 plan=report.plan or before.plan,
+                lead_times=times,
                 plan_seconds=report.at_seconds if report.plan is not None else before.plan_seconds,
                 turned_seconds=report.at_seconds,
                 unavailable=report.unavailable,

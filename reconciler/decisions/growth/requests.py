@@ -9,10 +9,8 @@ from reconciler.decisions.draft import Cancellation, Draft, GroupDraft
 from reconciler.decisions.reasons.machines import AskedAnew, Replaced, RequestCancelled
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation
+from reconciler.decisions.situation.requests_under_way import FOLLOWS_WITHIN_SECONDS
 from reconciler.values.instant import instant_text
-
-FOLLOWS_WITHIN_SECONDS = 60
-"""A target has made the machines of a new size by then."""
 
 
 def replacements(draft: Draft, group: GroupDraft) -> Replaced | None:

@@ -13,6 +13,7 @@ from reconciler.decisions.reasons.kept_nodes import KeptByShare
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.group_situation import unmade_key, waiting_key
+from reconciler.decisions.situation.lead_times import expectation, overdue_after_seconds
 from reconciler.decisions.view import View
 from reconciler.plan.plan import Action, ActionKind, NodeState, PodOutcome
 from reconciler.policy.documents import NodeGroupPolicy
@@ -133,13 +134,15 @@ def _changed(draft: Draft, group: GroupDraft, leaving: tuple[int, ...]) -> Chang
 
 class UpcomingNode(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """One request for a node. `machine` is empty where the platform has made none for it. `since_seconds` is when the machine was
-    made, or first seen where nothing says so; at `until_seconds` it is given up. `failed` says why it will not come, and is empty
+    made, or first seen where nothing says so; at `until_seconds` it is given up. By
+    `expected_seconds`, most earlier ones had come (0: too few have ended). `failed` says why it will not come, and is empty
     while it is expected."""
 
     group: str
     since_seconds: int
     machine: str = ""
     until_seconds: int = 0
+    expected_seconds: int = 0
     failed: str = ""
 
 
@@ -147,7 +150,9 @@ def upcoming_nodes(view: View) -> tuple[UpcomingNode, ...]:
     """All of them by group, the longest wait first. A machine that is being deleted is none."""
     upcoming: list[UpcomingNode] = []
     for group, situation, machines in zip(view.groups, view.situations, view.members.machines, strict=True):
-        patience = group.scale_up.max_node_provision_time_seconds
+        times = view.memory.lead_times.get(str(group.target))
+        earlier = expectation(times)
+        patience = overdue_after_seconds(times, group.scale_up.max_node_provision_time_seconds)
         failed = dict(situation.failed)
         waiting = [machine for machine in machines if not machine.node and not machine.deleting]
         for machine in waiting:
@@ -155,13 +160,17 @@ def upcoming_nodes(view: View) -> tuple[UpcomingNode, ...]:
             upcoming.append(
                 UpcomingNode(
                     group=group.name, since_seconds=since, machine=machine.name, until_seconds=since + patience,
-                    failed=failed.pop(machine.name, ""),
+                    failed=failed.pop(machine.name, ""), expected_seconds=since + earlier.within_seconds if earlier else 0,
                 )
             )  # fmt: skip
         since = view.memory.waiting_since.get(unmade_key(group, situation.current), view.now_seconds)
         expected = situation.upcoming - sum(1 for entry in upcoming if entry.group == group.name and not entry.failed)
         whys = [*failed.values(), *("" for _ in range(expected))]
         upcoming += [
-            UpcomingNode(group=group.name, since_seconds=since, until_seconds=since + patience, failed=why) for why in whys
-        ]
+            UpcomingNode(
+                group=group.name, since_seconds=since, until_seconds=since + patience, failed=why,
+                expected_seconds=since + earlier.within_seconds if earlier else 0,
+            )
+            for why in whys
+        ]  # fmt: skip
     return tuple(sorted(upcoming))

@@ -3,6 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.pending import Served
@@ -17,7 +19,7 @@ from reconciler.decisions.ownership.owner import NO_OWNER
 from reconciler.decisions.ownership.second_writer import REPORTED_FROM, UNDONE_TIMES
 from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress, TemplateUnknown
-from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
+from reconciler.decisions.reasons.machines import LeadTime, MachinesFailed, MayNotReturn, UpcomingNodes
 from reconciler.decisions.reasons.owners import Conflict, GroupHeld, OtherPolicy, ResizeNextTime
 from reconciler.decisions.reasons.sizes import (
     AboveMax,
@@ -32,6 +34,8 @@ from reconciler.decisions.removal.do_not_disrupt import unreadable
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.situation.group_situation import waits_for
+from reconciler.decisions.situation.lead_times import EXPECTS_FROM, expectation, learned, overdue_after_seconds
+from reconciler.decisions.situation.requests_under_way import last_asked_seconds
 from reconciler.decisions.work import Shares
 from reconciler.plan.plan import Cost, GroupLine, NodeLine, OwnerState, PlanProblem, PodLine
 from reconciler.plan.reason import Because, Reason
@@ -124,6 +128,8 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
         reasons.append(TemplateUnknown(group=group.name, why=group.template_problem).reason())
     if group.pods_guessed and group.template is not None and draft.desired > situation.current:
         reasons.append(MaxPodsGuessed(pods=group.template.allocatable.pods).reason())
+    if draft.desired > situation.current and (took := _lead_time(plan, draft)) is not None:
+        reasons.append(took.reason())
     stop = plan.growth_stop(draft)
     if isinstance(stop, GroupUnhealthy):
         reasons.append(stop.reason())
@@ -135,14 +141,7 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
     if draft.desired == 0 < situation.current and (scarce := _scarce(plan, draft)):
         reasons.append(MayNotReturn(why=scarce).reason())
     if situation.upcoming or situation.starting:
-        named = {what for index in situation.starting for what in waits_for(plan.world, plan.world.nodes[index], group)}
-        reasons.append(
-            UpcomingNodes(
-                count=situation.upcoming + len(situation.starting),
-                starting=len(situation.starting),
-                waits_for=tuple(sorted(named)),
-            ).reason()
-        )
+        reasons.append(_upcoming(plan, draft).reason())
     if situation.failed:
         name, message = situation.failed[0]
         reasons.append(MachinesFailed(count=len(situation.failed), first=f"{name}: {message}").reason())
@@ -155,6 +154,38 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
         names = tuple(sorted(plan.world.nodes[index].name for index in draft.removed))
         reasons.append(PlatformChooses(target=str(group.target), nodes=names).reason())
     return tuple(reasons)
+
+
+def _upcoming(plan: Draft, draft: GroupDraft) -> UpcomingNodes:
+    situation = draft.situation
+    named = {what for index in situation.starting for what in waits_for(plan.world, plan.world.nodes[index], draft.group)}
+    what = UpcomingNodes(
+        count=situation.upcoming + len(situation.starting),
+        starting=len(situation.starting),
+        waits_for=tuple(sorted(named)),
+    )
+    expected = expectation(plan.memory.lead_times.get(str(draft.group.target)))
+    asked_seconds = last_asked_seconds(plan.memory, draft.group, situation)
+    if expected is None or asked_seconds is None:
+        return what
+    by_seconds = asked_seconds + expected.within_seconds
+    return msgspec.structs.replace(
+        what,
+        expected_by=instant_text(by_seconds),
+        in_time=expected.came,
+        earlier=expected.requests,
+        late=plan.now_seconds > by_seconds,
+    )
+
+
+def _lead_time(plan: Draft, draft: GroupDraft) -> LeadTime | None:
+    """How long its nodes took; None if too few have."""
+    times, scale_up = plan.memory.lead_times.get(str(draft.group.target)), draft.group.scale_up
+    known = learned(times)
+    if known is None or known.requests < EXPECTS_FROM:
+        return None
+    overdue_after = overdue_after_seconds(times, scale_up.max_node_provision_time_seconds)
+    return LeadTime(**msgspec.structs.asdict(known), overdue_after_seconds=overdue_after)
 
 
 def _platform_notes(group: EffectiveGroup) -> Iterator[Because]:

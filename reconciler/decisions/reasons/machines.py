@@ -1,26 +1,66 @@
 """Reasons about the machines of a target: requested, created or given back."""
 
 from reconciler.plan.reason import Because
+from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
 
 _NAMED_AT_MOST = 5
 
 
 class UpcomingNodes(Because, frozen=True, kw_only=True):
-    """Requested nodes that no pod can use yet. `starting` of them have joined and wait for what `waits_for` names."""
+    """Requested nodes that no pod can use yet. `starting` of them have joined and wait for what `waits_for` names.
+
+    The last of them is expected by `expected_by`: `in_time` of `earlier` requests took no longer. It is empty if too few have
+    ended. `late`: that instant is over.
+    """
 
     code = "UpcomingNodes"
     count: int
     starting: int = 0
     waits_for: tuple[str, ...] = ()
+    expected_by: str = ""
+    in_time: int = 0
+    earlier: int = 0
+    late: bool = False
 
     def sentence(self) -> str:
-        """How many, and what the joined nodes wait for."""
+        """How many, what the joined nodes wait for, and when all of them are expected."""
         parts = [f"{count_text(self.count - self.starting, 'node')} requested but not registered yet"]
         if self.starting:
             named = f" ({', '.join(self.waits_for)})" if self.waits_for else ""
             parts.append(f"{count_text(self.starting, 'node')} joined but not started yet{named}")
-        return ", ".join(parts[self.count == self.starting :])
+        what = ", ".join(parts[self.count == self.starting :])
+        if not self.expected_by:
+            return what
+        late = "late: " if self.late else ""
+        return f"{what}, {late}expected by {self.expected_by}; {self.in_time} of {self.earlier} earlier ones came in that time"
+
+
+class LeadTime(Because, frozen=True, kw_only=True):
+    """How long nodes of a group that grows took before. `late` of the last `requests` did not come in time. A percentile is null
+    if a late one has its rank. A request without a node is overdue after `overdue_after_seconds`."""
+
+    code = "LeadTime"
+    requests: int
+    late: int
+    median_seconds: int | None
+    p95_seconds: int | None
+    overdue_after_seconds: int
+
+    def sentence(self) -> str:
+        """Both percentiles, and of how many requests they are."""
+        return f"new nodes: {lead_time_words(self.requests, self.late, self.median_seconds, self.p95_seconds)}"
+
+
+def lead_time_words(requests: int, late: int, median_seconds: int | None, p95_seconds: int | None) -> str:
+    """Both percentiles, and of how many requests they are. One that is None is not known, because a late request has its rank."""
+    of = f"of the last {count_text(requests, 'request')}"
+    if median_seconds is None:
+        return f"{late} {of} did not come in time"
+    ends = f"{duration_text(median_seconds)} (median)"
+    if p95_seconds is not None:
+        ends += f" and {duration_text(p95_seconds)} (95th percentile)"
+    return f"usable after {ends} {of}" + (f"; {late} of them did not come in time" if late else "")
 
 
 class MachinesFailed(Because, frozen=True, kw_only=True):

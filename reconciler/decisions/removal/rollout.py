@@ -34,6 +34,7 @@ from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.drain_report import keeps_from_draining
 from reconciler.decisions.removal.scale_down import in_order
+from reconciler.decisions.situation.lead_times import EXPECTS_FROM, learned
 from reconciler.decisions.situation.zone_order import Landing, ZoneOrder
 from reconciler.decisions.view import View
 from reconciler.plan.plan import NodeState
@@ -522,11 +523,15 @@ class _Start(msgspec.Struct, frozen=True):
 
 
 def _start_time(draft: Draft, group: GroupDraft) -> _Start:
-    """The median of the group's ready nodes: from the creation of the Machine to the Ready condition of the node.
+    """The median that was learned of the group's requests. Where too few have ended, that of its ready nodes counts: from the
+    creation of the Machine to the Ready condition of the node.
 
     Nodes that became ready a second time, much later, are not observed. Neither are nodes that are older than their Machine, as
     after `clusterctl move`. Some platforms do not tell when a machine was made.
     """
+    known = learned(draft.memory.lead_times.get(str(group.group.target)))
+    if known is not None and known.requests >= EXPECTS_FROM and known.median_seconds is not None:
+        return _Start(known.median_seconds, known.requests)
     times = group.group.scale_up
     longest = times.max_node_provision_time_seconds + times.max_node_startup_time_seconds
     seen = []

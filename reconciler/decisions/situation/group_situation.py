@@ -12,8 +12,8 @@ from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.decisions.memory import Memory, SizeState
 from reconciler.decisions.situation.belonging import Belonging
+from reconciler.decisions.situation.lead_times import overdue_after_seconds, patience_text
 from reconciler.plan.plan import NodeState
-from reconciler.values.duration import duration_text
 
 CONFIGURATION = "Configuration"
 """The kind of `LaunchFailure` that waiting does not fix."""
@@ -140,13 +140,14 @@ def _situation(
     registered = len(nodes) - gone
     asked = max(0, current - registered)
     waiting = [machine for machine in members.machines[position] if not machine.node and not machine.deleting]
-    patience = duration_text(group.scale_up.max_node_provision_time_seconds)
+    times, most = memory.lead_times.get(str(group.target)), group.scale_up.max_node_provision_time_seconds
+    overdue_after, patience = overdue_after_seconds(times, most), patience_text(times, most)
     failed: list[tuple[str, str]] = []
     for machine in waiting:
         since = machine.created_seconds or memory.waiting_since.get(waiting_key(group, machine), now_seconds)
         if machine.failed:
             failed.append((machine.name, machine.failed))
-        elif now_seconds - since >= group.scale_up.max_node_provision_time_seconds:
+        elif now_seconds - since >= overdue_after:
             last = f", last error {machine.last_error}" if machine.last_error else ""
             failed.append((machine.name, f"no node within {patience}{last}"))
     # More machines than requests: the target has not followed its last write yet, or makes more for a rollout. Which of them
@@ -156,7 +157,7 @@ def _situation(
     marked = {machine.name for machine in waiting if machine.delete_marked}.union(belonging.kept)
     cancellable = tuple(name for name, _ in failed if name not in marked) if settled else ()
     unmade_since = memory.waiting_since.get(unmade_key(group, current), now_seconds)
-    overdue = now_seconds - unmade_since >= group.scale_up.max_node_provision_time_seconds
+    overdue = now_seconds - unmade_since >= overdue_after
     refusal = group.facts.launch_failure if group.facts is not None else None
     unmade = max(0, asked - len(waiting)) if settled and (overdue or refusal is not None) else 0
     why = f"{refusal.kind}: {refusal.message}" if refusal is not None else f"no machine within {patience}"

@@ -455,7 +455,8 @@ _SCALE_UP = Field(
             "maxNodeProvisionTime",
             "max_node_provision_time_seconds",
             "15m",
-            "How long a requested node counts as upcoming before its Machine or instance counts as failed.",
+            "How long a requested node counts as upcoming before its Machine or instance counts as failed. Learned lead "
+            "times may shorten it, to 5m at the least.",
             "--max-node-provision-time",
             minimum=1,
         ),

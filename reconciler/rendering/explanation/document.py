@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.plan.plan import Action, GroupLine, NodeLine, PodLine
 from reconciler.plan.reason import Blocker, Reason
 from reconciler.rendering.json_text import json_text
@@ -123,7 +124,8 @@ class BackoffNow(msgspec.Struct, frozen=True, kw_only=True):
 
 class GroupExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A group. `hold` is empty without one; `hold_until` null: until it is taken out. `allocatable` of a new node by resource,
-    null when unknown, which `template_problem` says.
+    null when unknown, which `template_problem` says. `lead_time` is how long its nodes took, null if not
+    known. A request without a node counts as failed after `overdue_after_seconds`.
     """
 
     decision: GroupLine
@@ -131,6 +133,8 @@ class GroupExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     hold: str
     hold_until: str | None
     backoff: BackoffNow | None
+    lead_time: LearnedLeadTime | None
+    overdue_after_seconds: int
     actions: tuple[Action, ...]
     allocatable: dict[str, int] | None
     template_problem: str

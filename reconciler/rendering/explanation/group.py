@@ -4,6 +4,7 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import NODES, PLATFORM_ROOM, with_quotas
 from reconciler.decisions.reasons.owners import GroupHeld
+from reconciler.decisions.situation.lead_times import learned, overdue_after_seconds, patience_text
 from reconciler.plan.plan import NodeState
 from reconciler.policy.levels import LEVEL_FIELDS, NOTHING
 from reconciler.rendering.alike import alike_nodes, owner_label
@@ -43,6 +44,8 @@ def group_findings(case: Case, name: str) -> GroupExplanation:
         hold=group.hold,
         hold_until=None if group.hold_until_seconds is None else instant_text(group.hold_until_seconds),
         backoff=_backoff(case, name),
+        lead_time=learned(case.memory.lead_times.get(str(group.target))),
+        overdue_after_seconds=overdue_after_seconds(case.memory.lead_times.get(str(group.target)), _most_seconds(group)),
         actions=tuple(action for action in case.plan.actions if action.group == name),
         allocatable=None if template is None else dict(template.allocatable.items()),
         template_problem=group.template_problem,
@@ -68,6 +71,10 @@ def effective_value(group: EffectiveGroup, path: str) -> EffectiveValue:
 def _is_set(group: EffectiveGroup, path: str) -> bool:
     """Of fields that are more than one scalar, those that somebody says."""
     return path not in LEVEL_FIELDS or group.chains[path][0].value != NOTHING
+
+
+def _most_seconds(group: EffectiveGroup) -> int:
+    return group.scale_up.max_node_provision_time_seconds
 
 
 def _backoff(case: Case, name: str) -> BackoffNow | None:
@@ -121,6 +128,10 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
     if explanation.backoff is not None:
         times = count(explanation.backoff.failures, "failure")
         lines += paragraph(f"backed off until {explanation.backoff.until} after {times}: {explanation.backoff.reason}", width, 0)
+    if explanation.lead_time is not None:
+        overdue = patience_text(case.memory.lead_times.get(str(group.target)), _most_seconds(group))
+        lines += paragraph(f"new nodes: {explanation.lead_time.sentence()}", width, 0)
+        lines += paragraph(f"a request without a node is overdue after {overdue}", width, 0)
     if line.held and line.wanted is not None:
         lines += paragraph(f"held; it would go {line.current} -> {line.wanted}", width, 0)
     for action in explanation.actions:

@@ -120,7 +120,8 @@ def upcoming_section(nodes: Sequence[UpcomingNode], now_seconds: int, groups: Ma
     if not nodes:
         return Section("upcoming", "Upcoming nodes", tag("p", "No node is on its way."), "0")
     ordered = sorted(nodes, key=lambda node: (not node.failed, node.since_seconds, node.group, node.machine))
-    heads = (tag("th", name, scope="col") for name in ("Machine", "Group", "Waiting for", "Asked for at", "Given up"))
+    names = ("Machine", "Group", "Waiting for", "Asked for at", "Expected by", "Given up")
+    heads = (tag("th", name, scope="col") for name in names)
     body = joined(_upcoming_row(node, now_seconds, groups) for node in ordered[:MOST_ROWS])
     table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body), class_="stack")
     left = len(ordered) - MOST_ROWS
@@ -149,12 +150,14 @@ def _upcoming_summary(nodes: Sequence[UpcomingNode], now_seconds: int) -> Iterat
 def _upcoming_row(node: UpcomingNode, now_seconds: int, groups: Mapping[str, str]) -> Html:
     sign = HELD if node.failed else GROWS
     end = node.failed or f"at {instant_text(node.until_seconds)}, unless it has joined"
+    expected = instant_text(node.expected_seconds) if node.expected_seconds and not node.failed else DASH
     return tag(
         "tr",
         tag("th", mark(sign), " ", node.machine or "no machine yet", scope="row", class_="name"),
         tag("td", node.group or DASH, data_as="Group"),
         tag("td", duration_text(now_seconds - node.since_seconds), data_as="Waiting for"),
         tag("td", instant_text(node.since_seconds), class_="at", data_as="Asked for at"),
+        tag("td", expected, class_="at", data_as="Expected by"),
         tag("td", end, class_="why small", data_as="Given up"),
         class_=CLASSES[sign], data_item=True, data_counted=True, data_moves=True, data_groups=groups.get(node.group),
         data_key=node.machine or None,

@@ -16,6 +16,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
+from reconciler.decisions.situation.lead_times import overdue_after_seconds
 from reconciler.plan.money import money
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.replay import Replay, ReplayFigures, waited_seconds
@@ -339,7 +340,9 @@ class ReplayRun:
             wait = _IDLE_SECONDS
         timers = [next_timer_seconds(plan, memory, self._policy.policy, now), self._clock.next_edge(now)]
         timers += [
-            machine.created_seconds + self._patience[machine.target] + 1
+            machine.created_seconds
+            + overdue_after_seconds(memory.lead_times.get(str(machine.target)), self._patience[machine.target])
+            + 1
             for machine in self.cluster.objects.machines.values()
             if not machine.node and not machine.failed and machine.target in self._patience
         ]
