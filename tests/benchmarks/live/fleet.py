@@ -24,7 +24,7 @@ from tests.testbed.stub_clusters import StubCluster, StubClusters
 
 NODES, PODS, PERIOD_SECONDS = 50, 750, 10
 _HOME = "fleet-home"
-_TOKEN = "token"  # noqa: S105 - a stub's
+_TOKEN = "token"
 _AUTOSCALER_MIB = 61
 """An idle Cluster Autoscaler. SOURCE: measured by `tests/benchmarks/live/comparison.py`."""
 _MEMORY_BOUND_MIB, _CORE_BOUND, _ASKED_CLUSTERS = 600, 0.5, 100
@@ -138,7 +138,7 @@ def fill_management(plane: ControlPlane, names: list[str], stub: StubClusters) -
         fill.until_served(api, path)
     with Connections(api) as connections:
         connections.create(_in(item, name) for name in names for item in (*groups, secret(name, stub)))
-    made = {name: [item for item in api.items(f"/apis/{documents.CORE}/namespaces/{name}/machinedeployments")] for name in names}
+    made = {name: list(api.items(f"/apis/{documents.CORE}/namespaces/{name}/machinedeployments")) for name in names}
     sets = {name: [_in(item, name) for item in objects.machine_sets(made[name])] for name in names}
     with Connections(api) as connections:
         connections.create(item for name in names for item in sets[name])
