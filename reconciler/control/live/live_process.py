@@ -79,7 +79,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state. `identity` distinguishes this process from its siblings. `read_only`: the process writes nothing, so it neither leads
     nor remembers anything after it ends. `served` are the platforms of which the management cluster keeps targets,
     `target_namespaces` limits what is read of them (none: all). `beside_autoscaler`: a Cluster Autoscaler that is alive holds no
-    group. `once`: only one iteration. `cluster_object` is the Cluster in a fleet, None outside one."""
+    group. `once`: only one iteration. `cluster_object` is the Cluster in a fleet, None outside one. `most_objects` is
+    how many objects a collection of the workload cluster may have (0: any number)."""
 
     name: str
     namespace: str
@@ -97,6 +98,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lease: Timing = Timing()
     beside_autoscaler: bool = False
     once: bool = False
+    most_objects: int = 0
 
     @property
     def loop(self) -> LoopName:
@@ -185,6 +187,7 @@ class LiveProcess:
             namespaces=settings.target_namespaces,
             also=self._also_followed,
             targets=targets,
+            most_objects=settings.most_objects,
             on_change=self.wake.notify,
             pace=self._pace,
             longest_silence_seconds=settings.longest_silence_seconds,

@@ -38,7 +38,8 @@ class LiveWorld:
     as a target refers to one of their kind. `also` names further collections of the workload cluster. It is asked at each look,
     and what it names once stays. A watch that receives nothing for `silence_seconds` is renewed. After every change that may
     matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`. `targets`
-    makes the streams of the management cluster, given what to call after a change (None: this view follows it alone).
+    makes the streams of the management cluster, given what to call after a change (None: this view follows it alone). With
+    `most_objects`, a collection of the workload cluster with more objects is not kept, and nothing is decided.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class LiveWorld:
         pace: Pace | None = None,
         longest_silence_seconds: float = LONGEST_SILENCE_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
+        most_objects: int = 0,
     ) -> None:
         self._workload = workload
         self._version, self._version_due = "", float("-inf")
@@ -71,6 +73,7 @@ class LiveWorld:
         self._pace = pace or self._own_pace
         self._longest_silence_seconds = longest_silence_seconds
         self._silence_seconds = silence_seconds
+        self._most_objects = most_objects
         self._also = also
         self._followed_also: set[Collection] = set()
         self._lock = threading.Lock()
@@ -215,6 +218,7 @@ class LiveWorld:
             lock=self._lock,
             changed=self._changed,
             silence_seconds=self._silence_seconds,
+            most_objects=self._most_objects,
         )
 
     def _changed(self) -> None:
