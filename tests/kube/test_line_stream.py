@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.kube.connection.api import QuietError, UnreachableError
 from reconciler.kube.connection import transport
+from reconciler.kube.connection.api import QuietError, UnreachableError
 from reconciler.kube.connection.transport import LineStream
 
 
