@@ -94,11 +94,11 @@ class _Question:
     def __init__(self, world: World, asked: Asked, *, messages: bool) -> None:
         self._world = world
         self._messages = messages
-        self._state = SchedulingState(world)
+        self._state = SchedulingState(world, devices=True)
         targets = targets_of_nodes(world) if asked.groups else {}
         names = [self._state.name(node) for node in range(self._state.node_count)]
         self._chosen = [node for node, name in enumerate(names) if asked.about_node(name, targets.get(name, ""))]
-        self._nominated = _nominated(world)
+        self._nominated = _nominated(world, self._state)
         self._promised = {pod for pods in self._nominated.values() for pod in pods}
         self._answers: dict[tuple[int, int], tuple[NodeFit, ...]] = {}
         self._bare: dict[tuple[str, ...], tuple[Rejection, ...]] = {}
@@ -146,13 +146,15 @@ class _Question:
         return tuple(sorted((*rejections, *more)))
 
 
-def _nominated(world: World) -> dict[int, list[int]]:
-    """Pods promised to a node. Source: kube-scheduler's queue keeps pods of its own name that no gate holds back."""
+def _nominated(world: World, state: SchedulingState) -> dict[int, list[int]]:
+    """Pods promised to a node. Source: kube-scheduler's queue keeps pods of its own name that nothing holds back, such as a gate
+    or a claim that is not made yet."""
     pods = world.pods
     by_node: dict[int, list[int]] = {}
     for pod, node in enumerate(pods.nominated):
         if node < 0 or pods.node[pod] >= 0 or pod in pods.unknown_node or pods.finished(pod) or pods.gated(pod):
             continue
-        if world.pod_shapes[pods.shape[pod]].scheduler_name == DEFAULT_SCHEDULER:
+        shape = pods.shape[pod]
+        if world.pod_shapes[shape].scheduler_name == DEFAULT_SCHEDULER and not state.gated(shape):
             by_node.setdefault(node, []).append(pod)
     return by_node

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.snapshots.document import Document
-from reconciler.kube.watching.collection import QUOTAS, SERVICES, WORKLOAD, Collection, Served
+from reconciler.kube.watching.collection import DEVICES, QUOTAS, SERVICES, WORKLOAD, Collection, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
 from reconciler.kube.watching.target_streams import OwnTargets
@@ -104,6 +104,38 @@ def test_quotas_that_may_not_be_read(small: FakeApiServer) -> None:
     with following(small, **WITH_QUOTAS) as world:
         assert "CapacityQuota" not in world.observe().captured
         assert "Pod" in world.observe().captured
+
+
+RESOURCE_SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/namespaces/shop/resourceclaims"
+
+
+def test_devices_are_followed(small: FakeApiServer) -> None:
+    """A slice that is there, a claim that comes and gets a device, and both gone."""
+    small.serve(RESOURCE_SLICES, "ResourceSlice")
+    small.serve("/apis/resource.k8s.io/v1/resourceclaims", "ResourceClaim")
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    small.put(f"{RESOURCE_SLICES}/s", {"metadata": {"name": "s"}, "spec": {"driver": "d", "pool": pool, "nodeName": "n1"}})
+    with following(small, workload_collections=(*FEW, *DEVICES)) as world:
+        assert [one.where.node_name for one in world.observe().resource_slices] == ["n1"]
+        claim: dict[str, Any] = {"metadata": {"name": "c", "namespace": "shop"}, "spec": {"devices": {"requests": []}}}
+        small.put(f"{RESOURCE_CLAIMS}/c", claim)
+        eventually(lambda: world.observe().resource_claims, "the claim")
+        assert world.observe().resource_claims[0].allocation is None
+        results = [{"request": "r", "driver": "d", "pool": "n1", "device": "gpu-0"}]
+        small.put(f"{RESOURCE_CLAIMS}/c", {**claim, "status": {"allocation": {"devices": {"results": results}}}})
+        eventually(lambda: world.observe().resource_claims[0].allocation, "its device")
+        small.remove(f"{RESOURCE_SLICES}/s")
+        small.remove(f"{RESOURCE_CLAIMS}/c")
+        eventually(lambda: not (world.observe().resource_slices or world.observe().resource_claims), "both are gone")
+
+
+def test_devices_that_may_not_be_read(small: FakeApiServer) -> None:
+    """The loop goes on, and the kinds were not captured, so that nobody judges pods with claims."""
+    small.serve(RESOURCE_SLICES, "ResourceSlice")
+    small.forbidden.add(RESOURCE_SLICES)
+    with following(small, workload_collections=(*FEW, *DEVICES)) as world:
+        assert {"ResourceSlice", "ResourceClaim", "Pod"} & set(world.observe().captured) == {"ResourceClaim", "Pod"}
 
 
 @pytest.fixture
