@@ -1,7 +1,7 @@
 """All filter plugins over one state: what each says of a node, and which nodes none of them excludes."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import SpreadFrom
@@ -96,6 +96,7 @@ class Filters:
         self._devices = DeviceResources(world, release, nodes, shapes)
         self._judge = DynamicResources(world, release, nodes, shapes) if devices else None
         self._failed = (-1, -1), Judgement()
+        self._crowded: Callable[[int], bool] = lambda _: False
         self._matrix = bytearray()
         self._matrix_width = 0
         self._matrix_rows: dict[int, int] = {}
@@ -146,6 +147,11 @@ class Filters:
         """Do claims keep pods of the shape out of the scheduler's queue? Only known with `devices`."""
         return self._judge is not None and self._judge.gates(shape)
 
+    def count_promises(self, crowded: Callable[[int], bool]) -> None:
+        """The next questions are about a pod that `crowded` nodes do not take because of the pods that are promised to them."""
+        self._crowded = crowded
+        self._failed = (-1, -1), Judgement()
+
     def _failure(self, judge: DynamicResources, shape: int) -> Judgement:
         """Where DynamicResources fails on a node that all others would take, so that kube-scheduler gives up, or may do so.
 
@@ -157,6 +163,8 @@ class Filters:
             for node in range(len(self._nodes)):
                 judged = judge.judge(shape, node)
                 if not (judged.aborts or judged.unmodelled) or self._rejections(shape, node, judge.delegated(shape, node)):
+                    continue
+                if self._crowded(node):
                     continue
                 where = f"on {self._nodes.names[node]}, {judged.message or judged.unmodelled}"
                 if judged.aborts:

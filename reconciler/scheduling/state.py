@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape, PodTraits
@@ -199,6 +199,11 @@ class SchedulingState:
     def gated(self, shape: int) -> bool:
         """Do claims keep pods of the shape out of the scheduler's queue? Only known with `devices`."""
         return self._filters.gated(shape)
+
+    def count_promises(self, crowded: Callable[[int], bool]) -> None:
+        """The next questions are about a pod that `crowded` nodes do not take because of the pods that are promised to them. No
+        filter fails on these nodes, since another one says no before."""
+        self._filters.count_promises(crowded)
 
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every filter plugin that rejects the pod on the node, sorted by plugin; empty: fits. `closed` does not count."""

@@ -12,7 +12,7 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.scheduling.fit import fit
 from reconciler.scheduling.state import SchedulingState
-from tests.cluster.objects import Object, node, obj, pod
+from tests.cluster.objects import Object, container, node, obj, pod
 
 V1 = "resource.k8s.io/v1"
 DRIVER = "gpu.example.com"
@@ -379,6 +379,16 @@ def test_an_error_is_one_of_the_pod() -> None:
         "n2": f"{NO}on n1, {failed}: kube-scheduler gives up the whole attempt",
     }
     assert said(node("n1", spec={"unschedulable": True}), node("n2"), lacking, having, *asked)["n2"] == ""
+
+
+def test_no_error_where_promised_pods_are_in_the_way() -> None:
+    """The selector would fail on n1. A pod of 4 cpus is promised to n1, so that NodeResourcesFit says no before."""
+    lacking, having = devices("n1", gpu(0)), devices("n2", {**gpu(0), "attributes": {"size": {"int": 1}}})
+    asked = web("c"), claim("c", request("r", 1, f'device.attributes["{DRIVER}"].size == 1'))
+    big = pod("big", status={"phase": "Pending", "nominatedNodeName": "n1"}, containers=[container("4")])
+    found = world(node("n1"), node("n2"), lacking, having, *asked, big)
+    answers = {one.pod: {node.node: [no.plugin for no in node.rejections] for node in one.nodes} for one in fit(found)}
+    assert answers["shop/web-1"] == {"n1": ["DynamicResources", "NodeResourcesFit"], "n2": []}
 
 
 def test_what_is_not_modelled() -> None:

@@ -125,11 +125,22 @@ def _is_mark(text: str) -> bool:
 
 
 def equal(one: object, other: object) -> bool:
-    """`==`. Raises `NotEvaluatedError` for maps, lists and optional values."""
+    """`==`. Raises `NotEvaluatedError` for maps, lists and optional values.
+
+    Source: cel-go takes values of different types for unequal. The quantities and versions of Kubernetes fail instead, when one
+    of them is on the left.
+    """
+    if type(one) is not type(other) and isinstance(one, Quantity | Semver):
+        raise SelectorError(f"{_kind(one)} and {_kind(other)} cannot be compared")
+    return not unequal(one, other)
+
+
+def unequal(one: object, other: object) -> bool:
+    """`!=`, which does not fail: in cel-go, everything that is not equal is unequal. Raises `NotEvaluatedError` as `==`."""
     for value in (one, other):
         if isinstance(value, dict | list | Present):
             raise NotEvaluatedError("== of maps, lists or optional values")
-    return type(one) is type(other) and one == other
+    return type(one) is not type(other) or one != other
 
 
 _ORDERS: Mapping[str, Callable[[int], bool]] = {
@@ -162,7 +173,10 @@ def compared(one: object, other: object) -> int:
 def contains(element: object, within: object) -> bool:
     """`a in b` of a list or a map."""
     if isinstance(within, list):
-        return any(equal(element, item) for item in within)
+        if isinstance(element, Quantity | Semver):
+            # cel-go fails with some lists, and does not with others.
+            raise NotEvaluatedError("a quantity or a version in a list")
+        return any(type(element) is type(item) and equal(element, item) for item in within)
     if isinstance(within, dict):
         return isinstance(element, str) and element in within
     raise SelectorError(f"nothing is in {_kind(within)}")

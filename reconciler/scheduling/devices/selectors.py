@@ -28,6 +28,7 @@ from reconciler.scheduling.devices.selector_values import (
     semver,
     text_of,
     truth,
+    unequal,
 )
 
 _LONGEST = 10 * 1024
@@ -218,8 +219,8 @@ class _Parser:
         if sign in ("==", "!="):
             if {part.type, other.type} & {LIST, MAP, DOMAINS, OPTIONAL}:
                 raise self._cannot(word, f"{sign} of maps, lists or optional values")
-            wanted = sign == "=="
-            return lambda scope: equal(one(scope), two(scope)) is wanted
+            judge = equal if sign == "==" else unequal
+            return lambda scope: judge(one(scope), two(scope))
         for kind in (part.type, other.type):
             if kind not in (*_ORDERED, DYN):
                 raise self._cannot(word, f"{sign} of {kind}")

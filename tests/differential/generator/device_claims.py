@@ -216,7 +216,7 @@ def _asked(draft: Draft, first: int = 1) -> Object:
     else:
         asked |= {"allocationMode": "ExactCount", "count": random.choice((1, 1, 1, 2, 3, 20)) if first else 2}
     if draft.chance(45):
-        expressions = [random.choice(_SELECTORS)] if draft.chance(96) else [random.choice(_FAILING)]
+        expressions = [_expression(draft)]
         if draft.chance(20):
             expressions.insert(0, f'device.driver == "{GPU}"')
         asked["selectors"] = [{"cel": {"expression": one}} for one in expressions]
@@ -234,6 +234,16 @@ def _asked(draft: Draft, first: int = 1) -> Object:
         amount = random.choice(("1Gi", "2500Mi", "6Gi", "12Gi", "500M"))
         asked["capacity"] = {"requests": {random.choice(("memory", "memory", "memory", "bandwidth")): amount}}
     return asked
+
+
+def _expression(draft: Draft, depth: int = 0) -> str:
+    """One of those above, or several of them with an operator; a failing one may be absorbed."""
+    random = draft.random
+    if depth > 2 or draft.chance(70):
+        return random.choice(_SELECTORS if draft.chance(96) else _FAILING)
+    parts = [_expression(draft, depth + 1) for _ in range(3)]
+    form = random.choice(("({0}) && ({1})", "({0}) || ({1})", "!({0})", "({0}) ? ({1}) : ({2})", "({0}) || ({1}) && ({2})"))
+    return form.format(*parts)
 
 
 def _devices(draft: Draft) -> list[tuple[Object, Object]]:
