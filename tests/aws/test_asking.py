@@ -541,3 +541,31 @@ def test_every_call_is_one_attempt(service: Service) -> None:
         with pytest.raises(AwsError, match=error.code):
             asking.call("autoscaling", "DescribePolicies")
         assert service.count("DescribePolicies") == 1
+
+
+IN_ACCOUNTS = POLICY.replace(f"region: {REGION}", f'region: {REGION}, roleARN: "arn:aws:iam::123456789012:role/other"')
+
+
+def test_discovery_in_another_account(service: Service) -> None:
+    """The groups of the region are asked for, and written, with the role of their discovery item. A NodeGroup has its own."""
+    role, mine = "arn:aws:iam::123456789012:role/other", "arn:aws:iam::123456789012:role/mine"
+    policy = policy_set(IN_ACCOUNTS + NAMED.removeprefix(POLICY).replace(role, mine))
+    assert [(one.role, one.names, bool(one.tags)) for one in wanted(policy)] == [(mine, ("special",), False), (role, (), True)]
+    roles = [role_of(policy, *place) for place in ((REGION, "found"), (REGION, "special"), ("eu-west-1", "found"))]
+    assert roles == [role, mine, ""]
+    service.account.add(workers("found", tags={TAG: "owned"}))
+    polled = Polled(service, policy_set(IN_ACCOUNTS))
+    polled.turn()
+    assert [facts.ref.name for facts in polled.world().targets] == ["found"]
+    service.account.policies["ASIAother"] = []
+    polled.turn(90)
+    assert f"Auto Scaling groups of {REGION} as {role}" in str(polled.poll.states()[0])
+
+
+def test_what_was_sized_before_is_asked_for_with_the_role_of_discovery(service: Service) -> None:
+    """A group that discovery found, and whose tag is gone since: it is read until its mark is removed."""
+    service.account.add(workers("left", tags={POLICY_MARK: "prod"}))
+    polled = Polled(service, policy_set(IN_ACCOUNTS), lambda: [f"AutoScalingGroup {REGION}/left"])
+    polled.turn()
+    assert [facts.ref.name for facts in polled.world().targets] == ["left"]
+    assert polled.accounts.last_role(REGION, "left") == "arn:aws:iam::123456789012:role/other"
