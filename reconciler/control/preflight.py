@@ -107,9 +107,11 @@ def needed(
     templates: Iterable[tuple[str, str]] = (),
     *,
     services: bool = False,
+    apart: bool = False,
 ) -> tuple[Right, ...]:
     """What is asked of the API server in a mode. `namespace` is where Lease and state lie, `templates` are group and plural of
-    the infrastructure templates in use (row S124). `services`: decisions read Services."""
+    the infrastructure templates in use (row S124). `services`: decisions read Services. `apart`: pods and targets are in two
+    clusters."""
     places = target_namespaces or ("",)
     followed = (*WORKLOAD, *((SERVICES,) if services else ()))
     rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in followed]
@@ -124,6 +126,9 @@ def needed(
     ]
     if mode is not RunMode.READ_ONLY:
         rights += _own(namespace)
+        if apart:
+            # Events of pods are written beside the pods.
+            rights.append(Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events"))
     if mode is RunMode.ENFORCE:
         rights += [
             Right(group="", resource="nodes", verbs=("get", "patch")),
@@ -245,6 +250,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             self.target_namespaces,
             self.templates,
             services=self.policy is not None and needs_services(self.policy.policy),
+            apart=self.workload is not self.management,
         )
         without = missing(self.workload, self.management, asked)
         if not without:

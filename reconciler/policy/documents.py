@@ -320,6 +320,7 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     cluster_name: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     region: str = ""
+    role_arn: str = ""
     tags: tuple[tuple[str, str], ...] = ()
 
 
