@@ -32,6 +32,8 @@ WORKLOAD = {
         "persistentvolumeclaims",
         "limitranges",
         "services",
+        "podtemplates",
+        "resourcequotas",
     ),
     "apps": ("replicasets", "statefulsets", "daemonsets", "deployments"),
     "batch": ("jobs",),
@@ -40,7 +42,7 @@ WORKLOAD = {
     "storage.k8s.io": ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
     "node.k8s.io": ("runtimeclasses",),
     "resource.k8s.io": ("deviceclasses",),
-    "autoscaling.x-k8s.io": ("capacityquotas",),
+    "autoscaling.x-k8s.io": ("capacityquotas", "capacitybuffers"),
     "reconciler.dev": ("nodegrouppolicies", "nodegroups"),
 }
 TARGETS = ("machinedeployments", "machinesets", "machinepools", "machines", "clusters")

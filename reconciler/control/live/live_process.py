@@ -27,7 +27,7 @@ from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
-from reconciler.kube.watching.collection import SERVICES, Collection, Served, renamed_group
+from reconciler.kube.watching.collection import BUFFERS, SERVICES, Collection, Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.target_streams import TargetStreams
@@ -385,9 +385,13 @@ class LiveProcess:
         return None if self.source.missing() else self.source.current().policy.drain
 
     def _also_followed(self) -> tuple[Collection, ...]:
-        if self.source.missing() or not needs_services(self.source.current().policy):
+        if self.source.missing():
             return ()
-        return (SERVICES,)
+        policy = self.source.current().policy
+        return (
+            *((SERVICES,) if needs_services(policy) else ()),
+            *(BUFFERS if policy.headroom_from.reads_buffers else ()),
+        )
 
     def _platform_chooses(self, target: TargetRef) -> bool:
         return platform_chooses(self.port.last_world, self.source.current(), target, self.port.now_seconds())
