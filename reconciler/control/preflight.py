@@ -327,13 +327,15 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         return (Check(code=code, state=State.PASS, message=f"{count_text(len(self.world.quotas), QUOTAS.kind)} can be read"),)
 
     def _buffers(self) -> tuple[Check, ...]:
-        """Whether the CapacityBuffers that the policy makes headroom can be read."""
+        """Whether the CapacityBuffers that the policy makes headroom can be read and answered."""
         if self.policy is None or not self.policy.policy.headroom_from.reads_buffers:
             return ()
         code, field = "CapacityBuffers", "headroomFrom.capacityBuffers"
         buffers = BUFFERS[0]
-        rights = tuple(Right(group=one.group, resource=one.plural, verbs=_READ) for one in BUFFERS)
-        if without := missing(self.workload, self.management, rights):
+        rights = [Right(group=one.group, resource=one.plural, verbs=_READ) for one in BUFFERS]
+        if self.mode is RunMode.ENFORCE:
+            rights.append(Right(group=buffers.group, resource=f"{buffers.plural}/status", verbs=("patch",)))
+        if without := missing(self.workload, self.management, tuple(rights)):
             named = "; ".join(map(str, without))
             message = f"{field} is Read, and we may not: {named}"
             return (Check(code=code, state=State.FAIL, message=message, advice="bind the roles of this release"),)

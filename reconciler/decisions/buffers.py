@@ -1,5 +1,7 @@
 """Which CapacityBuffers of a cluster are headroom under a policy, and why the others are not."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from reconciler.cluster.workloads.capacity_buffer import BUFFER
@@ -17,14 +19,18 @@ def with_buffers_asked(world: World, policy: NodeGroupPolicy) -> World:
     return msgspec.structs.replace(world, not_captured=tuple(sorted({*world.not_captured, BUFFER})))
 
 
+def answered_by(writers: Iterable[str], policy: NodeGroupPolicy) -> str:
+    """Of the managers that write the status of a buffer, the first that serves it in our place; empty if we may."""
+    return next((writer for writer in writers if writer != OUR_MANAGER and writer not in policy.adopt_from), "")
+
+
 def left_alone(buffer: BufferPods, policy: NodeGroupPolicy) -> Because | None:
     """Why no room is kept for the buffer; None if it is.
 
     A buffer whose status another program writes is that program's to serve, unless the policy takes over from it.
     """
-    others = [writer for writer in buffer.writers if writer != OUR_MANAGER and writer not in policy.adopt_from]
-    if others:
-        return BufferAnswered(by=others[0])
+    if other := answered_by(buffer.writers, policy):
+        return BufferAnswered(by=other)
     if buffer.code is not None:
         return BufferRefused(why=buffer.problem, problem=buffer.code.value)
     return None

@@ -133,9 +133,10 @@ def test_buffers_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
         State.WARN,
         "no room is kept for 1 CapacityBuffer: CapacityBuffer shop/bad: there is no Job x",
     )
-    for denied, mode in (("podtemplates", RunMode.READ_ONLY), ("resourcequotas", RunMode.OBSERVE)):
+    for denied, mode in (("podtemplates", RunMode.READ_ONLY), ("resourcequotas", RunMode.OBSERVE), ("'status'", RunMode.ENFORCE)):
         monkeypatch.setattr(Server, "denied", denied)
         assert checks(policy=READS_BUFFERS, mode=mode)["CapacityBuffers"].state is State.FAIL
+    assert checks(policy=READS_BUFFERS, mode=RunMode.OBSERVE)["CapacityBuffers"].state is State.PASS
     monkeypatch.setattr(Server, "denied", "")
     monkeypatch.setattr(Server, "quotas", False)
     found = checks(policy=READS_BUFFERS)["CapacityBuffers"]

@@ -78,7 +78,11 @@ MACHINE_API: set[Right] = {
     *(("patch", MAPI, resource, "") for resource in ("machinesets", "machines")),
     ("delete", MAPI, "machines", ""),
 }
-WRITE_WORKLOAD: set[Right] = {("patch", "", "nodes", ""), ("create", "", "pods/eviction", "")}
+WRITE_WORKLOAD: set[Right] = {
+    ("patch", "", "nodes", ""),
+    ("create", "", "pods/eviction", ""),
+    ("patch", "autoscaling.x-k8s.io", "capacitybuffers/status", ""),
+}
 
 GRANTED: dict[str, set[Right]] = {
     "read-only": READ_WORKLOAD | REVIEWS | read_targets(""),
@@ -117,6 +121,8 @@ NEVER: set[Right] = {
     *((verb, "reconciler.dev", item, "") for verb, item in product(WRITES, WORKLOAD["reconciler.dev"])),
     *((verb, "apps", "deployments", "") for verb in WRITES),
     *((verb, "policy", "poddisruptionbudgets", "") for verb in WRITES),
+    *((verb, "autoscaling.x-k8s.io", "capacitybuffers", "") for verb in WRITES),
+    *((verb, "", item, "") for verb, item in product(WRITES, ("podtemplates", "resourcequotas"))),
     ("create", "", "serviceaccounts/token", ""),
     ("impersonate", "", "users", ""),
     ("impersonate", "", "serviceaccounts", ""),

@@ -64,7 +64,7 @@ def capacity_buffer(item: wire.CapacityBuffer) -> CapacityBuffer:
         uid=head.uid,
         generation=head.generation,
         created_seconds=unix_seconds_or_zero(head.creation_timestamp),
-        writers=tuple(sorted({entry.manager for entry in head.managed_fields or () if _writes_status(entry)})),
+        writers=status_writers(head),
     )
     try:
         spec = decode(item.spec, wire.BufferSpec)
@@ -83,6 +83,11 @@ def capacity_buffer(item: wire.CapacityBuffer) -> CapacityBuffer:
         percentage=spec.percentage,
         limits=limits,
     )
+
+
+def status_writers(head: wire.BufferMeta) -> tuple[str, ...]:
+    """The managers that write the status of a buffer, sorted."""
+    return tuple(sorted({entry.manager for entry in head.managed_fields or () if _writes_status(entry)}))
 
 
 def _writes_status(entry: wire.BufferManager) -> bool:

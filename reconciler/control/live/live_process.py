@@ -8,6 +8,7 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
+from reconciler.control.live.buffer_status import BufferStatus
 from reconciler.control.live.live_memory_store import LiveMemoryStore, remembered_targets
 from reconciler.control.live.live_port import LivePort, LiveProviders
 from reconciler.control.live.live_run import LiveRun, Wake
@@ -227,6 +228,7 @@ class LiveProcess:
             identity=settings.identity, wall_seconds=wall_seconds,
             lost=lambda why: self.journal.warning("LostLease", why),
         )  # fmt: skip
+        self._buffers = BufferStatus(self.workload, lambda: int(wall_seconds()))
         self.last: tuple[Plan, Decided] | None = None  # The last plan, with what it was decided from: for those who ask.
         choose: Chooser | None = _keeping_nodes if settings.once else None
         self.run_loop = LiveRun(
@@ -406,6 +408,8 @@ class LiveProcess:
             self.last = (report.plan, report.decided)
         if not self.settings.read_only:
             self._telling.turned(report, self.port.last_world, self.settings.served)
+            if not self.source.missing():
+                self._buffers.turned(report.plan, self.port.last_world, self.source.current().policy)
 
 
 def _keeping_nodes(plan: Plan, _: World) -> tuple[Action, ...]:
