@@ -16,6 +16,8 @@ from reconciler.plan.preview import PreviewSide
 from reconciler.plan.summary import canonical_json
 from reconciler.policy.documents import BufferReading, Expander, Headroom, HeadroomFrom, Hold, Limit, NodeGroup, PolicySet
 from reconciler.rendering.consequences import Code, consequences
+from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.group import explain_group
 from reconciler.rendering.html.plan import buffer_section
 from reconciler.rendering.markdown.plan import plan_document
 from reconciler.rendering.text.plan import plan_text
@@ -363,3 +365,13 @@ def test_a_plan_tells_of_each_buffer() -> None:
         assert "room for 9 pods, 1 now, 4 later, 4 lacking" in text
     assert [problem.object for problem in plan.problems] == ["CapacityBuffer shop/bad"]
     assert plan.summary == "Plan: 1 group up (+1 node), 1 problem."
+
+
+def test_explain_names_the_buffer_as_the_cause() -> None:
+    """Of a group that grows for it."""
+    cluster = _one_node()
+    cluster.buffer("spare", 5, cpu="1")
+    world, rules = cluster.world(), _rules(node_group("a", max=9))
+    plan, memory = decide(world, rules, Memory(), NOW)
+    case = Case.of(world, rules, plan, NOW, memory)
+    assert any("CapacityBuffer shop/spare" in line for line in explain_group(case, "a", 120))
