@@ -69,6 +69,7 @@ NUMBERS = {
 WORDS = {
     "mode": ("Enforce", "Observe"),
     "limitsFrom.capacityQuotas": ("Ignore", "Ignore"),
+    "headroomFrom.capacityBuffers": ("Ignore", "Ignore"),
     "scaleDown.mode": ("Enabled", "Enabled"),
     "scaleDown.daemonSetUtilization": ("Ignore", "Count"),
     "scaleDown.mirrorPodUtilization": ("Ignore", "Count"),

@@ -119,6 +119,8 @@ _PLAIN = (
     "capacities",
     "device_classes",
     "quotas",
+    "buffers",
+    "resource_quotas",
     "attachments",
     "limit_ranges",
     "runtime_classes",
@@ -126,7 +128,7 @@ _PLAIN = (
     "services",
     "daemons",
 )
-_KEYED = ("controllers", "of_platforms")
+_KEYED = ("controllers", "of_platforms", "templates")
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):
