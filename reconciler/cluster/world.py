@@ -5,6 +5,9 @@ from enum import StrEnum
 
 import msgspec
 
+from reconciler.cluster.devices.device_class import DeviceClass
+from reconciler.cluster.devices.resource_claim import ResourceClaim
+from reconciler.cluster.devices.resource_slice import ResourceSlice
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.pods.pod import PodShape, PodTraits
@@ -13,7 +16,6 @@ from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
-from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.values.cluster_identity import ClusterIdentity
 
@@ -135,6 +137,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     storage: Storage = Storage()
     device_classes: tuple[DeviceClass, ...] = ()
+    resource_slices: tuple[ResourceSlice, ...] = ()
+    resource_claims: tuple[ResourceClaim, ...] = ()
     quotas: tuple[CapacityQuota, ...] = ()
     scheduler_version: KubernetesVersion | None = None
     captured: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from msgspec import Raw
 from reconciler.cluster.platform_reading import envelopes, is_target, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.redaction import Listing, Object, Pseudonyms, name_of, redacted
+from reconciler.cluster.snapshots.redaction import NEVER_SHARED, Listing, Object, Pseudonyms, name_of, redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.wire.meta import api_group
 from reconciler.cluster.workloads.capacity_buffer import BUFFER
@@ -17,6 +17,7 @@ from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.watching.collection import (
     BUFFERS,
+    DEVICES,
     QUOTAS,
     SERVICES,
     WORKLOAD,
@@ -74,7 +75,9 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
 
     def redacted(self, pseudonyms: Pseudonyms) -> "Capture":
         """Without what a decision does not read, without the names of pods, and in words that may be seen."""
-        return msgspec.structs.replace(self, listings=tuple(redacted(self.listings, pseudonyms, self.capi_group)))
+        listings = tuple(redacted(self.listings, pseudonyms, self.capi_group))
+        kinds = tuple(kind for kind in self.kinds if kind not in NEVER_SHARED)
+        return msgspec.structs.replace(self, listings=listings, kinds=kinds)
 
     def _manifest(self) -> bytes:
         lines = [
@@ -142,7 +145,7 @@ def capture(
         reads_services = not clouds.policies or any(needs_services(one.policy) for one in clouds.policies)
         reads_buffers = not clouds.policies or any(one.policy.headroom_from.reads_buffers for one in clouds.policies)
         more = (*((SERVICES,) if reads_services else ()), *(BUFFERS if reads_buffers else ()))
-        for collection in (*WORKLOAD, QUOTAS, *more):
+        for collection in (*WORKLOAD, *DEVICES, QUOTAS, *more):
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
     for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):

@@ -15,6 +15,7 @@ from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.token_judge import may
 from reconciler.kube.watching.collection import (
     BUFFERS,
+    DEVICES,
     QUOTAS,
     SERVICES,
     WORKLOAD,
@@ -117,6 +118,9 @@ def needed(
     places = target_namespaces or ("",)
     followed = (*WORKLOAD, *((SERVICES,) if services else ()))
     rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in followed]
+    rights += [
+        Right(group=item.group, resource=item.plural, verbs=_READ, optional="pods with resource claims") for item in DEVICES
+    ]
     rights += [
         Right(group=item.group, resource=item.plural, verbs=_READ, namespace=item.namespace, management=True)
         for item in platform_collections(served, target_namespaces)

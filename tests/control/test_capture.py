@@ -150,6 +150,30 @@ def test_buffers_that_no_policy_reads_are_not_captured() -> None:
     assert "CapacityBuffer" not in found.world().captured
 
 
+SLICES, RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/resourceslices", "/apis/resource.k8s.io/v1/resourceclaims"
+
+
+def test_devices_are_captured_and_never_shared() -> None:
+    """Slices and claims are in a snapshot. A redacted one lacks both, and says that they were not captured."""
+    one = _item("s", spec={"driver": "d", "pool": {"name": "secret-pool"}, "allNodes": True, "devices": [{"name": "gpu-0"}]})
+    claims = [_item("c", "shop", spec={"devices": {"requests": []}})]
+    found = capture(_clusters(_Server({SLICES: [[one]], RESOURCE_CLAIMS: [claims]})), "", NOW)
+    world = found.world()
+    assert [(item.name, item.devices[0].name) for item in world.resource_slices] == [("s", "gpu-0")]
+    assert [(item.namespace, item.name) for item in world.resource_claims] == [("shop", "c")]
+    hidden = found.redacted(Pseudonyms(b"salt"))
+    assert {"ResourceSlice", "ResourceClaim", "DeviceClass"} & set(hidden.world().captured) == {"DeviceClass"}
+    assert not any(b"secret-pool" in text for text in hidden.files().values())
+
+
+@pytest.mark.parametrize(("status", "captured"), [(404, True), (403, False)])
+def test_devices_that_cannot_be_captured(status: int, captured: bool) -> None:
+    """A server without the kind has none. Whoever may not list them does not know."""
+    found = capture(_clusters(_Server({SLICES: [ApiError(status, "No", "no")]})), "", NOW)
+    assert ("ResourceSlice" in found.world().captured) is captured
+    assert [one.kind for one in found.unread] == ([] if captured else ["ResourceSlice"])
+
+
 @pytest.mark.parametrize("version", ["v1.36.3", ""])
 def test_the_manifest_says_what_was_captured(version: str) -> None:
     """When, of which cluster and version, and every kind, also where nothing is there."""

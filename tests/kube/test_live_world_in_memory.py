@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.world import BufferProblem
-from reconciler.kube.watching.collection import BUFFERS, QUOTAS, SERVICES, WORKLOAD, Collection, Served
+from reconciler.kube.watching.collection import BUFFERS, DEVICES, QUOTAS, SERVICES, WORKLOAD, Collection, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
 from reconciler.kube.watching.target_streams import OwnTargets
@@ -169,6 +169,38 @@ def test_buffers_that_may_not_be_read(small: FakeApiServer, path: str, captured:
         assert ("CapacityBuffer" in world.observe().captured) == captured
         assert [one.code for one in world.observe().buffers] == ([code] if captured else [])
         assert "Pod" in world.observe().captured
+
+
+RESOURCE_SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/namespaces/shop/resourceclaims"
+
+
+def test_devices_are_followed(small: FakeApiServer) -> None:
+    """A slice that is there, a claim that comes and gets a device, and both gone."""
+    small.serve(RESOURCE_SLICES, "ResourceSlice")
+    small.serve("/apis/resource.k8s.io/v1/resourceclaims", "ResourceClaim")
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    small.put(f"{RESOURCE_SLICES}/s", {"metadata": {"name": "s"}, "spec": {"driver": "d", "pool": pool, "nodeName": "n1"}})
+    with following(small, workload_collections=(*FEW, *DEVICES)) as world:
+        assert [one.where.node_name for one in world.observe().resource_slices] == ["n1"]
+        claim: dict[str, Any] = {"metadata": {"name": "c", "namespace": "shop"}, "spec": {"devices": {"requests": []}}}
+        small.put(f"{RESOURCE_CLAIMS}/c", claim)
+        eventually(lambda: world.observe().resource_claims, "the claim")
+        assert world.observe().resource_claims[0].allocation is None
+        results = [{"request": "r", "driver": "d", "pool": "n1", "device": "gpu-0"}]
+        small.put(f"{RESOURCE_CLAIMS}/c", {**claim, "status": {"allocation": {"devices": {"results": results}}}})
+        eventually(lambda: world.observe().resource_claims[0].allocation, "its device")
+        small.remove(f"{RESOURCE_SLICES}/s")
+        small.remove(f"{RESOURCE_CLAIMS}/c")
+        eventually(lambda: not (world.observe().resource_slices or world.observe().resource_claims), "both are gone")
+
+
+def test_devices_that_may_not_be_read(small: FakeApiServer) -> None:
+    """The loop goes on, and the kinds were not captured, so that nobody judges pods with claims."""
+    small.serve(RESOURCE_SLICES, "ResourceSlice")
+    small.forbidden.add(RESOURCE_SLICES)
+    with following(small, workload_collections=(*FEW, *DEVICES)) as world:
+        assert {"ResourceSlice", "ResourceClaim", "Pod"} & set(world.observe().captured) == {"ResourceClaim", "Pod"}
 
 
 @pytest.fixture

@@ -6,6 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from reconciler.cluster.devices.device_class import DeviceClass, device_class
+from reconciler.cluster.devices.resource_claim import ResourceClaim, resource_claim
+from reconciler.cluster.devices.resource_slice import ResourceSlice, resource_slice
 from reconciler.cluster.nodes.attachment import (
     CsiDriver,
     StorageCapacity,
@@ -42,12 +45,11 @@ from reconciler.cluster.volume import (
 from reconciler.cluster.wire import admission, attachment, meta, node, pod, volume, workload
 from reconciler.cluster.wire import capacity_buffer as buffer_wire
 from reconciler.cluster.wire import capacity_quota as quota_wire
-from reconciler.cluster.wire import device_class as device_wire
+from reconciler.cluster.wire import devices as device_wire
 from reconciler.cluster.workloads.admission import admitted
 from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscaler
 from reconciler.cluster.workloads.capacity_buffer import BUFFER, CapacityBuffer, ResourceQuota, capacity_buffer, resource_quota
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota, capacity_quota
-from reconciler.cluster.workloads.device_class import DeviceClass, device_class
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget, service
 from reconciler.cluster.world import Storage, World, WorldProblem, world_digest
@@ -82,6 +84,9 @@ class Sources:
 
 _MANAGEMENT = "management/"
 _MOST_ERRORS = 50
+_DEVICES = frozenset({"ResourceSlice", "ResourceClaim"})
+_DEVICE_VERSIONS = frozenset({"resource.k8s.io/v1", "resource.k8s.io/v1beta2"})
+"""Versions in which slices and claims have the same form. Older ones are skipped, and the kind counts as not captured."""
 _REPLICATED = (("apps", "ReplicaSet"), ("apps", "StatefulSet"))
 _deployed = RawPart(workload.DeployedTemplate, "spec.template")
 _Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
@@ -113,6 +118,8 @@ class Intake:
         self.csi_drivers = Kept[CsiDriver]()
         self.capacities = Kept[StorageCapacity]()
         self.device_classes = Kept[DeviceClass]()
+        self.resource_slices = Kept[ResourceSlice]()
+        self.resource_claims = Kept[ResourceClaim]()
         self.quotas = Kept[CapacityQuota]()
         self.buffers = Kept[CapacityBuffer]()
         self.resource_quotas = Kept[ResourceQuota]()
@@ -191,7 +198,7 @@ class Intake:
         return SnapshotError(file, item, f"the same name with other content is in {other_file}, {other_item}")
 
     def _reader(self, document: Document) -> _Reader | None:
-        if self._elsewhere(document):
+        if self._elsewhere(document) or (document.kind in _DEVICES and document.api_version not in _DEVICE_VERSIONS):
             return None
         reader = self._readers.get((document.group, document.kind))
         return reader or next((reader for ending, reader in self._ending.items() if document.kind.endswith(ending)), None)
@@ -249,6 +256,14 @@ class Intake:
                 _keep(self.resource_quotas, resource_quota, namespaced=True),
             ),
             ("resource.k8s.io", "DeviceClass"): (decoder(device_wire.DeviceClass), _keep(self.device_classes, device_class)),
+            ("resource.k8s.io", "ResourceSlice"): (
+                decoder(device_wire.ResourceSlice),
+                _keep(self.resource_slices, resource_slice),
+            ),
+            ("resource.k8s.io", "ResourceClaim"): (
+                decoder(device_wire.ResourceClaim),
+                _keep(self.resource_claims, resource_claim, namespaced=True),
+            ),
         }
         for key in _REPLICATED:
             readers[key] = (decoder(workload.Replicated), self._replicated)
@@ -394,6 +409,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     intake.close()
     shapes, nodes, problems = _nodes(intake)
     captured: set[str] = intake.captured | manifest.kinds
+    captured -= _DEVICES.intersection(intake.skipped)
     buffers = _buffers(intake, captured)
     pods, of_buffers = _pods(intake, nodes, buffers)
     pod_shapes, of_daemon_sets = daemon_pods(sorted(intake.daemon_drafts), pods)
@@ -433,6 +449,8 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
             attachments=tuple(intake.attachments.values()),
         ),
         device_classes=tuple(intake.device_classes.values()),
+        resource_slices=tuple(intake.resource_slices.values()),
+        resource_claims=tuple(intake.resource_claims.values()),
         quotas=tuple(intake.quotas.values()),
         # A kubelet is never newer than its API server, and kube-scheduler is mostly of the API server's version.
         scheduler_version=manifest.version or max((item.kubelet for item in intake.nodes.values() if item.kubelet), default=None),

@@ -65,6 +65,11 @@ WORKLOAD = tuple(
 )
 """What is read of the cluster whose pods need nodes."""
 
+DEVICES = tuple(
+    Collection(group="resource.k8s.io", kind=kind, version="v1", plural=plural, optional=True)
+    for kind, plural in (("ResourceSlice", "resourceslices"), ("ResourceClaim", "resourceclaims"))
+)
+"""Read of the same cluster. Without them, no pod with resource claims is judged."""
 SERVICES = Collection(group="", kind="Service", version="v1", plural="services")
 """What is read as well where the scheduler's default constraints need it (see `scheduling.default_spread`)."""
 QUOTAS = Collection(group="autoscaling.x-k8s.io", kind="CapacityQuota", plural="capacityquotas", optional=True)

@@ -14,7 +14,7 @@ from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.connection_choice import server_version
-from reconciler.kube.watching.collection import QUOTAS, WORKLOAD, Collection, Served, cluster_api
+from reconciler.kube.watching.collection import DEVICES, QUOTAS, WORKLOAD, Collection, Served, cluster_api
 from reconciler.kube.watching.object_store import LivePods, ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Phase, RealPace, Reflector, StreamState
@@ -54,7 +54,7 @@ class LiveWorld:
         served: tuple[Served, ...] = (),
         polled: tuple[PolledSource, ...] = (),
         namespaces: Iterable[str] = (),
-        workload_collections: tuple[Collection, ...] = (*WORKLOAD, QUOTAS),
+        workload_collections: tuple[Collection, ...] = (*WORKLOAD, *DEVICES, QUOTAS),
         also: Callable[[], Iterable[Collection]] = tuple,
         targets: Callable[[Callable[[], None]], TargetStreams] | None = None,
         on_change: Callable[[], None] = lambda: None,

@@ -118,6 +118,8 @@ _PLAIN = (
     "csi_drivers",
     "capacities",
     "device_classes",
+    "resource_slices",
+    "resource_claims",
     "quotas",
     "buffers",
     "resource_quotas",
