@@ -10,8 +10,7 @@ import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
-from reconciler.kube.connection.secret_kubeconfig import SUFFIX, read_secret
-from reconciler.kube.connection.workload_connection import secret_path
+from reconciler.kube.connection.workload_connection import found_kubeconfig
 from reconciler.providers.live_platforms import Check, State
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.credential_end import CertificateTextError, certificate_ends, token_times
@@ -93,23 +92,22 @@ def secrets_check(management: Api, clusters: Sequence[ClusterIdentity], now_seco
     unusable: list[str] = []
     missing = 0
     for cluster in named[:MOST_SECRETS]:
-        where = f"Secret {cluster.namespace}/{cluster.name}{SUFFIX}"
         try:
-            found = read_secret(management.get(secret_path(cluster)))
+            found = found_kubeconfig(management, cluster)
         except ApiError as error:
             if error.status in _NOT_THERE:
                 missing += 1
             else:
-                unusable.append(f"{where}: {error.message}")
+                unusable.append(f"the kubeconfig Secret of {cluster.title}: {error.message}")
         except ConnectionConfigError as error:
-            unusable.append(f"{where}: {error}")
+            unusable.append(str(error))
         else:
             held.append(
                 Credentials(
-                    where=where,
-                    certificate=found.certificate,
-                    authority=found.endpoint.authority,
-                    token=found.token,
+                    where=f"Secret {found.secret}",
+                    certificate=found.kubeconfig.certificate,
+                    authority=found.kubeconfig.endpoint.authority,
+                    token=found.kubeconfig.token,
                     renewed=True,
                 )
             )

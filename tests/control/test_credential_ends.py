@@ -178,7 +178,8 @@ def test_secrets_of_workload_clusters(certificate: Made, longer: Made) -> None:
     assert (early.code, early.state) == ("KubeconfigSecrets", State.PASS)
     assert early.message.startswith("the client certificate of Secret fleet/eu-kubeconfig ends on ")
     assert early.message.endswith("in 40 days; 1 more was not read")
-    assert server.asked == ["/api/v1/namespaces/fleet/secrets/eu-kubeconfig", "/api/v1/namespaces/fleet/secrets/zz-kubeconfig"]
+    names = ("eu-reconciler-kubeconfig", "eu-kubeconfig", "zz-reconciler-kubeconfig", "zz-kubeconfig")
+    assert server.asked == [f"/api/v1/namespaces/fleet/secrets/{name}" for name in names]
     late = look(server, "eu", "us", now_seconds=certificate[1] - 4 * DAY)
     assert late.state is State.FAIL
     assert "the token of Secret fleet/us-kubeconfig ended on 1970-01-01T00:00:05Z" in late.message
@@ -257,7 +258,8 @@ def test_doctor_tells_both(tmp_path: Path, capsys: pytest.CaptureFixture[str], c
             found = {"status": {"allowed": True}}
         text = json.dumps(found).encode()
         # A group that is not there is not served.
-        handler.send_response(404 if path.count("/") < 4 and path not in answers and path.startswith("/apis/") else 200)
+        absent = path.endswith("-reconciler-kubeconfig") or (path.count("/") < 4 and path.startswith("/apis/"))
+        handler.send_response(404 if absent and path not in answers else 200)
         handler.send_header("Content-Length", str(len(text)))
         handler.end_headers()
         handler.wfile.write(text)

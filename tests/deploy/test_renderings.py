@@ -84,7 +84,7 @@ EVERYTHING: Object = {
     "extraVolumes": [{"name": "signers", "configMap": {"name": "signers"}}],
     "extraVolumeMounts": [{"name": "signers", "mountPath": "/etc/reconciler/signers", "readOnly": True}],
     "previewer": PREVIEWER,
-    "kubeconfigSecrets": [{"namespace": "clusters", "names": ["eu-kubeconfig", "us-kubeconfig"]}],
+    "kubeconfigSecrets": [{"namespace": "clusters", "names": ["eu-reconciler-kubeconfig", "us-reconciler-kubeconfig"]}],
 }  # fmt: skip
 SETS: dict[str, Object] = {
     **VALUES,

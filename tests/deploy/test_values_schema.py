@@ -35,7 +35,7 @@ from tests.deploy.test_manifests import by_identity
     ({"extraArguments": ["rm"]}, "/extraArguments/0"),
     ({"admissionPolicies": "yes"}, "/admissionPolicies"),
     ({"workloadCluster": {"enabled": "yes"}}, "/workloadCluster/enabled"),
-    ({"kubeconfigSecrets": [{"names": ["eu-kubeconfig"]}]}, "/kubeconfigSecrets/0"),
+    ({"kubeconfigSecrets": [{"names": ["eu-reconciler-kubeconfig"]}]}, "/kubeconfigSecrets/0"),
     ({"kubeconfigSecrets": [{"namespace": "clusters", "names": []}]}, "/kubeconfigSecrets/0/names"),
     ({"admissionBounds": "yes"}, "/admissionBounds"),
 ], ids=str)  # fmt: skip

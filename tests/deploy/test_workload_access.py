@@ -74,15 +74,15 @@ def test_the_management_cluster_grants_named_secrets_alone(control_plane: Contro
     control_plane.api.apply(namespace(CLUSTERS), "kubectl")
     installed = Installed(control_plane, "observe", with_component("observe", "fleet-access", tmp_path))
     api = connect(control_plane.kubeconfig_of(ACCOUNT, *ACCOUNT_GROUPS), environment={})
-    mine = ("get", "", "secrets", CLUSTERS, "eu-kubeconfig")
+    mine = ("get", "", "secrets", CLUSTERS, "eu-reconciler-kubeconfig")
     control_plane.api.wait("/api/v1/namespaces", lambda _: may(api, *mine), "the rights being in force")
     try:
-        assert may(api, "get", "", "secrets", CLUSTERS, "us-kubeconfig")
+        assert may(api, "get", "", "secrets", CLUSTERS, "us-reconciler-kubeconfig")
         assert not may(api, "get", "", "secrets", CLUSTERS, "other-kubeconfig")
-        assert not may(api, "get", "", "secrets", "kube-system", "eu-kubeconfig")
+        assert not may(api, "get", "", "secrets", "kube-system", "eu-reconciler-kubeconfig")
         verbs = ("get", "list", "watch", "create", "update", "patch", "delete")
         assert [one for one in product(verbs, (CLUSTERS, "")) if may(api, one[0], "", "secrets", one[1])] == []
-        others = [verb for verb in verbs if verb != "get" and may(api, verb, "", "secrets", CLUSTERS, "eu-kubeconfig")]
+        others = [verb for verb in verbs if verb != "get" and may(api, verb, "", "secrets", CLUSTERS, "eu-reconciler-kubeconfig")]
         assert others == []
     finally:
         installed.remove()
@@ -114,7 +114,7 @@ def test_the_chart_makes_the_same_account(name: str, rights: str, tmp_path: Path
 
 def test_the_chart_grants_the_same_secrets(tmp_path: Path) -> None:
     """As the component does; in a second namespace, too; of a namespace without names, all that are asked for by name."""
-    names = {"namespace": CLUSTERS, "names": ["eu-kubeconfig", "us-kubeconfig"]}
+    names = {"namespace": CLUSTERS, "names": ["eu-reconciler-kubeconfig", "us-reconciler-kubeconfig"]}
     kinds = ("Role", "RoleBinding")
     roles = [item for item in with_component("observe", "fleet-access", tmp_path) if item["kind"] in kinds]
     made = [item for item in chart({**VALUES["observe"], "kubeconfigSecrets": [names]}, tmp_path) if item["kind"] in kinds]
@@ -167,7 +167,9 @@ def reached(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
     yield api
     for item in of_kind(overlay("workload-cluster"), "ClusterRoleBinding"):
         control_plane.api.delete(item)
-    control_plane.api.delete({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "eu-kubeconfig", "namespace": CLUSTERS}})
+    control_plane.api.delete(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "eu-reconciler-kubeconfig", "namespace": CLUSTERS}}
+    )
     control_plane.api.wait("/api/v1/namespaces", lambda _: not may(api, "patch", "", "nodes", ""), "the rights being gone")
 
 
@@ -187,8 +189,8 @@ def test_nothing_else_is_allowed_there(reached: KubernetesApi) -> None:
 def test_the_secret_is_one_of_the_contract(reached: KubernetesApi, control_plane: ControlPlane) -> None:
     """Type, label and key as Cluster API has them, and a token instead of the administrator's certificate."""
     assert reached.server
-    item = control_plane.api.get(f"/api/v1/namespaces/{CLUSTERS}/secrets/eu-kubeconfig")
+    item = control_plane.api.get(f"/api/v1/namespaces/{CLUSTERS}/secrets/eu-reconciler-kubeconfig")
     assert (item["type"], item["metadata"]["labels"]) == ("cluster.x-k8s.io/secret", {"cluster.x-k8s.io/cluster-name": "eu"})
     management = connect(control_plane.kubeconfig, environment={})
-    found = read_secret(management.get(f"/api/v1/namespaces/{CLUSTERS}/secrets/eu-kubeconfig"))
+    found = read_secret(management.get(f"/api/v1/namespaces/{CLUSTERS}/secrets/eu-reconciler-kubeconfig"))
     assert (bool(found.token), found.certificate) == (True, b"")

@@ -184,7 +184,8 @@ class LiveProcess:
             name=settings.cluster,
             capi_group=renamed_group(settings.served),
             served=settings.served,
-            polled=polled(around),
+            # Loops of two clusters could take one group of a cloud: nothing says yet whose it is.
+            polled=() if settings.cluster_object is not None else polled(around),
             namespaces=settings.target_namespaces,
             also=self._also_followed,
             targets=targets,
