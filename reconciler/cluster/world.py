@@ -1,6 +1,7 @@
 """The World: one view of a cluster, complete and immutable, in the form that decisions read."""
 
 import hashlib
+from enum import StrEnum
 
 import msgspec
 
@@ -37,6 +38,46 @@ class DaemonPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
     name: str
     shape: int
     others: tuple[int, ...] = ()
+
+
+class BufferProblem(StrEnum):
+    """Why no room is kept for a CapacityBuffer."""
+
+    UNREADABLE = "Unreadable"
+    UNKNOWN_STRATEGY = "UnknownStrategy"
+    KIND_NOT_SUPPORTED = "KindNotSupported"
+    NOT_FOUND = "ReferenceNotFound"
+    NOT_CAPTURED = "NotCaptured"
+    LIMITS_UNMATCHED = "LimitsUnmatched"
+    TOO_MANY = "TooManyPods"
+    QUOTA_UNKNOWN = "QuotaUnknown"
+
+
+class BufferPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """The pods that one CapacityBuffer asks room for. `shape` indexes `World.pod_shapes`; it is -1 where `code` and `problem` say
+    why there are none. `asked` is what the buffer asks for, `count` what the quotas `limited_by` of its namespace leave of it.
+    `template` is the PodTemplate that it names, if it names one. `writers` are the managers that write its status."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    generation: int = 0
+    created_seconds: int = 0
+    strategy: str
+    template: str = ""
+    template_generation: int = 0
+    shape: int = -1
+    asked: int = 0
+    count: int = 0
+    limited_by: tuple[str, ...] = ()
+    writers: tuple[str, ...] = ()
+    code: BufferProblem | None = None
+    problem: str = ""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
 
 
 class Storage(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +133,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     controllers: tuple[Controller, ...] = ()
     services: tuple[Service, ...] = ()
     daemon_pods: tuple[DaemonPods, ...] = ()
+    buffers: tuple[BufferPods, ...] = ()
     namespaces: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     storage: Storage = Storage()
     device_classes: tuple[DeviceClass, ...] = ()

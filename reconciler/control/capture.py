@@ -11,10 +11,12 @@ from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.redaction import NEVER_SHARED, Listing, Object, Pseudonyms, name_of, redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.wire.meta import api_group
+from reconciler.cluster.workloads.capacity_buffer import BUFFER
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.watching.collection import (
+    BUFFERS,
     DEVICES,
     QUOTAS,
     SERVICES,
@@ -141,7 +143,9 @@ def capture(
     if not targets_only:
         # A capture without a policy is for policies that nobody has written yet.
         reads_services = not clouds.policies or any(needs_services(one.policy) for one in clouds.policies)
-        for collection in (*WORKLOAD, *DEVICES, QUOTAS, *((SERVICES,) if reads_services else ())):
+        reads_buffers = not clouds.policies or any(one.policy.headroom_from.reads_buffers for one in clouds.policies)
+        more = (*((SERVICES,) if reads_services else ()), *(BUFFERS if reads_buffers else ()))
+        for collection in (*WORKLOAD, *DEVICES, QUOTAS, *more):
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
     for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):
@@ -212,8 +216,9 @@ class _Reader:
                 return
         if not is_target(served_collection.group, served_collection.kind, self.capi_group):
             for item in items:
-                # Who owns which field is asked of targets only, and is half of every other object.
-                item.get("metadata", {}).pop("managedFields", None)
+                # Who owns which field is asked of targets and buffers only, and is half of every other object.
+                if served_collection.kind != BUFFER:
+                    item.get("metadata", {}).pop("managedFields", None)
         listing = Listing(
             file=f"{folder}{served_collection.plural}",
             api_version=served_collection.api_version,

@@ -124,6 +124,32 @@ def test_quotas_that_cannot_be_captured(status: int, captured: bool) -> None:
     assert [one.kind for one in found.unread] == ([] if captured else ["CapacityQuota"])
 
 
+BUFFER = _item("spare", "shop", spec={"podTemplateRef": {"name": "small"}, "replicas": 2})
+SMALL = _item("small", "shop", template={"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}})
+
+
+@pytest.mark.parametrize(("versions", "found_at"), [(("v1alpha1",), "v1alpha1"), (("v1", "v1beta1", "v1alpha1"), "v1beta1")])
+def test_buffers_are_captured(versions: tuple[str, ...], found_at: str) -> None:
+    """In the first version that has them: another kind of the group may be older. Who writes their status stays."""
+    group = {"preferredVersion": {"version": versions[0]}, "versions": [{"version": one} for one in versions]}
+    served = {"resources": [{"name": "capacitybuffers", "kind": "CapacityBuffer"}]}
+    at = {f"{QUOTAS_GROUP}/{one}": served if one != "v1" else {"resources": []} for one in versions}
+    lists = {f"{QUOTAS_GROUP}/{found_at}/capacitybuffers": [[BUFFER]], "/api/v1/podtemplates": [[SMALL]]}
+    found = capture(_clusters(_Server(lists, **{QUOTAS_GROUP: group}, **at)), "", NOW)
+    assert [(one.key, one.count) for one in found.world().buffers] == [("shop/spare", 2)]
+    (listing,) = (item for item in found.listings if item.file == "capacitybuffers")
+    assert listing.items[0]["metadata"]["managedFields"] == [{"manager": "x"}]
+
+
+def test_buffers_that_no_policy_reads_are_not_captured() -> None:
+    """Nobody needs the right to list them."""
+    server = _Server(**{QUOTAS_GROUP: GROUP_ANSWER})
+    clouds = Clouds(policies=(policy(),), own=False, environment={})
+    found = capture(_clusters(server), "", NOW, clouds=clouds)
+    assert not any("podtemplates" in path or "resourcequotas" in path for path, _ in server.asked)
+    assert "CapacityBuffer" not in found.world().captured
+
+
 SLICES, RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/resourceslices", "/apis/resource.k8s.io/v1/resourceclaims"
 
 

@@ -53,6 +53,13 @@ def test_observing_writes_its_own_objects_alone() -> None:
     ]  # fmt: skip
 
 
+def test_events_of_pods_are_beside_the_pods() -> None:
+    """In the workload cluster, where that is another one."""
+    more = [right for right in _needed(RunMode.OBSERVE, apart=True) if right not in _needed(RunMode.OBSERVE)]
+    assert more == [Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events")]
+    assert _needed(RunMode.READ_ONLY, apart=True) == _needed(RunMode.READ_ONLY)
+
+
 def test_enforcing_writes_nodes_evictions_and_targets() -> None:
     """Nodes and pods of the workload cluster, targets and machines of the other, in each namespace."""
     everywhere = [right for right in _needed(RunMode.ENFORCE) if right not in _needed(RunMode.OBSERVE)]

@@ -32,6 +32,8 @@ WORKLOAD = {
         "persistentvolumeclaims",
         "limitranges",
         "services",
+        "podtemplates",
+        "resourcequotas",
     ),
     "apps": ("replicasets", "statefulsets", "daemonsets", "deployments"),
     "batch": ("jobs",),
@@ -40,7 +42,7 @@ WORKLOAD = {
     "storage.k8s.io": ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
     "node.k8s.io": ("runtimeclasses",),
     "resource.k8s.io": ("deviceclasses", "resourceclaims", "resourceslices"),
-    "autoscaling.x-k8s.io": ("capacityquotas",),
+    "autoscaling.x-k8s.io": ("capacityquotas", "capacitybuffers"),
     "reconciler.dev": ("nodegrouppolicies", "nodegroups"),
 }
 TARGETS = ("machinedeployments", "machinesets", "machinepools", "machines", "clusters")
@@ -76,7 +78,11 @@ MACHINE_API: set[Right] = {
     *(("patch", MAPI, resource, "") for resource in ("machinesets", "machines")),
     ("delete", MAPI, "machines", ""),
 }
-WRITE_WORKLOAD: set[Right] = {("patch", "", "nodes", ""), ("create", "", "pods/eviction", "")}
+WRITE_WORKLOAD: set[Right] = {
+    ("patch", "", "nodes", ""),
+    ("create", "", "pods/eviction", ""),
+    ("patch", "autoscaling.x-k8s.io", "capacitybuffers/status", ""),
+}
 
 GRANTED: dict[str, set[Right]] = {
     "read-only": READ_WORKLOAD | REVIEWS | read_targets(""),
@@ -115,6 +121,8 @@ NEVER: set[Right] = {
     *((verb, "reconciler.dev", item, "") for verb, item in product(WRITES, WORKLOAD["reconciler.dev"])),
     *((verb, "apps", "deployments", "") for verb in WRITES),
     *((verb, "policy", "poddisruptionbudgets", "") for verb in WRITES),
+    *((verb, "autoscaling.x-k8s.io", "capacitybuffers", "") for verb in WRITES),
+    *((verb, "", item, "") for verb, item in product(WRITES, ("podtemplates", "resourcequotas"))),
     ("create", "", "serviceaccounts/token", ""),
     ("impersonate", "", "users", ""),
     ("impersonate", "", "serviceaccounts", ""),

@@ -8,6 +8,7 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
+from reconciler.control.live.buffer_status import BufferStatus
 from reconciler.control.live.live_memory_store import LiveMemoryStore, remembered_targets
 from reconciler.control.live.live_port import LivePort, LiveProviders
 from reconciler.control.live.live_run import LiveRun, Wake
@@ -27,7 +28,7 @@ from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
-from reconciler.kube.watching.collection import SERVICES, Collection, Served, renamed_group
+from reconciler.kube.watching.collection import BUFFERS, SERVICES, Collection, Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.target_streams import TargetStreams
@@ -183,7 +184,8 @@ class LiveProcess:
             name=settings.cluster,
             capi_group=renamed_group(settings.served),
             served=settings.served,
-            polled=polled(around),
+            # Loops of two clusters could take one group of a cloud: nothing says yet whose it is.
+            polled=() if settings.cluster_object is not None else polled(around),
             namespaces=settings.target_namespaces,
             also=self._also_followed,
             targets=targets,
@@ -230,6 +232,7 @@ class LiveProcess:
             identity=settings.identity, wall_seconds=wall_seconds,
             lost=lambda why: self.journal.warning("LostLease", why),
         )  # fmt: skip
+        self._buffers = BufferStatus(self.workload, lambda: int(wall_seconds()))
         self.last: tuple[Plan, Decided] | None = None  # The last plan, with what it was decided from: for those who ask.
         choose: Chooser | None = _keeping_nodes if settings.once else None
         self.run_loop = LiveRun(
@@ -388,9 +391,13 @@ class LiveProcess:
         return None if self.source.missing() else self.source.current().policy.drain
 
     def _also_followed(self) -> tuple[Collection, ...]:
-        if self.source.missing() or not needs_services(self.source.current().policy):
+        if self.source.missing():
             return ()
-        return (SERVICES,)
+        policy = self.source.current().policy
+        return (
+            *((SERVICES,) if needs_services(policy) else ()),
+            *(BUFFERS if policy.headroom_from.reads_buffers else ()),
+        )
 
     def _platform_chooses(self, target: TargetRef) -> bool:
         return platform_chooses(self.port.last_world, self.source.current(), target, self.port.now_seconds())
@@ -405,6 +412,8 @@ class LiveProcess:
             self.last = (report.plan, report.decided)
         if not self.settings.read_only:
             self._telling.turned(report, self.port.last_world, self.settings.served)
+            if not self.source.missing():
+                self._buffers.turned(report.plan, self.port.last_world, self.source.current().policy)
 
 
 def _keeping_nodes(plan: Plan, _: World) -> tuple[Action, ...]:

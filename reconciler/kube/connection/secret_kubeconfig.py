@@ -1,6 +1,7 @@
 """The kubeconfig that Cluster API keeps of a workload cluster, as its Secret holds it.
 
-SOURCE: Cluster API's contract: Secret `<cluster>-kubeconfig` in the namespace of the Cluster, key `value`.
+SOURCE: Cluster API's contract: Secret `<cluster>-kubeconfig` in the namespace of the Cluster, key `value`. Its user is the
+administrator, and the control plane provider keeps it. So a Secret of our own goes first, with an account of our own rights.
 
 Whoever can write the Secret must not run programs in this process or make it read its files. So only what is listed here is
 taken: an address, an authority, and credentials that are data. Any other key refuses the kubeconfig.
@@ -18,7 +19,8 @@ from reconciler.values.decoding import convert, decode
 from reconciler.values.yaml_events import LOADER
 
 KEY = "value"
-SUFFIX = "-kubeconfig"
+SUFFIXES = ("-reconciler-kubeconfig", "-kubeconfig")
+"""Of the Secrets' names behind that of the Cluster: the first that is there counts."""
 LARGEST_BYTES = 1 << 20
 _CLUSTER_KEYS = frozenset({"server", "certificate-authority-data", "tls-server-name", "extensions", "disable-compression"})
 _USER_KEYS = frozenset({"client-certificate-data", "client-key-data", "token", "extensions"})
