@@ -220,7 +220,7 @@ class FleetProcess:
             self._counted = clusters, now, fetched.revision
         except SourceError as error:
             self._counted = clusters, now, ""
-            self._say("NoPolicy", f"which policies count where is not known anew: {error.fault.sentence}")
+            self._say("NoPolicy", f"which policies count where cannot be read again: {error.fault.sentence}")
 
     def _loops(self, clusters: tuple[ClusterIdentity, ...]) -> dict[LoopName, ClusterIdentity]:
         """The loops that there should be. Where no policy counts now, those that there were stay: their last good policies are

@@ -148,7 +148,7 @@ def _only(what: str, given: Mapping[str, object], known: frozenset[str]) -> None
 def _text(given: Mapping[str, object], key: str) -> str:
     value = given.get(key, "")
     if not isinstance(value, str):
-        raise ConnectionConfigError(f"{key} of the kubeconfig is no text")
+        raise ConnectionConfigError(f"{key} of the kubeconfig is not a text")
     return value.strip()
 
 

@@ -160,7 +160,7 @@ def connect(
 class Session:
     """Credentials and connections, shared by every `KubernetesApi` made from one `connect`.
 
-    `document` gives a kubeconfig that lies in no file, each time it is opened. It raises `ConnectionConfigError`.
+    `document` returns a kubeconfig that is not in a file, each time it is opened. It raises `ConnectionConfigError`.
     """
 
     def __init__(self, choice: Choice, document: Callable[[], Mapping[str, object]] | None = None) -> None:
