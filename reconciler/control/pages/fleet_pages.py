@@ -9,7 +9,7 @@ from reconciler.control.pages.fleet_metrics import fleet_exposition
 from reconciler.control.pages.metrics import CONTENT_TYPE
 from reconciler.control.pages.route import HTML, JSON, Answer, Request, Route, routed
 from reconciler.control.turn.figures import Figures
-from reconciler.rendering.fleet_status import FleetStatusDocument, fleet_status_json
+from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status_json
 from reconciler.rendering.html.fleet import fleet_html
 
 CLUSTERS = "/clusters/"
@@ -53,7 +53,7 @@ def fleet_routes(fleet: ShownFleet, *, cluster_autoscaler_names: bool = False) -
 
     def metrics(_: Request) -> Answer:
         status, loops = fleet.status(), fleet.loops()
-        states = [_state(one.problem, one.holder, here=one.here) for one in status.clusters]
+        states = [_state(one) for one in status.clusters]
         figures = {_label(key, loops): loop.figures for key, loop in loops.items()}
         body = fleet_exposition(
             figures, clusters=states, instances=len(status.instances), cluster_autoscaler_names=cluster_autoscaler_names
@@ -87,12 +87,15 @@ def fleet_routes(fleet: ShownFleet, *, cluster_autoscaler_names: bool = False) -
     )
 
 
-def _state(problem: str, holder: str, *, here: bool) -> str:
-    if problem:
+def _state(one: ClusterStatus) -> str:
+    if not one.policy:
+        # It may be meant so: no alert of a problem for each cluster that people size themselves.
+        return "NoPolicy"
+    if one.problem:
         return "Problem"
-    if not holder:
+    if not one.holder:
         return "NoHolder"
-    return "Here" if here else "Elsewhere"
+    return "Here" if one.here else "Elsewhere"
 
 
 def _label(key: tuple[str, str], loops: Mapping[tuple[str, str], object]) -> str:
