@@ -16,7 +16,7 @@ Object = dict[str, Any]
 
 DEPLOY = Path(__file__).resolve().parents[2] / "examples" / "deploy"
 CHART = DEPLOY / "chart"
-OVERLAYS = ("read-only", "observe", "enforce", "namespaced", "openshift")
+OVERLAYS = ("read-only", "observe", "enforce", "namespaced", "openshift", "fleet")
 COMPONENTS = ("bounds", "custom-resources", "flux-source", "fleet-access", "previewer")
 # For a cluster in which no loop runs: what a loop that runs elsewhere may do there.
 ACCOUNTS = ("workload-cluster", "workload-cluster-observe")
@@ -28,6 +28,7 @@ VALUES: dict[str, Object] = {
     "enforce": {"rights": "Enforce", "policy": SOURCE},
     "namespaced": {"rights": "Enforce", "policy": SOURCE, "targetNamespaces": ["clusters"]},
     "openshift": {"rights": "Enforce", "policy": SOURCE, "openshift": True},
+    "fleet": {"rights": "Enforce", "policy": SOURCE, "fleet": {"enabled": True}},
 }
 
 

@@ -95,6 +95,12 @@ SETS: dict[str, Object] = {
         "boundsRenewal": {"enabled": False},
     },
     "custom resources": {"policy": {**SOURCE, "source": "CustomResources"}, "networkPolicy": {"enabled": False}},
+    "fleet of everything": {
+        **EVERYTHING, "admissionBounds": False, "kubeconfigSecrets": [{"namespace": "clusters"}], "replicas": 9,
+        "policy": {**SOURCE, "name": ""},
+        "fleet": {"enabled": True, "autoscaling": {"enabled": True, "minReplicas": 3, "maxReplicas": 9, "loopsPerInstance": 40}},
+    },
+    "fleet that observes": {**VALUES["fleet"], "rights": "Observe"},
     "account": {**EVERYTHING, "workloadCluster": {"enabled": True, "token": False}},
     "account with a token": {"workloadCluster": {"enabled": True}},
     "all Secrets of a namespace": {**VALUES["observe"], "kubeconfigSecrets": [{"namespace": "clusters"}]},

@@ -59,6 +59,8 @@ def write_targets(where: str) -> set[Right]:
     return {("patch", CAPI, resource, where) for resource in (*SIZED, "machines")} | {("delete", CAPI, "machines", where)}
 
 
+# Of the same cluster as the policies and the loop itself.
+POLICIES: set[Right] = {(verb, "reconciler.dev", item, "") for verb, item in product(READ, WORKLOAD["reconciler.dev"])}
 READ_WORKLOAD = {(verb, group, item, "") for group, items in WORKLOAD.items() for verb, item in product(READ, items)}
 REVIEWS = {
     ("create", "authentication.k8s.io", "tokenreviews", ""),
@@ -83,6 +85,8 @@ WRITE_WORKLOAD: set[Right] = {
     ("create", "", "pods/eviction", ""),
     ("patch", "autoscaling.x-k8s.io", "capacitybuffers/status", ""),
 }
+# What a fleet asks of the management cluster: who holds what, and whether another autoscaler is at work there.
+FLEET: set[Right] = {("list", "coordination.k8s.io", "leases", NAMESPACE), ("list", "apps", "deployments", "")}
 
 GRANTED: dict[str, set[Right]] = {
     "read-only": READ_WORKLOAD | REVIEWS | read_targets(""),
@@ -90,8 +94,9 @@ GRANTED: dict[str, set[Right]] = {
     "enforce": READ_WORKLOAD | REVIEWS | read_targets("") | OWN | write_targets("") | WRITE_WORKLOAD,
     "namespaced": READ_WORKLOAD | REVIEWS | read_targets(CLUSTERS) | OWN | write_targets(CLUSTERS) | WRITE_WORKLOAD,
     "openshift": READ_WORKLOAD | REVIEWS | read_targets("") | OWN | write_targets("") | WRITE_WORKLOAD | MACHINE_API,
+    "fleet": POLICIES | REVIEWS | read_targets("") | OWN | write_targets("") | FLEET,
 }
-EVERYTHING = GRANTED["openshift"] | GRANTED["namespaced"]
+EVERYTHING = GRANTED["openshift"] | GRANTED["namespaced"] | GRANTED["fleet"]
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 # Granted to nobody.
 NEVER: set[Right] = {

@@ -31,6 +31,7 @@ _PLURALS = {
     "ServiceMonitor": "servicemonitors",
     "PriorityClass": "priorityclasses",
     "NetworkPolicy": "networkpolicies",
+    "HorizontalPodAutoscaler": "horizontalpodautoscalers",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "CustomResourceDefinition": "customresourcedefinitions",
     "ConfigMap": "configmaps",
