@@ -3,6 +3,7 @@
 import base64
 import json
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -202,3 +203,58 @@ def test_a_secret_of_our_own_goes_first(tmp_path: Path) -> None:
         here.forbidden.add(f"{SECRETS}/west-kubeconfig")
         with pytest.raises(ApiError, match="403"):
             WorkloadConnection(here, WEST)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "https://", "https:///path", "https://user:secret@west:6443", "https://west:6443?x=1", "https://west#x",
+        "https://west:6443\r\nHost: other", "https://we st", "https://west:99999", "https://west:none", "https://wést",
+        "https://west\\@other", "HTTPS\x00://west", "file:///etc/passwd", "https://[::1",
+    ],
+)  # fmt: skip
+def test_servers_that_are_no_address(server: str) -> None:
+    """What could name another host, end a header or carry a secret into messages is refused, without being quoted."""
+    with pytest.raises(ConnectionConfigError) as refused:
+        read(document(server=server))
+    assert "secret" not in str(refused.value)
+    assert "other" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "server", ["https://west:6443", "https://10.0.0.1", "https://[fd00::1]:6443", "https://hub/k8s/clusters/c-1"]
+)
+def test_addresses_of_api_servers(server: str) -> None:
+    """Names, addresses of both families, and the path of a proxy for many clusters."""
+    assert read(document(server=server)).endpoint.server == server
+
+
+@pytest.mark.parametrize("token", ["two words", "line\nHost: other", "tab\there", "schlüssel", "nul\x00"])
+def test_tokens_that_would_break_a_header(token: str) -> None:
+    """They are refused here: the client's own error would quote them."""
+    with pytest.raises(ConnectionConfigError) as refused:
+        read(document(user={"token": token}))
+    assert token.split(maxsplit=1)[0] not in str(refused.value).replace("token", "")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a: " + b"1:" * 500_000 + b"1", b"a: " + b"9" * 1_000_000, b"a: [" + b"x," * 500_000 + b"]",
+        b"a0: &a0 [x]\n" + b"".join(b"a%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 10)),
+    ],
+)  # fmt: skip
+def test_a_hostile_text_takes_no_time(content: bytes) -> None:
+    """Numbers to the base of 60, digits, items and aliases without end: refused in a fraction of the second a look may take."""
+    began = time.process_time()
+    with pytest.raises(ConnectionConfigError):
+        read_kubeconfig(content)
+    assert time.process_time() - began < 2
+
+
+def test_the_name_of_a_key_is_shown_only_if_it_is_one() -> None:
+    """A key is content as well: it may be long, or steer a terminal."""
+    with pytest.raises(ConnectionConfigError) as refused:
+        read(document(**{"x" * 10_000: "y", "evil\x1b[31m": "y"}))
+    assert len(str(refused.value)) < 300
+    assert "\x1b" not in str(refused.value)

@@ -111,12 +111,12 @@ class YamlError(UnreadableError):
         self.message = message
 
 
-def json_parts(text: bytes) -> list[bytes]:
+def json_parts(text: bytes, bounds: Bounds = _BOUNDS) -> list[bytes]:
     """Each document that is not empty as JSON. Scalars are typed as Kubernetes types them (YAML 1.1 without dates).
 
     Raises `YamlError`.
     """
-    reader = _JsonParts(_BOUNDS)
+    reader = _JsonParts(bounds)
     try:
         reader.read(text)
     except yaml.YAMLError as error:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
 import msgspec
@@ -12,11 +12,12 @@ from reconciler.control.fleet.shares import Instance, Loops, next_step
 from reconciler.control.log import Log
 from reconciler.gitops.git.fault import SourceError
 from reconciler.gitops.sources.fleet_tree import CountsHere
-from reconciler.gitops.sources.source import Fetched, Source
+from reconciler.gitops.sources.shared_source import SharedSource
+from reconciler.gitops.sources.source import Fetched
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.fleet_leases import FleetLeases, SeenLeases
 from reconciler.kube.leading.lease import LeaderLease, Timing
-from reconciler.kube.leading.loop_name import FLEET_LABEL, INSTANCE, TEMPLATE_LABEL, LoopName, cluster_label
+from reconciler.kube.leading.loop_name import ENDED, FLEET_LABEL, INSTANCE, TEMPLATE_LABEL, LoopName, cluster_label
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.shared_targets import SharedTargets
 from reconciler.values.cluster_identity import ClusterIdentity
@@ -26,6 +27,10 @@ SECRET_SECONDS = 60.0
 """So often each kubeconfig Secret is read again; a refused credential reads it at once."""
 POLICY_SECONDS = 15.0
 """So often the tree is looked at for which policies count where; a Cluster that comes or changes is looked at sooner."""
+FIRST_READING_SECONDS = 30.0
+"""So long the first reading of the tree is waited for. Then loops that there were are taken, with their last good policies."""
+CHANGE_SECONDS = 10.0
+"""At most so often the view of a cluster is built anew because labels of its Cluster change."""
 _AT_ONCE = 16
 
 
@@ -70,7 +75,7 @@ class FleetProcess:
         settings: FleetSettings,
         lease_api: Api,
         shared: SharedTargets,
-        source: Source,
+        source: SharedSource,
         counting: Counting,
         *,
         connect: Connecting,
@@ -105,14 +110,19 @@ class FleetProcess:
         self._ending: dict[LoopName, Future[None]] = {}
         self._looking: dict[LoopName, Future[None]] = {}
         self._looked: dict[LoopName, float] = {}
-        self._counts: Mapping[ClusterIdentity, CountsHere] = {}
+        self._uids: dict[LoopName, str] = {}
+        self._began = self._pace.monotonic()
+        self._counts: Mapping[tuple[str, str], CountsHere] = {}
         self._counted: tuple[tuple[ClusterIdentity, ...], float, str] | None = None
+        self._reading: Future[None] | None = None
+        self._news = threading.Event()
         self._seen = SeenLeases()
         self._standings: tuple[ClusterStanding, ...] = ()
         self.problem = "the Clusters of the management cluster were not read yet"
         """Why the fleet is not seen now; empty: it is."""
-        self._reported = ""
+        self._reported: dict[str, str] = {}
         self._pool = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="fleet")
+        self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fleet-policies")
         self._thread = threading.Thread(target=self._run, name="fleet", daemon=True)
         self._stopped = False
 
@@ -127,7 +137,8 @@ class FleetProcess:
 
     def notify(self) -> None:
         """Somebody says that there is something new at the source."""
-        self._counted = None
+        self._source.forget()
+        self._news.set()
         self._changed.set()
         for member in tuple(self._members.values()):
             process = member.process
@@ -135,7 +146,7 @@ class FleetProcess:
                 process.source.notify()
 
     def standings(self) -> tuple[ClusterStanding, ...]:
-        """Every cluster that is known, by name."""
+        """Every cluster that is known, by name; one with several policies has a line for each."""
         return self._standings
 
     def instances(self) -> tuple[str, ...]:
@@ -169,8 +180,10 @@ class FleetProcess:
             thread.start()
         for thread in threads:
             thread.join()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        wait(self._ending.values(), self.settings.lease.renew_deadline_seconds)
         self._instance.release()
+        self._reader.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait=True, cancel_futures=True)
         self._pace.stop()
         self.shared.stop()
 
@@ -186,7 +199,8 @@ class FleetProcess:
             self._changed.clear()
 
     def _turn(self) -> None:
-        self._instance.step()
+        if not self._instance.step() and self._instance.message:
+            self._say("LeaseFailed", f"the Lease of this instance, by which others count it: {self._instance.message}")
         doubts = self.shared.doubts(LONGEST_SILENCE_SECONDS)
         if doubts:
             self.problem = f"the Clusters of the management cluster cannot be seen: {doubts[0]}"
@@ -194,6 +208,9 @@ class FleetProcess:
             return
         clusters = self.shared.clusters()
         self._count(clusters)
+        if self._counted is None and self._pace.monotonic() - self._began < FIRST_READING_SECONDS:
+            self.problem = "which policies count where was not read yet"
+            return
         loops = self._loops(clusters)
         try:
             self._seen = self._leases.look(loops)
@@ -202,53 +219,92 @@ class FleetProcess:
             self._say("FleetNotSeen", self.problem)
             return
         self.problem = ""
-        self._drop(loops)
-        self._share(loops)
+        self._reported.pop("FleetNotSeen", None)
+        uids = self.shared.cluster_uids()
+        self._drop(loops, clusters, uids)
+        self._share(loops, uids)
         self._look_after(loops)
-        self._standings = tuple(self._standing(cluster, loops) for cluster in clusters)
+        by_cluster: dict[ClusterIdentity, list[LoopName | None]] = {}
+        for name, cluster in loops.items():
+            by_cluster.setdefault(cluster, []).append(name)
+        self._standings = tuple(self._standing(cluster, name) for cluster in clusters for name in by_cluster.get(cluster, [None]))
 
     def _count(self, clusters: tuple[ClusterIdentity, ...]) -> None:
-        """Which policies count where: read again when the tree or the clusters changed."""
-        now = self._pace.monotonic()
-        known = self._counted
-        if known is not None and known[0] == clusters and now - known[1] < POLICY_SECONDS:
+        """Which policies count where: read again when the tree or the clusters changed.
+
+        In a thread of its own: a host that answers slowly, or a tree that is read for minutes, delays no Lease.
+        """
+        if self._reading is not None and not self._reading.done():
             return
+        known, news = self._counted, self._news.is_set()
+        if not news and known is not None and known[0] == clusters and self._pace.monotonic() - known[1] < POLICY_SECONDS:
+            return
+        self._news.clear()
+        self._reading = self._reader.submit(self._read, clusters)
+
+    def _read(self, clusters: tuple[ClusterIdentity, ...]) -> None:
+        known, revision = self._counted, ""
         try:
             fetched = self._source.fetch(None)
             if known is None or known[0] != clusters or known[2] != fetched.revision:
-                self._counts = self._counting(fetched, clusters, self._now_seconds())
-            self._counted = clusters, now, fetched.revision
+                counts = self._counting(fetched, clusters, self._now_seconds())
+                self._counts = {(one.namespace, one.name): found for one, found in counts.items()}
+            revision = fetched.revision
         except SourceError as error:
-            self._counted = clusters, now, ""
             self._say("NoPolicy", f"which policies count where cannot be read again: {error.fault.sentence}")
+        except Exception as error:
+            self._say("NoPolicy", f"which policies count where cannot be read again: {type(error).__name__}: {error}")
+        self._counted = clusters, self._pace.monotonic(), revision
+        self._changed.set()
 
     def _loops(self, clusters: tuple[ClusterIdentity, ...]) -> dict[LoopName, ClusterIdentity]:
         """The loops that there should be. Where no policy counts now, those that there were stay: their last good policies are
         in force, as for one cluster alone."""
         loops: dict[LoopName, ClusterIdentity] = {}
-        before = {(name.namespace, name.cluster, name.policy) for name in self._members}
+        before: dict[tuple[str, str], set[str]] = {}
+        for name in self._members:
+            before.setdefault((name.namespace, name.cluster), set()).add(name.policy)
+        ever: dict[str, set[str]] = {}
+        for label, policy in self._seen.ever:
+            ever.setdefault(label, set()).add(policy)
+        # Empty after a reading that failed. Else a cluster without an entry is so new that the next reading has it.
+        unread = self._counted is None or not self._counted[2]
         for cluster in clusters:
-            counts = self._counts.get(cluster, CountsHere()).policies
-            label = cluster_label(cluster.namespace, cluster.name)
-            ever = {policy for one, policy in self._seen.ever if one == label}
-            ever |= {policy for namespace, name, policy in before if (namespace, name) == (cluster.namespace, cluster.name)}
-            for policy in counts or ever:
+            key = cluster.namespace, cluster.name
+            counts = self._counts.get(key)
+            policies = set(counts.policies) if counts is not None else set()
+            if not policies:
+                policies |= before.get(key, set())
+                if counts is not None or unread:
+                    policies |= ever.get(cluster_label(*key), set())
+            for policy in sorted(policies):
                 if policy and self.settings.policy in ("", policy):
-                    loops[LoopName(policy, cluster.namespace, cluster.name)] = cluster
+                    loops[LoopName(policy, *key)] = cluster
         return loops
 
-    def _drop(self, loops: Mapping[LoopName, ClusterIdentity]) -> None:
-        """End loops whose Cluster is gone, and those that another instance holds."""
+    def _drop(
+        self,
+        loops: Mapping[LoopName, ClusterIdentity],
+        clusters: tuple[ClusterIdentity, ...],
+        uids: Mapping[tuple[str, str], str],
+    ) -> None:
+        """End loops whose Cluster is gone or another one, and those that another instance holds."""
         self._ending = {name: ending for name, ending in self._ending.items() if not ending.done()}
+        there = {(cluster.namespace, cluster.name) for cluster in clusters}
         for name, member in tuple(self._members.items()):
+            key = name.namespace, name.cluster
             holder = self._seen.holders.get(name.text, "")
-            taken = not member.lease.leads() and holder not in ("", self.settings.identity)
-            if name not in loops or taken:
-                gone = "its Cluster is gone, or another policy counts there"
-                why = gone if name not in loops else f"{holder} holds its Lease"
-                self._end(name, why, handed_over=taken)
+            if key not in there:
+                self._end(name, "its Cluster is gone", handed_over=False)
+            elif name not in loops:
+                self._end(name, "another policy counts there", handed_over=False, retired=True)
+            elif not member.lease.leads() and holder not in ("", self.settings.identity):
+                self._end(name, f"{holder} holds its Lease", handed_over=True)
+            elif key in uids and self._uids.get(name) != uids[key]:
+                # What was seen of the old cluster says nothing about this one, and the old one may not answer any more.
+                self._end(name, "its Cluster was deleted, and another one has its name", handed_over=True)
 
-    def _share(self, loops: Mapping[LoopName, ClusterIdentity]) -> None:
+    def _share(self, loops: Mapping[LoopName, ClusterIdentity], uids: Mapping[tuple[str, str], str]) -> None:
         names = {name.text: name for name in loops if name not in self._ending}
         holders = {text: self._seen.holders.get(text, "") for text in names}
         # What the list does not show yet: Leases that were claimed since.
@@ -264,8 +320,15 @@ class FleetProcess:
         step = next_step(
             Loops(me=me, instances=instances, holders=holders, free_seconds=self._seen.free_seconds, lasts_seconds=lasts)
         )
+        until = self._pace.monotonic() + self.settings.lease.retry_seconds
         for text in step.take:
-            self._take(names[text], loops[names[text]])
+            name = names[text]
+            self._uids[name] = uids.get((name.namespace, name.cluster), "")
+            self._take(name, loops[name])
+            if self._pace.monotonic() >= until:
+                # The Lease of the instance must be renewed in between, however many there are and however slow the server.
+                self._changed.set()
+                break
         # One at a time: the next is given up once this one is free.
         if step.give and not self._ending:
             self._end(names[step.give], "other instances have fewer", handed_over=True)
@@ -283,16 +346,19 @@ class FleetProcess:
             return
         member = Member(
             name, cluster, lease, connect=self._connect, make=self._make, log=self._log_of(name),
-            retry_seconds=self.settings.lease.retry_seconds, now_seconds=self._now_seconds,
+            timing=self.settings.lease,
         )  # fmt: skip
         self._members[name] = member
         self._looked[name] = self._pace.monotonic()
         self._log_of(name).info("LoopTaken", f"this instance runs the loop of {name.title} from now on")
         member.start()
 
-    def _end(self, name: LoopName, why: str, *, handed_over: bool) -> None:
+    def _end(self, name: LoopName, why: str, *, handed_over: bool, retired: bool = False) -> None:
+        """`retired`: the loop is one that there was no more, also when no tree can be read."""
         member = self._members.pop(name)
         self._log_of(name).info("LoopEnded", f"this instance ends the loop of {name.title}: {why}")
+        if retired:
+            member.lease.relabel({**name.labels, FLEET_LABEL: ENDED})
         ended: Future[None] = Future()
         self._ending[name] = ended
 
@@ -310,14 +376,14 @@ class FleetProcess:
         now = self._pace.monotonic()
         self._looking = {name: look for name, look in self._looking.items() if not look.done()}
         for name, member in self._members.items():
-            due = now - self._looked.get(name, 0) >= SECRET_SECONDS or member.cluster != loops.get(name)
+            age = now - self._looked.get(name, 0)
+            due = age >= SECRET_SECONDS or (age >= CHANGE_SECONDS and member.cluster != loops.get(name))
             if due and name not in self._looking and name in loops:
                 self._looked[name] = now
                 self._looking[name] = self._pool.submit(member.look, loops[name])
 
-    def _standing(self, cluster: ClusterIdentity, loops: Mapping[LoopName, ClusterIdentity]) -> ClusterStanding:
-        name = next((name for name, one in loops.items() if one == cluster), None)
-        counts = self._counts.get(cluster)
+    def _standing(self, cluster: ClusterIdentity, name: LoopName | None) -> ClusterStanding:
+        counts = self._counts.get((cluster.namespace, cluster.name))
         if name is None:
             why = counts.problem if counts is not None and counts.problem else "no policy counts in this cluster"
             return ClusterStanding(cluster=cluster, problem=why)
@@ -329,6 +395,7 @@ class FleetProcess:
         return ClusterStanding(cluster=cluster, loop=name, holder=holder, member=member, problem=problem)
 
     def _say(self, code: str, message: str) -> None:
-        if message != self._reported:
-            self._reported = message
+        """Once for each code, until it has another message or the fleet was seen again."""
+        if message != self._reported.get(code):
+            self._reported[code] = message
             self._log.warning(code, message)

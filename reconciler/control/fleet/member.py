@@ -1,7 +1,6 @@
 """The loop of one workload cluster in a fleet: its Lease, connection and process. Nothing of it waits for another cluster."""
 
 import threading
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol
 
@@ -14,13 +13,15 @@ from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
 from reconciler.kube.connection.outages import Backoff
 from reconciler.kube.connection.workload_connection import Rotation, WorkloadConnection
-from reconciler.kube.leading.lease import LeaderLease
+from reconciler.kube.leading.lease import LeaderLease, Timing
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.values.cluster_identity import ClusterIdentity
 
 SWAP_PATIENCE_SECONDS = 60.0
 """A new view gets so long to be complete, while the old one is still decided by."""
+_LEASES_LEFT = 2
+"""For so many durations of a Lease, a stuck loop leaves its Lease to others. Then it renews again: nobody else took it."""
 
 
 class Connecting(Protocol):
@@ -64,8 +65,7 @@ class Member:
         connect: Connecting,
         make: Making,
         log: Log,
-        retry_seconds: float,
-        now_seconds: Callable[[], int],
+        timing: Timing,
     ) -> None:
         self.name = name
         self.lease = lease
@@ -75,10 +75,11 @@ class Member:
         self._connect = connect
         self._make = make
         self._log = log
-        self._retry_seconds = retry_seconds
-        self._now_seconds = now_seconds
-        self._began_seconds = now_seconds()
+        self._timing = timing
         self._pace = RealPace()
+        self._turned: tuple[LiveProcess, int] | None = None
+        self._moved = self._pace.monotonic()
+        self._left: float | None = None
         self._backoff = Backoff(self._pace.random)
         self._changing = threading.Lock()
         self._opened: _Opened | None = None
@@ -105,11 +106,7 @@ class Member:
 
     def stuck_seconds(self) -> int:
         """For how long a turn is overdue; 0: none is. A loop that is stuck renews its Lease no more, so that others take it."""
-        process = self.process
-        if process is None or not process.leads():
-            return 0
-        silent = self._now_seconds() - max(process.figures.seen().turned_seconds, self._began_seconds)
-        return silent if silent > process.settings.period_seconds + STUCK_SECONDS else 0
+        return int(self._pace.monotonic() - self._moved) if self._left is not None else 0
 
     @property
     def process(self) -> LiveProcess | None:
@@ -148,8 +145,13 @@ class Member:
         with self._changing:
             stopped = self._over.is_set()
             if not stopped:
-                self._cluster, self._next = cluster, fresh
-        (fresh if stopped else opened).process.stop(handed_over=True)
+                self._cluster, passed, self._next = cluster, self._next, fresh
+        if stopped:
+            fresh.process.stop(handed_over=True)
+            return
+        if passed is not None:
+            passed.process.stop(handed_over=True)
+        opened.process.stop(handed_over=True)
 
     def stop(self, *, handed_over: bool) -> None:
         """End in order, then release the Lease. `handed_over`: another instance goes on with drains that are under way."""
@@ -164,27 +166,29 @@ class Member:
                 thread.join()
 
     def _run(self) -> None:
-        while True:
+        while not self._over.is_set():
             with self._changing:
                 fresh, self._next = self._next, None
             if fresh is None:
                 fresh = self._reached()
                 if fresh is None:
-                    return
+                    break
             with self._changing:
                 stopped = self._over.is_set()
                 if not stopped:
-                    self._opened, self._began_seconds = fresh, self._now_seconds()
+                    # Under the lock: `stop` ends what has begun, and nothing begins after it.
+                    self._opened = fresh
+                    fresh.process.start()
             if stopped:
                 fresh.process.stop(handed_over=True)
-                return
-            fresh.process.start()
+                break
             fresh.process.lease_stepped()
             fresh.process.run()
-            with self._changing:
-                over = self._over.is_set()
-            if over:
-                return
+        with self._changing:
+            unused, self._next = self._next, None
+        if unused is not None:
+            # It was to take over, and follows its cluster already.
+            unused.process.stop(handed_over=True)
 
     def _reached(self) -> _Opened | None:
         """The connection, however long that takes; None: it was stopped."""
@@ -212,11 +216,29 @@ class Member:
         return _Opened(connection, self._make(self.name, cluster, connection, self.lease, self._log), cluster)
 
     def _renew(self) -> None:
-        while not self._pace.pause(self._retry_seconds * (1 + 0.2 * self._pace.random())):
-            if self.stuck_seconds():
+        while not self._pace.pause(self._timing.retry_seconds * (1 + 0.2 * self._pace.random())):
+            if not self._may_renew():
                 continue
             self.lease.step()
             opened = self._opened
             if opened is not None:
                 opened.process.lease_stepped()
         self.lease.release()
+
+    def _may_renew(self) -> bool:
+        """Whether the loop turns, as far as it leads, or has left its Lease to others for long enough.
+
+        It is asked before each renewal. Ages are counted here, because the wall clock may jump.
+        """
+        now, process = self._pace.monotonic(), self.process
+        turned = None if process is None else (process, process.figures.seen().turned_seconds)
+        if process is None or turned != self._turned:
+            self._turned, self._moved, self._left = turned, now, None
+        elif self._left is None:
+            if not self.lease.leads():
+                # A loop that does not lead need not turn.
+                self._moved = now
+            elif now - self._moved > process.settings.period_seconds + STUCK_SECONDS:
+                self._left = now
+                self._log.warning("LoopStuck", f"no turn has ended for {now - self._moved:.0f} s: others may take the Lease")
+        return self._left is None or now - self._left > _LEASES_LEFT * self._timing.duration_seconds

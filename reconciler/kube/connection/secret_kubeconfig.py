@@ -9,19 +9,27 @@ taken: an address, an authority, and credentials that are data. Any other key re
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import msgspec
-import yaml
 
+from reconciler.cluster.snapshots.texts import YamlError, json_parts
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
-from reconciler.values.decoding import convert, decode
-from reconciler.values.yaml_events import LOADER
+from reconciler.values.decoding import decode
+from reconciler.values.yaml_events import Bounds
 
 KEY = "value"
 SUFFIXES = ("-reconciler-kubeconfig", "-kubeconfig")
 """Of the Secrets' names behind that of the Cluster: the first that is there counts."""
 LARGEST_BYTES = 1 << 20
+_BOUNDS = Bounds(documents=1, levels=30, values=20_000)
+"""Whoever writes the Secret of one cluster must not take the time of the others: a number like 1:1:1 and so on, read by the rules
+of YAML 1.1, would take a minute."""
+_PRINTED = re.compile(r"[!-~]*")
+"""What may be in an address or a token, which both go into the head of a request. SOURCE: RFC 3986 and RFC 6750."""
+_SHOWN_KEY = re.compile(r"[A-Za-z-]{1,40}")
 _CLUSTER_KEYS = frozenset({"server", "certificate-authority-data", "tls-server-name", "extensions", "disable-compression"})
 _USER_KEYS = frozenset({"client-certificate-data", "client-key-data", "token", "extensions"})
 
@@ -112,8 +120,8 @@ def read_kubeconfig(content: bytes) -> SecretKubeconfig:
     if len(content) > LARGEST_BYTES:
         raise ConnectionConfigError(f"the kubeconfig has {len(content)} bytes; the limit is {LARGEST_BYTES}")
     try:
-        config = convert(yaml.load(content, LOADER), _Config)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, msgspec.ValidationError, ValueError, RecursionError):
+        config = decode(next(iter(json_parts(content, _BOUNDS)), b""), _Config)
+    except (YamlError, msgspec.DecodeError, ValueError, RecursionError):
         # The texts of these errors quote the document.
         raise ConnectionConfigError("the kubeconfig is invalid YAML, or no kubeconfig") from None
     context = next((one.context for one in config.contexts if one.name == config.current_context), None)
@@ -126,22 +134,37 @@ def read_kubeconfig(content: bytes) -> SecretKubeconfig:
     _only("cluster", cluster, _CLUSTER_KEYS)
     _only("user", user, _USER_KEYS)
     server, authority = _text(cluster, "server"), _data(cluster, "certificate-authority-data")
-    if not server.startswith("https://") or not authority:
-        raise ConnectionConfigError("the kubeconfig needs an https server and certificate-authority-data")
+    if not _is_address(server) or not authority:
+        raise ConnectionConfigError(
+            "the kubeconfig needs certificate-authority-data and a server of the form https://HOST[:PORT][/PATH]"
+        )
     endpoint = Endpoint(server=server, authority=authority, tls_server_name=_text(cluster, "tls-server-name"))
     token = _text(user, "token")
+    if not _PRINTED.fullmatch(token) or not _PRINTED.fullmatch(endpoint.tls_server_name):
+        raise ConnectionConfigError("the token or tls-server-name of the kubeconfig has characters that neither may have")
     certificate, key = _data(user, "client-certificate-data"), _data(user, "client-key-data")
     if not token and not (certificate and key):
         raise ConnectionConfigError("the user of the kubeconfig has neither a token nor a client certificate with its key")
     return SecretKubeconfig(endpoint=endpoint, token=token, certificate=certificate, key=key)
 
 
+def _is_address(server: str) -> bool:
+    """Whether it is an address of an API server and nothing else: no user, query or fragment, no port that is none."""
+    try:
+        parts = urlsplit(server)
+        whole = parts.scheme == "https" and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+    return whole and bool(_PRINTED.fullmatch(server)) and not set("@?#\\") & set(server)
+
+
 def _only(what: str, given: Mapping[str, object], known: frozenset[str]) -> None:
     """Refuse what may run programs, read files of this process or weaken the connection, and whatever is not known."""
     unknown = sorted(key for key in given.keys() - known if given[key] not in (None, "", False))
     if unknown:
+        shown = ", ".join(key if _SHOWN_KEY.fullmatch(key) else "a key with other characters" for key in unknown[:3])
         raise ConnectionConfigError(
-            f"the {what} of the kubeconfig sets {', '.join(unknown[:3])}: from a Secret only {', '.join(sorted(known))} are taken"
+            f"the {what} of the kubeconfig sets {shown}: from a Secret only {', '.join(sorted(known))} are taken"
         )
 
 

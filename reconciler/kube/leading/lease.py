@@ -110,6 +110,10 @@ class LeaderLease:
         says later counts from when we see it."""
         self._seen, self._seen_at = (holder, renew_time), at
 
+    def relabel(self, labels: Mapping[str, str]) -> None:
+        """The object has these labels from the next write on, at the latest when it is released."""
+        self._metadata = {**self._metadata, "labels": labels}
+
     def leads(self) -> bool:
         """Whether a write that is sent now would come from the leader."""
         return self.term() > 0

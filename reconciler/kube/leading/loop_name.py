@@ -14,12 +14,14 @@ CLUSTER_LABEL = "reconciler.dev/cluster"
 POLICY_LABEL = "reconciler.dev/policy"
 FLEET_LABEL = "reconciler.dev/fleet"
 """On all Leases of a fleet, with one of these values."""
-LOOP, INSTANCE = "loop", "instance"
+LOOP, INSTANCE, ENDED = "loop", "instance", "ended"
+"""Ended: another policy counts in the cluster now."""
 TEMPLATE_LABEL = "reconciler.dev/template"
 """On the Lease of an instance: the version of the Deployment that it was made from."""
 _LONGEST = 63
 """The most characters of a label's value. SOURCE: Kubernetes' validation."""
 _DIGITS = 10
+_LIKE_A_DIGEST = re.compile(rf"-[0-9a-f]{{{_DIGITS}}}$")
 _NOT_OF_LABELS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -64,9 +66,10 @@ def cluster_label(namespace: str, name: str) -> str:
 
 
 def _joined(*parts: str) -> str:
-    """The parts with dots between them. Where that could be read in two ways or is too long, the end is a digest."""
+    """The parts with dots between them. Where that could be read in two ways or is too long, the end is a digest. So it is where
+    the parts themselves end like one: whoever names a cluster cannot take the name of another one's Lease."""
     plain = ".".join(parts)
-    if len(plain) <= _LONGEST and all("." not in part for part in parts):
+    if len(plain) <= _LONGEST and all("." not in part for part in parts) and not _LIKE_A_DIGEST.search(plain):
         return plain
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_DIGITS]
     return f"{_NOT_OF_LABELS.sub('-', plain)[: _LONGEST - _DIGITS - 1].rstrip('.-_')}-{digest}"

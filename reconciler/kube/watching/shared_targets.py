@@ -30,6 +30,7 @@ class Part(msgspec.Struct, frozen=True):
 class _Metadata(msgspec.Struct, gc=False):
     name: str = ""
     namespace: str = ""
+    uid: str = ""
 
 
 class _Spec(msgspec.Struct, rename="camel", gc=False):
@@ -55,6 +56,8 @@ class PartedStore:
         self.parts: dict[Part, ObjectStore] = {}
         self.unreadable: dict[Key, str] = {}
         self._capi_group = capi_group
+        self.uids: dict[Key, str] = {}
+        """Of Cluster objects."""
         self._touched: set[Part] = set()
         self._part_of: dict[Key, Part] = {}
 
@@ -64,7 +67,7 @@ class PartedStore:
     def put(self, item: Raw) -> bool:
         """As `ObjectStore.put`, in the part of the object."""
         try:
-            key, part = self._read(item)
+            key, part, uid = self._read(item)
         except DECODING_ERRORS as error:
             self.unreadable["", ""] = finding(error)
             self._touched.add(Part())
@@ -73,6 +76,8 @@ class PartedStore:
         if before is not None and before != part:
             self._discard(before, item)
         self._part_of[key] = part
+        if uid:
+            self.uids[key] = uid
         store = self.parts.get(part)
         if store is None:
             store = self.parts[part] = ObjectStore(self.collection, self._capi_group)
@@ -84,11 +89,12 @@ class PartedStore:
     def discard(self, item: Raw) -> bool:
         """As `ObjectStore.discard`."""
         try:
-            key, _ = self._read(item)
+            key, _, _ = self._read(item)
         except DECODING_ERRORS as error:
             self.unreadable["", ""] = finding(error)
             self._touched.add(Part())
             return True
+        self.uids.pop(key, None)
         part = self._part_of.pop(key, None)
         return part is not None and self._discard(part, item)
 
@@ -106,11 +112,13 @@ class PartedStore:
             self._touched.add(part)
         return changed
 
-    def _read(self, item: Raw) -> tuple[Key, Part]:
+    def _read(self, item: Raw) -> tuple[Key, Part, str]:
+        """The object's key and part; its uid where it is a Cluster."""
         read = _routed.decode(item)
-        named = read.spec.cluster_name if read.spec is not None else None
-        cluster = read.metadata.name if self.collection.kind == CLUSTER_KIND else named or ""
-        return (read.metadata.namespace, read.metadata.name), Part(read.metadata.namespace, cluster)
+        key, named = (read.metadata.namespace, read.metadata.name), read.spec.cluster_name if read.spec is not None else None
+        if self.collection.kind == CLUSTER_KIND:
+            return key, Part(*key), read.metadata.uid
+        return key, Part(read.metadata.namespace, named or ""), ""
 
 
 class SharedTargets:
@@ -172,6 +180,15 @@ class SharedTargets:
                     for store in _parts(item).values():
                         store.add_to(whole)
             return assemble(whole, Manifest(captured_seconds=1)).clusters
+
+    def cluster_uids(self) -> dict[Key, str]:
+        """The uid of each Cluster object, by namespace and name."""
+        found: dict[Key, str] = {}
+        with self.lock:
+            for item in self._targets:
+                if isinstance(item.store, PartedStore):
+                    found |= item.store.uids
+        return found
 
     def of(self, cluster: ClusterIdentity) -> "Callable[[Callable[[], None]], ClusterTargets]":
         """The streams of one cluster, given what to call after a change of its objects."""
