@@ -30,7 +30,7 @@ POLICY_SECONDS = 15.0
 FIRST_READING_SECONDS = 30.0
 """So long the first reading of the tree is waited for. Then loops that there were are taken, with their last good policies."""
 CHANGE_SECONDS = 10.0
-"""At most so often the view of a cluster is built anew because labels of its Cluster change."""
+"""At most so often the view of a cluster is built again because labels of its Cluster change."""
 _AT_ONCE = 16
 
 
