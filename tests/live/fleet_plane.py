@@ -4,10 +4,11 @@ import base64
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from http import HTTPStatus
 from pathlib import Path
 
 from tests.live import rights
-from tests.testbed.api import Object
+from tests.testbed.api import Api, ApiError, Object
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import Group, Shape
 from tests.testbed.control_plane import MASTERS, ControlPlane, running_control_plane
@@ -44,13 +45,9 @@ class Workload:
         self.rotate()
 
     def rotate(self, kubeconfig: Path | None = None) -> None:
-        """Write new credentials into the kubeconfig Secret: those of a user with the reconciler's rights."""
+        """Write new credentials into the Secret: those of a user with the reconciler's rights."""
         path = kubeconfig or self.plane.kubeconfig_of("fleet-reconciler", rights.GROUP)
-        secret = {
-            "apiVersion": "v1", "kind": "Secret",
-            "metadata": {"name": f"{NAME}-kubeconfig", "namespace": self.namespace},
-        }  # fmt: skip
-        self._management.api.merge(secret, {"data": {"value": base64.b64encode(path.read_bytes()).decode()}})
+        write_kubeconfig_secret(self._management.api, self.namespace, path.read_bytes())
 
     def pods(self, stem: str, count: int, cpu: str = "1") -> None:
         """Pods that no node has room for yet."""
@@ -77,6 +74,19 @@ class Workload:
             return sum(bool(item["spec"].get("nodeName")) for item in items) == count
 
         self.plane.api.wait("/api/v1/namespaces/default/pods", bound, f"{count} pods being bound")
+
+
+def write_kubeconfig_secret(api: Api, namespace: str, kubeconfig: bytes) -> None:
+    """The Secret of the reconciler's own beside that of Cluster API, which stays as it is: made, or written anew."""
+    data = {"value": base64.b64encode(kubeconfig).decode()}
+    metadata = {"name": f"{NAME}-reconciler-kubeconfig", "namespace": namespace}
+    secret: Object = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+    try:
+        api.create(secret | {"type": "cluster.x-k8s.io/secret", "data": data})
+    except ApiError as error:
+        if error.status != HTTPStatus.CONFLICT:
+            raise
+        api.merge(secret, {"data": data})
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """`reconciler run --fleet`: a management cluster with Cluster API, and two workload clusters on API servers of their own."""
 
-import base64
 import datetime
 import itertools
 import os
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.fleet_audit import FleetAudit
-from tests.live.fleet_plane import POLICY, Workload, fleet_leases, statuses, workloads
+from tests.live.fleet_plane import POLICY, Workload, fleet_leases, statuses, workloads, write_kubeconfig_secret
 from tests.live.reconciler_process import Reconciler, user
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import Group, namespace
@@ -164,7 +163,7 @@ def test_three_instances_outlive_each_other_and_every_rotation(
                 fleet.start(f"fleet-r{turn}")
                 for number, name in enumerate(STUBS):
                     stub.set_token(name, f"token-{turn}-{number}")
-                    rotate(cluster_api, name, stub.kubeconfig(name, f"token-{turn}-{number}"))
+                    write_kubeconfig_secret(cluster_api.api, name, stub.kubeconfig(name, f"token-{turn}-{number}"))
                 for one in pair:
                     one.rotate()
                 # What is open goes on with the old token: a cut, or the next write, needs the new one.
@@ -186,14 +185,8 @@ def stub_cluster(cluster_api: ClusterApi, stub: StubClusters, name: str) -> Work
     """A Cluster whose kubeconfig leads to a stub, with one group."""
     cluster = WorkCluster(cluster_api.api, name)
     cluster.machine_deployment(Group("general", replicas=0, min_size=0, max_size=5))
-    rotate(cluster_api, name, stub.kubeconfig(name, "first"))
+    write_kubeconfig_secret(cluster_api.api, name, stub.kubeconfig(name, "first"))
     return cluster
-
-
-def rotate(cluster_api: ClusterApi, namespace_name: str, kubeconfig: bytes) -> None:
-    """Another kubeconfig in the Secret."""
-    item = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{NAME}-kubeconfig", "namespace": namespace_name}}
-    cluster_api.api.merge(item, {"data": {"value": base64.b64encode(kubeconfig).decode()}})
 
 
 def come_and_go(pair: list[Workload], over: threading.Event, chance: random.Random) -> None:
