@@ -36,7 +36,9 @@ class Server(FakeApiServer):
     def plan(self, name: LoopName, summary: str) -> None:
         state = LockedState(StateObject(self, HOME, name.text, name.labels))  # type: ignore[arg-type]
         state.load("plan")
-        state.save("plan", json.dumps({"at": "2027-01-15T07:00:00Z", "mode": "Observe", "summary": summary, "digest": "d"}).encode())
+        state.save(
+            "plan", json.dumps({"at": "2027-01-15T07:00:00Z", "mode": "Observe", "summary": summary, "digest": "d"}).encode()
+        )
 
 
 @pytest.fixture
@@ -58,7 +60,9 @@ def test_every_cluster_has_a_line_for_each_of_its_loops(server: Server) -> None:
     server.loop(GPU, "dead_1", "2027-01-15T07:59:44Z")
     report = fleet_report(server, HOME, (EAST, WEST), NOW)
     assert list(report.clusters) == [
-        ClusterStatus(cluster="infra/east", policy="cpu", holder="a_1", plan="No changes.", plan_at="2027-01-15T07:00:00Z", held=0),
+        ClusterStatus(
+            cluster="infra/east", policy="cpu", holder="a_1", plan="No changes.", plan_at="2027-01-15T07:00:00Z", held=0
+        ),
         ClusterStatus(cluster="infra/east", policy="gpu", problem="nobody runs the loop, and it left no plan"),
         ClusterStatus(
             cluster="infra/west", problem="no loop has run for it yet: no policy counts in this cluster, or no instance runs"
