@@ -17,7 +17,7 @@ from reconciler.cluster.pods.pod import Owner, Pod, PodPhase, PodShape, PodTrait
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
-from reconciler.cluster.world import DaemonPods, World
+from reconciler.cluster.world import BufferPods, DaemonPods, World
 from tests.policies import node_group, policy
 from tests.values import amounts, api_group, machine_deployment, selector, taint
 
@@ -60,6 +60,7 @@ class ClusterBuilder:
         self._budgets: list[DisruptionBudget] = []
         self._controllers: dict[tuple[str, str, str], Controller] = {}
         self._daemons: list[tuple[str, str, PodShape]] = []
+        self._buffers: list[tuple[BufferPods, PodShape]] = []
 
     def node(
         self,
@@ -283,6 +284,33 @@ class ClusterBuilder:
             )
             self._pods.append(_PodRow(pod=pod, shape=shape, traits=traits, on=node))
 
+    def buffer(
+        self,
+        name: str,
+        pods: int,
+        *,
+        cpu: str = "0",
+        memory: str = "0",
+        namespace: str = "shop",
+        shape: Mapping[str, object] | None = None,
+        created: int | None = None,
+        **fields: object,
+    ) -> str:
+        """A CapacityBuffer that asks room for some pods; its key. `shape` gives further fields of PodShape, `fields` of it."""
+        asked = BufferPods(
+            namespace=namespace,
+            name=name,
+            strategy="buffer.x-k8s.io/active-capacity",
+            created_seconds=self.created if created is None else created,
+            shape=0,
+            asked=pods,
+            count=pods,
+        )
+        pod_shape = PodShape(namespace=namespace, labels=(("app", name),), requests=amounts(cpu, memory, 1))
+        buffer = msgspec.structs.replace(asked, **fields)
+        self._buffers.append((buffer, msgspec.structs.replace(pod_shape, **(shape or {}))))
+        return buffer.key
+
     def controller(self, name: str, kind: str = "ReplicaSet", replicas: int | None = 1, *, namespace: str = "shop") -> None:
         """A controller of pods."""
         self._controllers[namespace, kind, name] = Controller(
@@ -343,6 +371,10 @@ class ClusterBuilder:
                 for namespace, name, shape in self._daemons
             )
         )
+        buffers = tuple(
+            one if one.shape < 0 else msgspec.structs.replace(one, shape=pod_shapes.setdefault(shape, len(pod_shapes)))
+            for one, shape in sorted(self._buffers, key=lambda pair: (pair[0].namespace, pair[0].name))
+        )
         world = World(
             name="test",
             captured_seconds=self.now,
@@ -356,7 +388,8 @@ class ClusterBuilder:
             budgets=tuple(sorted(self._budgets, key=lambda budget: (budget.namespace, budget.name))),
             controllers=tuple(sorted(self._controllers.values())),
             daemon_pods=daemons,
+            buffers=buffers,
             namespaces=tuple((name, ()) for name in sorted({row.pod.namespace for row in self._pods})),
-            captured=CAPTURED,
+            captured=(*CAPTURED, "CapacityBuffer") if buffers else CAPTURED,
         )
         return msgspec.structs.replace(world, **fields)

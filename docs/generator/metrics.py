@@ -10,6 +10,7 @@ from typing import cast
 from prometheus_client.parser import text_string_to_metric_families
 
 from docs.generator.table import code, table
+from reconciler.control.pages.fleet_metrics import fleet_exposition
 from reconciler.control.pages.metrics import exposition
 from reconciler.control.turn.figures import Figures, Seen
 from reconciler.decisions.situation.lead_times import LearnedLeadTime
@@ -32,25 +33,33 @@ class _Shown:
 
 
 def metrics_page() -> str:
-    """Our own names, then those of the Cluster Autoscaler."""
-    families = list(text_string_to_metric_families(exposition(cast(Figures, _Shown()), cluster_autoscaler_names=True).decode()))
-    rows = [
+    """Our own names, those of a fleet, then those of the Cluster Autoscaler."""
+    rows = _rows(exposition(cast(Figures, _Shown()), cluster_autoscaler_names=True))
+    fleet = _rows(fleet_exposition({}, clusters=("Here",), instances=1))
+    head = ["metric", "type", "labels", "meaning"]
+    return (
+        "# Metrics\n\n`/metrics` of the loop has Prometheus' text format. Only the leader counts iterations and shows groups. "
+        "Series of groups that are gone disappear with them.\n\n"
+        + table(head, (row for row in rows if _UPSTREAM not in row[0]))
+        + "\n## Of a fleet\n\nWith `run --fleet`, each metric above has the label `cluster` (`namespace/name` of its Cluster). "
+        "An instance shows the loops that it holds. `state` is `Problem`, `NoHolder`, `Here` or `Elsewhere`, as this instance "
+        "sees the cluster.\n\n"
+        + table(head, fleet)
+        + "\n## Under the Cluster Autoscaler's names\n\n`run --cluster-autoscaler-metrics` adds these if they mean the same. "
+        "Dashboards and alerts keep working.\n\n" + table(head, (row for row in rows if _UPSTREAM in row[0]))
+    )
+
+
+def _rows(text: bytes) -> list[tuple[str, str, str, str]]:
+    return [
         (
             code(family.name + ("_total" if family.type == "counter" else "")),
             family.type,
             ", ".join(_labels(family)),
             family.documentation,
         )
-        for family in families
+        for family in text_string_to_metric_families(text.decode())
     ]
-    head = ["metric", "type", "labels", "meaning"]
-    return (
-        "# Metrics\n\n`/metrics` of the loop has Prometheus' text format. Only the leader counts iterations and shows groups. "
-        "Series of groups that are gone disappear with them.\n\n"
-        + table(head, (row for row in rows if _UPSTREAM not in row[0]))
-        + "\n## Under the Cluster Autoscaler's names\n\n`run --cluster-autoscaler-metrics` adds these if they mean the same. "
-        "Dashboards and alerts keep working.\n\n" + table(head, (row for row in rows if _UPSTREAM in row[0]))
-    )
 
 
 def _labels(family: object) -> list[str]:

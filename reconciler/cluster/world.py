@@ -1,9 +1,13 @@
 """The World: one view of a cluster, complete and immutable, in the form that decisions read."""
 
 import hashlib
+from enum import StrEnum
 
 import msgspec
 
+from reconciler.cluster.devices.device_class import DeviceClass
+from reconciler.cluster.devices.resource_claim import ResourceClaim
+from reconciler.cluster.devices.resource_slice import ResourceSlice
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.pods.pod import PodShape, PodTraits
@@ -12,7 +16,6 @@ from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
-from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.values.cluster_identity import ClusterIdentity
 
@@ -35,6 +38,46 @@ class DaemonPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
     name: str
     shape: int
     others: tuple[int, ...] = ()
+
+
+class BufferProblem(StrEnum):
+    """Why no room is kept for a CapacityBuffer."""
+
+    UNREADABLE = "Unreadable"
+    UNKNOWN_STRATEGY = "UnknownStrategy"
+    KIND_NOT_SUPPORTED = "KindNotSupported"
+    NOT_FOUND = "ReferenceNotFound"
+    NOT_CAPTURED = "NotCaptured"
+    LIMITS_UNMATCHED = "LimitsUnmatched"
+    TOO_MANY = "TooManyPods"
+    QUOTA_UNKNOWN = "QuotaUnknown"
+
+
+class BufferPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """The pods that one CapacityBuffer asks room for. `shape` indexes `World.pod_shapes`; it is -1 where `code` and `problem` say
+    why there are none. `asked` is what the buffer asks for, `count` what the quotas `limited_by` of its namespace leave of it.
+    `template` is the PodTemplate that it names, if it names one. `writers` are the managers that write its status."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    generation: int = 0
+    created_seconds: int = 0
+    strategy: str
+    template: str = ""
+    template_generation: int = 0
+    shape: int = -1
+    asked: int = 0
+    count: int = 0
+    limited_by: tuple[str, ...] = ()
+    writers: tuple[str, ...] = ()
+    code: BufferProblem | None = None
+    problem: str = ""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
 
 
 class Storage(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,9 +133,12 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     controllers: tuple[Controller, ...] = ()
     services: tuple[Service, ...] = ()
     daemon_pods: tuple[DaemonPods, ...] = ()
+    buffers: tuple[BufferPods, ...] = ()
     namespaces: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     storage: Storage = Storage()
     device_classes: tuple[DeviceClass, ...] = ()
+    resource_slices: tuple[ResourceSlice, ...] = ()
+    resource_claims: tuple[ResourceClaim, ...] = ()
     quotas: tuple[CapacityQuota, ...] = ()
     scheduler_version: KubernetesVersion | None = None
     captured: tuple[str, ...] = ()

@@ -8,13 +8,16 @@ from msgspec import Raw
 from reconciler.cluster.platform_reading import envelopes, is_target, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.redaction import Listing, Object, Pseudonyms, name_of, redacted
+from reconciler.cluster.snapshots.redaction import NEVER_SHARED, Listing, Object, Pseudonyms, name_of, redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.wire.meta import api_group
+from reconciler.cluster.workloads.capacity_buffer import BUFFER
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.watching.collection import (
+    BUFFERS,
+    DEVICES,
     QUOTAS,
     SERVICES,
     WORKLOAD,
@@ -72,7 +75,9 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
 
     def redacted(self, pseudonyms: Pseudonyms) -> "Capture":
         """Without what a decision does not read, without the names of pods, and in words that may be seen."""
-        return msgspec.structs.replace(self, listings=tuple(redacted(self.listings, pseudonyms, self.capi_group)))
+        listings = tuple(redacted(self.listings, pseudonyms, self.capi_group))
+        kinds = tuple(kind for kind in self.kinds if kind not in NEVER_SHARED)
+        return msgspec.structs.replace(self, listings=listings, kinds=kinds)
 
     def _manifest(self) -> bytes:
         lines = [
@@ -138,7 +143,9 @@ def capture(
     if not targets_only:
         # A capture without a policy is for policies that nobody has written yet.
         reads_services = not clouds.policies or any(needs_services(one.policy) for one in clouds.policies)
-        for collection in (*WORKLOAD, QUOTAS, *((SERVICES,) if reads_services else ())):
+        reads_buffers = not clouds.policies or any(one.policy.headroom_from.reads_buffers for one in clouds.policies)
+        more = (*((SERVICES,) if reads_services else ()), *(BUFFERS if reads_buffers else ()))
+        for collection in (*WORKLOAD, *DEVICES, QUOTAS, *more):
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
     for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):
@@ -209,8 +216,9 @@ class _Reader:
                 return
         if not is_target(served_collection.group, served_collection.kind, self.capi_group):
             for item in items:
-                # Who owns which field is asked of targets only, and is half of every other object.
-                item.get("metadata", {}).pop("managedFields", None)
+                # Who owns which field is asked of targets and buffers only, and is half of every other object.
+                if served_collection.kind != BUFFER:
+                    item.get("metadata", {}).pop("managedFields", None)
         listing = Listing(
             file=f"{folder}{served_collection.plural}",
             api_version=served_collection.api_version,

@@ -14,12 +14,15 @@ from reconciler.decisions.ownership.other_policies import shared_targets
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.token_judge import may
 from reconciler.kube.watching.collection import (
+    BUFFERS,
+    DEVICES,
     QUOTAS,
     SERVICES,
     WORKLOAD,
     Served,
     cluster_api,
     followed_kinds,
+    located,
     platform_collections,
     spoken,
 )
@@ -107,12 +110,17 @@ def needed(
     templates: Iterable[tuple[str, str]] = (),
     *,
     services: bool = False,
+    apart: bool = False,
 ) -> tuple[Right, ...]:
     """What is asked of the API server in a mode. `namespace` is where Lease and state lie, `templates` are group and plural of
-    the infrastructure templates in use (row S124). `services`: decisions read Services."""
+    the infrastructure templates in use (row S124). `services`: decisions read Services. `apart`: pods and targets are in two
+    clusters."""
     places = target_namespaces or ("",)
     followed = (*WORKLOAD, *((SERVICES,) if services else ()))
     rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in followed]
+    rights += [
+        Right(group=item.group, resource=item.plural, verbs=_READ, optional="pods with resource claims") for item in DEVICES
+    ]
     rights += [
         Right(group=item.group, resource=item.plural, verbs=_READ, namespace=item.namespace, management=True)
         for item in platform_collections(served, target_namespaces)
@@ -124,6 +132,9 @@ def needed(
     ]
     if mode is not RunMode.READ_ONLY:
         rights += _own(namespace)
+        if apart:
+            # Events of pods are written beside the pods.
+            rights.append(Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events"))
     if mode is RunMode.ENFORCE:
         rights += [
             Right(group="", resource="nodes", verbs=("get", "patch")),
@@ -205,6 +216,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             self._clock(),
             self._custom_resources(),
             *self._quotas(),
+            *self._buffers(),
             self._other_autoscalers(),
             self._other_policies(),
             self._nodes_come_back(),
@@ -245,6 +257,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             self.target_namespaces,
             self.templates,
             services=self.policy is not None and needs_services(self.policy.policy),
+            apart=self.workload is not self.management,
         )
         without = missing(self.workload, self.management, asked)
         if not without:
@@ -322,6 +335,34 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             named = "; ".join(f"{QUOTAS.kind} {quota.name}: {quota.problem}" for quota in unknown[:_SHOWN])
             return (Check(code=code, state=State.FAIL, message=f"no group grows: {named}", advice="correct or delete them"),)
         return (Check(code=code, state=State.PASS, message=f"{count_text(len(self.world.quotas), QUOTAS.kind)} can be read"),)
+
+    def _buffers(self) -> tuple[Check, ...]:
+        """Whether the CapacityBuffers that the policy makes headroom can be read and answered."""
+        if self.policy is None or not self.policy.policy.headroom_from.reads_buffers:
+            return ()
+        code, field = "CapacityBuffers", "headroomFrom.capacityBuffers"
+        buffers = BUFFERS[0]
+        rights = [Right(group=one.group, resource=one.plural, verbs=_READ) for one in BUFFERS]
+        if self.mode is RunMode.ENFORCE:
+            rights.append(Right(group=buffers.group, resource=f"{buffers.plural}/status", verbs=("patch",)))
+        if without := missing(self.workload, self.management, tuple(rights)):
+            named = "; ".join(map(str, without))
+            message = f"{field} is Read, and we may not: {named}"
+            return (Check(code=code, state=State.FAIL, message=message, advice="bind the roles of this release"),)
+        try:
+            self.workload.get(located(buffers, self.workload).path, {"limit": "1"})
+        except ApiError as error:
+            if error.status != _PREFLIGHT_NOT_FOUND:
+                raise
+            message = f"{field} is Read, and {buffers.kind} is not served: only headroom of the policy counts"
+            advice = f"install the CustomResourceDefinition of the Cluster Autoscaler, or set {field}: Ignore"
+            return (Check(code=code, state=State.WARN, message=message, advice=advice),)
+        refused = tuple(one for one in self.world.buffers if one.code is not None)
+        if refused:
+            named = "; ".join(f"{buffers.kind} {one.key}: {one.problem}" for one in refused[:_SHOWN])
+            message = f"no room is kept for {count_text(len(refused), buffers.kind)}: {named}"
+            return (Check(code=code, state=State.WARN, message=message, advice="correct or delete them"),)
+        return (Check(code=code, state=State.PASS, message=f"{count_text(len(self.world.buffers), buffers.kind)} can be read"),)
 
     def _other_autoscalers(self) -> Check:
         autoscalers = self._autoscalers()

@@ -12,6 +12,7 @@ from reconciler.decisions.demand.pending import Queue, Served, pending_demand
 from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.demand.refutations import remembered as remembered_refutations
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.growth.buffers import KeptRoom, keep_buffers
 from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.promises import Keeping, promised_again, promises
@@ -21,6 +22,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
 from reconciler.decisions.outcome.foreseen import Foreseen, foreseen
 from reconciler.decisions.outcome.lines import (
+    buffer_lines,
     conflict_reasons,
     cost,
     group_lines,
@@ -55,7 +57,7 @@ _UNSERVED = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE)
 class _Grown(msgspec.Struct, frozen=True):
     """A draft after its growth. `served` has the outcome of each pending pod; `answers` has each of these outcomes at least once,
     without the pods. `waited_for` are existing nodes that pending pods fit on. `for_headroom` are the names of groups that grow
-    to keep room free. `outrun` has the pods whose spread the plan cannot keep."""
+    to keep room free. `outrun` has the pods whose spread the plan cannot keep. `kept` is the room for CapacityBuffers."""
 
     draft: Draft
     served: dict[int, Served]
@@ -63,6 +65,7 @@ class _Grown(msgspec.Struct, frozen=True):
     waited_for: frozenset[int]
     for_headroom: frozenset[str]
     outrun: Outrun
+    kept: tuple[KeptRoom, ...]
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -140,6 +143,7 @@ def _decided(
         cost=bill,
         not_captured=view.world.not_captured,
         problems=problems,
+        buffers=buffer_lines(draft, grown.kept),
     )
     # What keeps room free is bought for the demand too: pods that come and go in a moment must not buy a node and give it back.
     grew = {entry.group or "" for entry in grown.answers if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP} | grown.for_headroom
@@ -174,6 +178,8 @@ def _holds_cost_nothing(grown: _Grown) -> bool:
     """Whether held groups would certainly keep their size. Then every pod fits on an existing or requested node, and none of
     these groups lacks nodes, keeps headroom or has failed requests."""
     if any(entry.outcome in _UNSERVED for entry in grown.answers):
+        return False
+    if any(room.served.get(outcome) for room in grown.kept for outcome in _UNSERVED):
         return False
     return all(_keeps_size(entry) for entry in grown.draft.groups if entry.held_why)
 
@@ -264,7 +270,7 @@ def _grow(
     turns: Sequence[frozenset[int]] = (),
     domains: Sequence[NodeShape] = (),
 ) -> _Grown:
-    """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep headroom. Shapes of `turns` come
+    """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep room free. Shapes of `turns` come
     after the others, those of one set after those of the sets before it, when `domains` are open."""
     demand = pending_demand(view.world, draft.state, view.policy.policy.pods, view.now_seconds)
     waiting, nominated = place_nominated(draft, without(demand.demands, refused))
@@ -284,7 +290,8 @@ def _grow(
             place_beside_nominated(draft, queue, nominated)
         grow_for(draft, queue)
     late = outrun(draft)
-    for_headroom = keep_headroom(draft)
+    kept, for_buffers = keep_buffers(draft)
+    for_headroom = for_buffers | keep_headroom(draft)
     explain_rest(draft, queue)
     cancel_requests(draft)
     conflict_reasons(draft, queue.served)
@@ -294,4 +301,4 @@ def _grow(
     answers = tuple(entry for entry, _ in groupby(queue.served.values()))
     waited_for = frozenset(entry.node for entry in answers if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)
     by_name = {node.name: index for index, node in enumerate(view.world.nodes)}
-    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for), for_headroom, late)
+    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for), for_headroom, late, kept)

@@ -12,6 +12,7 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.target import Ending
 from reconciler.cluster.world import World
+from reconciler.decisions.buffers import buffers_in_force
 from reconciler.decisions.groups.daemons import daemon_shapes, static_pods
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
@@ -161,10 +162,13 @@ class Draft:
         self.reserved_only = False
         """Whether groups grow only into free reserved capacity for now."""
         self.protected: set[int] = set()
+        self.kept_for: dict[int, str] = {}
+        """Of protected nodes that have room for a CapacityBuffer: its namespace and name."""
         self.promised: set[int] = set()
         self.endings = dict(self._endings())
         """By node that has to leave now: when the platform ends its machine. It has no room for other pods any more."""
         self._staying: frozenset[int] | None = None
+        self.buffers = buffers_in_force(world, policy)
         self.zone_minded = self._zone_minded()
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
@@ -195,8 +199,8 @@ class Draft:
         return [index for index in self.world.pods.running() if self.world.pods.shape[index] not in low]
 
     def _zone_minded(self) -> frozenset[int]:
-        """Shapes of pending pods to which it matters in which of its zones a new node of a group comes."""
-        waiting = {self.world.pods.shape[index] for index in self.world.pods.pending()}
+        """Shapes of pending pods and of buffers to which it matters in which of its zones a new node of a group comes."""
+        waiting = {self.world.pods.shape[index] for index in self.world.pods.pending()} | {one.shape for one in self.buffers}
         return self.minding({shape: self.world.pod_shapes[shape] for shape in waiting})
 
     def minding(self, shapes: Mapping[int, PodShape]) -> frozenset[int]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.cluster.world import PolicyClaim, World
+from reconciler.decisions.buffers import with_buffers_asked
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.decisions.groups.group import EffectiveGroup
@@ -53,7 +54,8 @@ class View(msgspec.Struct, frozen=True):
         """Look at everything, with the sizes that we wrote where a read may be older than that. Pods have the constraints that
         the scheduler gives them. Numbers of pod shapes are those of the view's own World."""
         policy = with_quotas(world, policy)
-        world = with_default_spread(with_last_writes(world, memory, now_seconds), policy.policy)
+        world = with_buffers_asked(with_last_writes(world, memory, now_seconds), policy.policy)
+        world = with_default_spread(world, policy.policy)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
         memory = forget(memory, groups, resumed, now_seconds)

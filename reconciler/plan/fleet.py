@@ -71,7 +71,7 @@ class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
             for one in self.clusters
         ]
         results = () if self.tests is None else self.tests.results
-        verdicts = [(one.file, one.suite, one.name, one.verdict) for one in results]
+        verdicts = [(one.file, one.suite, one.name, one.cluster, one.verdict) for one in results]
         covered = (said, self.sizes, self.warnings, verdicts)
         return "sha256:" + hashlib.sha256(msgspec.json.encode(covered, order="sorted")).hexdigest()
 

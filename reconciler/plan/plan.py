@@ -142,6 +142,28 @@ class NodeLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=Fal
     removable_at: str | None = None
 
 
+class BufferState(StrEnum):
+    """Whether there is room for all pods that a CapacityBuffer asks room for."""
+
+    FITS = "Fits"
+    WAITING = "Waiting"
+    SHORT = "Short"
+    IGNORED = "Ignored"
+
+
+class BufferLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One CapacityBuffer (`namespace/name`). Of its `pods`, `fits` would run on nodes that are there. `upcoming` would run on
+    nodes that are on their way, `requested` on nodes of this plan. Ignored: no room is kept for it, and the reasons say why."""
+
+    buffer: str
+    state: BufferState
+    pods: int
+    fits: int = 0
+    upcoming: int = 0
+    requested: int = 0
+    reasons: tuple[Reason, ...] = ()
+
+
 class Cost(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Price of all managed nodes per hour as decimal strings; None when nothing has a price. `unpriced` groups do not count."""
 
@@ -161,7 +183,8 @@ class PlanProblem(msgspec.Struct, frozen=True, order=True, kw_only=True, rename=
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One decision. Groups by tier and name, actions in the order in which they are done, pods and nodes by name."""
+    """One decision. Groups by tier and name, actions in the order in which they are done, pods, nodes and buffers by name. There
+    are no `buffers` if the policy reads none."""
 
     format_version: str = FORMAT_VERSION
     digest: str = ""
@@ -179,6 +202,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     settled_loops: int | None = None
     not_captured: tuple[str, ...] = ()
     problems: tuple[PlanProblem, ...] = ()
+    buffers: tuple[BufferLine, ...] | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def buffer_lines(self) -> tuple[BufferLine, ...]:
+        """The CapacityBuffers; none if the policy does not read them."""
+        return self.buffers or ()
 
     @property
     def changes(self) -> bool:

@@ -34,7 +34,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One test of the document `suite` in `file`, in the order in which it was written. `explained` are the lines with which
-    `explain` answers for what failed."""
+    `explain` answers for what failed. `cluster` is the one of a fleet that the test ran in, empty for a test with its own
+    snapshot or scenario."""
 
     suite: str
     name: str
@@ -43,6 +44,12 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     verdict: Verdict
     judged: tuple[Judged, ...]
     explained: tuple[str, ...] = ()
+    cluster: str = ""
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """Which test it is, whatever the cluster."""
+        return self.file, self.suite, self.name
 
     @property
     def failures(self) -> tuple[Judged, ...]:
@@ -58,6 +65,22 @@ def verdict_of(judged: Iterable[Judged]) -> Verdict:
     return Verdict.PASSED if Verdict.PASSED in verdicts else Verdict.SKIPPED
 
 
+class EqualResults(msgspec.Struct, frozen=True):
+    """Clusters of a fleet in which one test says the same; none for a test with its own snapshot. `result` is that of the first
+    cluster."""
+
+    clusters: tuple[str, ...]
+    result: CaseResult
+
+
+def folded(results: Iterable[CaseResult]) -> tuple[EqualResults, ...]:
+    """Equal results of one test together, in the order of the first ones. What `explain` says of the others is left out."""
+    alike: dict[object, list[CaseResult]] = {}
+    for one in results:
+        alike.setdefault((one.identity, one.verdict, one.judged), []).append(one)
+    return tuple(EqualResults(tuple(one.cluster for one in same if one.cluster), same[0]) for same in alike.values())
+
+
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What no test touches. `groups` are named by no expectation. Without one of `rules` (`spec.limits[0] (cluster)`), every plan
     of the tests would be the same; None if nobody asked for them."""
@@ -68,7 +91,8 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class PolicyTestRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """All tests of one run. `not_run` has a sentence for each test or file that could not be run. `changed` are names of
-    tests of today that a change removes or edits. `all_removed`: there were tests, and the change leaves none."""
+    tests of today that a change removes or edits. `all_removed`: there were tests, and the change leaves none. `unread_clusters`
+    are those of a fleet whose snapshot cannot be read."""
 
     format_version: str = FORMAT_VERSION
     results: tuple[CaseResult, ...] = ()
@@ -76,6 +100,7 @@ class PolicyTestRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     not_run: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     all_removed: bool = False
+    unread_clusters: tuple[str, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
         """How many tests ended so."""

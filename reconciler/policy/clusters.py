@@ -240,18 +240,23 @@ def check_alone(draft: AnyDraft, findings: Findings) -> None:
 def check_labels_read(drafts: Drafts, cluster: ClusterIdentity, findings: Findings) -> None:
     """A cluster whose labels nobody read may be any of those that documents select by labels."""
     for draft in _all(drafts):
-        match = draft.document.clusters
-        if match.labels is not None and _selected(match.labels, cluster) is None:
-            message = f"no Cluster object of {cluster.title} was read, so its labels are unknown"
-            hint = "name the clusters; of a snapshot, capture the Cluster object as well"
-            if cluster.hidden:
-                message = f"the snapshot of {cluster.title} is redacted and hides labels that this selector may need"
-                hint = "capture it with --readable-policy, or name the clusters"
-            draft.report(findings, "LabelsNotRead", "spec.clusters.labels", message, hint)
-        elif cluster.labels is None and not cluster.namespace and any(name.endswith(f"/{cluster.name}") for name in match.names):
-            message = f"no Cluster object of {cluster.title} was read, so its namespace is unknown"
-            hint = "leave out the namespace; of a snapshot, capture the Cluster object as well"
-            draft.report(findings, "LabelsNotRead", "spec.clusters.names", message, hint)
+        if (unread := not_read(draft.document.clusters, cluster)) is not None:
+            key, message, hint = unread
+            draft.report(findings, "LabelsNotRead", f"spec.clusters.{key}", message, hint)
+
+
+def not_read(match: ClusterMatch, cluster: ClusterIdentity) -> tuple[str, str, str] | None:
+    """Why nobody can say whether a cluster is one of those that are meant: the key, the sentence and what to do. Else None."""
+    if match.labels is not None and _selected(match.labels, cluster) is None:
+        if cluster.hidden:
+            message = f"the snapshot of {cluster.title} is redacted and hides labels that this selector may need"
+            return "labels", message, "capture it with --readable-policy, or name the clusters"
+        message = f"no Cluster object of {cluster.title} was read, so its labels are unknown"
+        return "labels", message, "name the clusters; of a snapshot, capture the Cluster object as well"
+    if cluster.labels is None and not cluster.namespace and any(name.endswith(f"/{cluster.name}") for name in match.names):
+        message = f"no Cluster object of {cluster.title} was read, so its namespace is unknown"
+        return "names", message, "leave out the namespace; of a snapshot, capture the Cluster object as well"
+    return None
 
 
 # Discovery in one cluster finds its targets alone.

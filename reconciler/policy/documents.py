@@ -50,6 +50,13 @@ class QuotaReading(StrEnum):
     IGNORE = "Ignore"
 
 
+class BufferReading(StrEnum):
+    """Whether CapacityBuffer objects of the cluster are headroom."""
+
+    READ = "Read"
+    IGNORE = "Ignore"
+
+
 class TargetAnnotations(StrEnum):
     """Whether sizes, options and capacity written on the targets themselves count."""
 
@@ -310,6 +317,17 @@ class LimitsFrom(msgspec.Struct, frozen=True, kw_only=True):
     capacity_quotas: QuotaReading = QuotaReading.IGNORE
 
 
+class HeadroomFrom(msgspec.Struct, frozen=True, kw_only=True):
+    """Which objects of the cluster are headroom in addition to that of the policy."""
+
+    capacity_buffers: BufferReading = BufferReading.IGNORE
+
+    @property
+    def reads_buffers(self) -> bool:
+        """Whether CapacityBuffers count."""
+        return self.capacity_buffers is BufferReading.READ
+
+
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     """Targets that become groups without a document of their own. OR between items, AND inside one."""
 
@@ -320,6 +338,7 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     cluster_name: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     region: str = ""
+    role_arn: str = ""
     tags: tuple[tuple[str, str], ...] = ()
 
 
@@ -428,6 +447,7 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     near_tie_percent: int = 10
     limits: tuple[Limit, ...] = ()
     limits_from: LimitsFrom = LimitsFrom()
+    headroom_from: HeadroomFrom = HeadroomFrom()
     discovery: tuple[Discovery, ...] = ()
     pods: PodRules = PodRules()
     scheduler: SchedulerRules = SchedulerRules()

@@ -15,6 +15,8 @@ The comment below shows every key of the format.
 #       given:
 #         cluster: ../../snapshot           # a snapshot, relative to this file; or, instead, a scenario
 #         scenario: ../../scenarios/burst.yaml
+#         clusters: {names: [eu, us]}       # or each of these clusters in `test --fleet`, {} for all; or those with labels:
+#         #         {labels: {matchLabels: {ring: "1"}}}
 #         now: "2026-11-21T18:00:00Z"       # the instant of the decision; without it, that of the snapshot
 #         workloads: [{name: shop/extra, replicas: 3, cpu: 500m, memory: 1Gi}]    # pending pods on top, as in a scenario
 #         nodes: [{group: general, count: 1}]                                     # empty Ready nodes on top
@@ -39,7 +41,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
-from reconciler.policy.documents import TEST_KIND, TEST_VERSION
+from reconciler.policy.documents import TEST_KIND, TEST_VERSION, ClusterMatch
 from reconciler.policy.reading.typed_text import (
     Amount,
     DocumentError,
@@ -52,6 +54,7 @@ from reconciler.policy.reading.typed_text import (
     read_typed,
 )
 from reconciler.policy.stated_workload import StatedWorkload
+from reconciler.policy.values.label_selector import Selector
 from reconciler.values.instant import InstantError, parse_instant
 
 API_VERSION, KIND = TEST_VERSION, TEST_KIND
@@ -68,23 +71,46 @@ class GivenNodes(StrictDocument, frozen=True, kw_only=True):
     count: Annotated[int, Meta(ge=1, le=MOST_NODES)]
 
 
+class GivenLabels(StrictDocument, frozen=True, kw_only=True):
+    """Labels that a Cluster object must have."""
+
+    match_labels: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class GivenClusters(StrictDocument, frozen=True, kw_only=True):
+    """Clusters of a fleet: those with one of the `names` (`name` or `namespace/name`), or those with `labels`. Neither: all."""
+
+    names: tuple[str, ...] = ()
+    labels: GivenLabels | None = None
+
+    @property
+    def match(self) -> ClusterMatch:
+        """The same as a policy document says it."""
+        labels = None if self.labels is None else Selector(match_labels=tuple(sorted(self.labels.match_labels.items())))
+        return ClusterMatch(names=self.names, labels=labels)
+
+
 class Given(StrictDocument, frozen=True, kw_only=True):
-    """What the decision is made for: a snapshot with what is added to it, or a scenario. Paths are relative to the file."""
+    """What the decision is made for: a snapshot with what is added to it, a scenario, or clusters of a fleet. Paths are relative
+    to the file. With `clusters`, each of them is decided for, from the snapshot that the run has of it."""
 
     cluster: str = ""
     scenario: str = ""
+    clusters: GivenClusters | None = None
     now: str = ""
     workloads: tuple[StatedWorkload, ...] = ()
     nodes: tuple[GivenNodes, ...] = ()
     today: str = ""
 
     def on(self, before: "Given") -> "Given":
-        """What this one says, else what `before` says. A cluster and a scenario replace each other."""
+        """What this one says, else what `before` says. A cluster, a scenario and clusters replace each other."""
         other = before
         if self.cluster:
-            other = msgspec.structs.replace(before, scenario="")
+            other = msgspec.structs.replace(before, scenario="", clusters=None)
+        elif self.clusters is not None:
+            other = msgspec.structs.replace(before, scenario="", cluster="")
         elif self.scenario:
-            other = msgspec.structs.replace(before, cluster="", now="", workloads=(), nodes=())
+            other = msgspec.structs.replace(before, cluster="", clusters=None, now="", workloads=(), nodes=())
         return Given(**{name: getattr(self, name) or getattr(other, name) for name in Given.__struct_fields__})
 
 
@@ -189,16 +215,22 @@ def _wrong(text: PolicyTestText) -> Iterator[DocumentError]:
             yield text.error(f"{path}.name", f"the name {case.name!r} is taken by the test at {place}", "write another one")
         yield from _wrong_given(text, f"{path}.given", case.given)
         given = case.given.on(test.spec.given)
-        if not given.cluster and not given.scenario:
-            yield text.error(
-                path, "nothing is given", "write given.cluster (a snapshot) or given.scenario, here or in spec.given"
-            )
+        if not given.cluster and not given.scenario and given.clusters is None:
+            hint = "write given.cluster (a snapshot), given.scenario or given.clusters, here or in spec.given"
+            yield text.error(path, "nothing is given", hint)
         yield from _wrong_expectation(text, f"{path}.expect", case.expect, scenario=bool(given.scenario))
 
 
 def _wrong_given(text: PolicyTestText, path: str, given: Given) -> Iterator[DocumentError]:
     if given.cluster and given.scenario:
         yield text.error(f"{path}.scenario", "a cluster and a scenario are given", "write one of them")
+    if given.clusters is not None:
+        if given.cluster or given.scenario:
+            yield text.error(f"{path}.clusters", "clusters and something else are given", "write one of them")
+        if given.clusters.names and given.clusters.labels is not None:
+            yield text.error(f"{path}.clusters", "names and labels are given", "write one of them")
+        if given.clusters.labels is not None and not given.clusters.labels.match_labels:
+            yield text.error(f"{path}.clusters.labels", "no label is given", "write matchLabels, or clusters: {} for all")
     added = next((name for name in ("now", "workloads", "nodes", "today") if getattr(given, name)), "")
     if given.scenario and added:
         yield text.error(f"{path}.{added}", f"{added} goes with a cluster, not with a scenario", "write it into the scenario")

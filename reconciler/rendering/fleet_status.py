@@ -14,7 +14,7 @@ FLEET_STATUS_VERSION = "1.0"
 
 class ClusterStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One cluster and policy. `holder` runs the loop (empty: nobody does). `here`: the instance that tells this runs it. `plan`
-    and `planAt` are the last plan that it told of. `problem` says why nothing is decided, or what a person should know."""
+    and `planAt` are the last plan that it reported. `problem` says why nothing is decided, or what a person should know."""
 
     cluster: str
     policy: str = ""

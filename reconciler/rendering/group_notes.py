@@ -161,7 +161,10 @@ def _causes(actions: Sequence[Action]) -> Iterator[str]:
 
 
 def _resized(reason: Reason) -> str:
-    data = reason.data
+    data, buffers = reason.data, reason.data.get("buffers")
+    if reason.code == "Headroom" and isinstance(buffers, tuple) and buffers:
+        more = f" and {len(buffers) - 1} more" if len(buffers) > 1 else ""
+        return f"CapacityBuffer {buffers[0]}{more}"
     match reason.code, data.get("pods"), data.get("min"), data.get("wanted"):
         case "PendingPods", int(pods), _, _:
             return count(pods, "pending pod")

@@ -11,13 +11,16 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from reconciler.plan.policy_tests import CaseResult, Coverage, Judged, PolicyTestRun, Verdict
+from reconciler.plan.policy_tests import CaseResult, Coverage, EqualResults, Judged, PolicyTestRun, Verdict, folded
+from reconciler.rendering.document import names_listed, plain_sentence
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.layout import Style, Tone
+from reconciler.rendering.wording import count
 
 _TONES = {Verdict.PASSED: Tone.GOOD, Verdict.FAILED: Tone.DANGER, Verdict.SKIPPED: Tone.HELD}
 _COUNTED = (Verdict.PASSED, Verdict.FAILED, Verdict.SKIPPED)
+_CLUSTERS_SHOWN = 4
 _YAML_ESCAPES = str.maketrans({"\\": "\\\\", "#": "\\#"})
 
 
@@ -30,20 +33,58 @@ def test_line(result: CaseResult, number: int, total: int, width: int, style: St
     return f"{name} {style.paint(verdict, _TONES[result.verdict])}{gap}{share}"
 
 
+def fleet_lines(results: Sequence[CaseResult], style: Style) -> Iterator[str]:
+    """One line for each test: `t.yaml::nothing is held PASSED in 48 clusters, FAILED in 2 clusters (eu, us)`."""
+    tests: dict[tuple[str, str, str], list[CaseResult]] = {}
+    for one in results:
+        tests.setdefault(one.identity, []).append(one)
+    for (file, _, name), same in tests.items():
+        parts = []
+        for verdict in _COUNTED:
+            there = [one.cluster for one in same if one.verdict is verdict]
+            words = style.paint(verdict.value.upper(), _TONES[verdict])
+            if there and there != [""]:
+                words += f" in {count(len(there), 'cluster')}"
+                words += "" if verdict is Verdict.PASSED else f" ({_listed(there)})"
+            parts += [words] if there else []
+        yield f"{plain(f'{file}::{name}')} {', '.join(parts)}"
+
+
+def _listed(clusters: Sequence[str]) -> str:
+    return plain_sentence(names_listed(clusters, _CLUSTERS_SHOWN))
+
+
+def fleet_counts(run: PolicyTestRun) -> str:
+    """`50 clusters: 2 fail, 47 pass, 1 unreadable`. A cluster passes if no test fails there and one passes; empty without
+    clusters."""
+    verdicts: dict[str, set[Verdict]] = {}
+    for one in run.results:
+        if one.cluster:
+            verdicts.setdefault(one.cluster, set()).add(one.verdict)
+    failing = sum(Verdict.FAILED in there for there in verdicts.values())
+    passing = sum(Verdict.PASSED in there and Verdict.FAILED not in there for there in verdicts.values())
+    numbers = (
+        (failing, "fails", "fail"), (passing, "passes", "pass"),
+        (len(verdicts) - failing - passing, "skipped", "skipped"), (len(run.unread_clusters), "unreadable", "unreadable"),
+    )  # fmt: skip
+    parts = ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in numbers if number)
+    return f"{count(len(verdicts) + len(run.unread_clusters), 'cluster')}: {parts}" if parts else ""
+
+
 def closing_lines(run: PolicyTestRun, seconds: float, width: int, style: Style) -> Iterator[str]:
     """Failures with what was found and with the answer of `explain`, what no test touches, and the summary."""
     failed = [result for result in run.results if result.verdict is Verdict.FAILED]
     if failed:
         yield ""
         yield _ruler("FAILURES", "=", width)
-    for result in failed:
-        yield from _failure(result, width, style)
+    for lot in folded(failed):
+        yield from _failure(lot, width, style)
     skipped = [result for result in run.results if result.verdict is Verdict.SKIPPED]
     if skipped:
         yield ""
-    for result in skipped:
-        why = next((one.message for one in result.judged if one.verdict is Verdict.SKIPPED), "")
-        yield from _wrapped(f"skipped: {result.name}: {why}", width)
+    for lot in folded(skipped):
+        why = next((one.message for one in lot.result.judged if one.verdict is Verdict.SKIPPED), "")
+        yield from _wrapped(f"skipped: {_title(lot)}: {why}", width)
     left = list(coverage_lines(run.coverage))
     if left:
         yield ""
@@ -51,7 +92,8 @@ def closing_lines(run: PolicyTestRun, seconds: float, width: int, style: Style) 
         yield from _wrapped(line, width)
     yield ""
     tone = Tone.DANGER if run.failed else Tone.GOOD
-    yield style.paint(f"{counts(run)} in {seconds:.1f} s", tone)
+    clusters = fleet_counts(run)
+    yield style.paint(f"{f'{clusters}; ' if clusters else ''}{counts(run)} in {seconds:.1f} s", tone)
 
 
 def counts(run: PolicyTestRun) -> str:
@@ -73,8 +115,14 @@ def coverage_lines(left: Coverage) -> Iterator[str]:
         yield "each rule of the policy changes a plan of the tests"
 
 
-def _failure(result: CaseResult, width: int, style: Style) -> Iterator[str]:
-    yield _ruler(plain(result.name), "_", width)
+def _title(lot: EqualResults) -> str:
+    """The name of a test, and the clusters that are meant."""
+    return f"{lot.result.name}, in {_listed(lot.clusters)}" if lot.clusters else lot.result.name
+
+
+def _failure(lot: EqualResults, width: int, style: Style) -> Iterator[str]:
+    result = lot.result
+    yield _ruler(plain(_title(lot)), "_", width)
     for one in result.failures:
         yield plain(f"{one.place}: {one.code}")
         yield from (style.paint(line, Tone.DANGER) for line in _wrapped(f"expected: {one.expected}", width, "E   "))
@@ -108,7 +156,7 @@ def tap(run: PolicyTestRun) -> str:
     """TAP version 14."""
     lines = ["TAP version 14", f"1..{len(run.results)}"]
     for number, result in enumerate(run.results, 1):
-        name = plain(f"{result.suite}: {result.name}").translate(_YAML_ESCAPES)
+        name = plain(f"{result.suite}: {_full_name(result)}").translate(_YAML_ESCAPES)
         point = f"{'not ok' if result.verdict is Verdict.FAILED else 'ok'} {number} - {name}"
         if result.verdict is Verdict.SKIPPED:
             point += f" # SKIP {plain(result.judged[0].message)}"
@@ -117,6 +165,11 @@ def tap(run: PolicyTestRun) -> str:
             lines += ["  ---", *(f"  {line}" for one in result.failures for line in _tap_details(one)), "  ..."]
     lines += [f"Bail out! {plain(run.not_run[0])}"] if run.not_run else []
     return "\n".join(lines) + "\n"
+
+
+def _full_name(result: CaseResult) -> str:
+    """`nothing is held [eu]`: with the cluster, where there is one."""
+    return f"{result.name} [{result.cluster}]" if result.cluster else result.name
 
 
 def _tap_details(one: Judged) -> Iterator[str]:
@@ -148,7 +201,7 @@ def junit(run: PolicyTestRun, seconds: float) -> str:
 
 
 def _testcase(file: str, result: CaseResult) -> list[str]:
-    head = f"    <testcase classname={_attribute(file)} name={_attribute(result.name)}"
+    head = f"    <testcase classname={_attribute(file)} name={_attribute(_full_name(result))}"
     if result.verdict is Verdict.PASSED:
         return [f"{head}/>"]
     if result.verdict is Verdict.SKIPPED:

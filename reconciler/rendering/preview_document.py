@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from reconciler.plan.comparison import Pair, PlanComparison
 from reconciler.plan.plan import PlanProblem
-from reconciler.plan.policy_tests import PolicyTestRun, Verdict
+from reconciler.plan.policy_tests import EqualResults, PolicyTestRun, Verdict, folded
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.rendering import document as tree
 from reconciler.rendering.change_figures import change_figures, joined_nodes, limit_rows
@@ -85,11 +85,7 @@ def test_blocks(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree
     counts = f"{passed} of {count(total, 'policy test')} {'passes' if passed == 1 else 'pass'}"
     summary = counts if total else "This policy has no tests"
     summary += f", {skipped} {'was' if skipped == 1 else 'were'} skipped." if skipped else "."
-    lines: list[Sentence] = [
-        _ended("Failed: ", f"{result.name} ({result.failures[0].place}): {result.failures[0].message}")
-        for result in run.results
-        if result.verdict is Verdict.FAILED
-    ]
+    lines: list[Sentence] = [_failed(lot) for lot in folded([one for one in run.results if one.verdict is Verdict.FAILED])]
     lines += [_ended("Not run: ", why) for why in dict.fromkeys(run.not_run)]
     shown = lines if everything or len(lines) <= _FAILURES_SHOWN + 1 else lines[:_FAILURES_SHOWN]
     more: list[Sentence] = [(f"{len(lines) - len(shown)} more do not pass.",)] if len(shown) < len(lines) else []
@@ -103,8 +99,17 @@ def test_blocks(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree
     yield tree.Alarm(tree.Meaning.DANGER if lines else tree.Meaning.HELD, (sentence,))
 
 
+def _failed(lot: EqualResults) -> Sentence:
+    first = lot.result.failures[0]
+    if not lot.clusters:
+        return _ended("Failed: ", f"{lot.result.name} ({first.place}): {first.message}")
+    where = (" in ", *names_listed(lot.clusters, _FAILURES_SHOWN))
+    return ("Failed: ", *foreign_sentence(lot.result.name), *where, *_ended(" ", f"({first.place}): {first.message}"))
+
+
 def _ended(head: str, words: str) -> Sentence:
-    return (head, *foreign_sentence(words.rstrip(".")), ".")
+    # An open range such as `4..` ends in dots that count.
+    return (head, *foreign_sentence(words)) if words.endswith("..") else (head, *foreign_sentence(words.removesuffix(".")), ".")
 
 
 def _figures(preview: Preview) -> tree.Table:

@@ -7,7 +7,19 @@ from decimal import Decimal
 from reconciler.decisions.ownership.handover import FromTopology
 from reconciler.decisions.ownership.owner import declared_by, held_for_a_person
 from reconciler.plan.money import difference, money_text
-from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, NodeLine, NodeState, OwnerState, Plan, PodOutcome
+from reconciler.plan.plan import (
+    Action,
+    ActionKind,
+    BufferLine,
+    BufferState,
+    Cost,
+    GroupLine,
+    NodeLine,
+    NodeState,
+    OwnerState,
+    Plan,
+    PodOutcome,
+)
 from reconciler.plan.reason import Reason
 from reconciler.rendering.alike import AlikeBlockers, AlikePods
 from reconciler.rendering.fold import Fold
@@ -333,6 +345,20 @@ def header_words(plan: Plan) -> tuple[tuple[str, str], ...]:
 
 
 # Why a pod has no place, with what many groups have in common told once.
+
+
+BUFFERS_LACKING = frozenset((BufferState.SHORT, BufferState.IGNORED))
+"""Buffers of which some room is not there and not on its way."""
+
+
+def buffer_words(line: BufferLine) -> str:
+    """A CapacityBuffer and how much of its room there is: `shop/spare: room for 5 pods, 3 now, 2 later`."""
+    if line.state is BufferState.IGNORED:
+        return f"{line.buffer}: no room is kept"
+    later = line.upcoming + line.requested
+    parts = [f"room for {count(line.pods, 'pod')}", f"{line.fits} now", *([f"{later} later"] if later else [])]
+    short = line.pods - line.fits - later
+    return f"{line.buffer}: {', '.join([*parts, *([f'{short} lacking'] if short else [])])}"
 
 
 def folded_reasons(reasons: Sequence[Reason], fold: Fold) -> Iterator[str]:

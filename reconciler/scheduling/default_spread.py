@@ -52,11 +52,15 @@ def with_default_spread(world: World, policy: NodeGroupPolicy) -> World:
         )
         for one in world.daemon_pods
     )
+    buffers = tuple(
+        msgspec.structs.replace(one, shape=of_pairs[one.shape, None]) if one.shape >= 0 else one for one in world.buffers
+    )
     return msgspec.structs.replace(
         world,
         pod_shapes=shapes,
         pods=_renumbered(world, of_pairs),
         daemon_pods=daemons,
+        buffers=buffers,
         not_captured=tuple(sorted({*world.not_captured, *missing})),
     )
 
@@ -149,6 +153,9 @@ def _judged(world: World, defaults: DefaultSpread) -> tuple[tuple[PodShape, ...]
     for pods in world.daemon_pods:
         for number in (pods.shape, *pods.others):
             owners[number].add(None)
+    for buffer in world.buffers:
+        if buffer.shape >= 0:
+            owners[buffer.shape].add(None)
     numbers: dict[PodShape, int] = {}
     of_pairs: dict[tuple[int, Owner | None], int] = {}
     for number, shape in enumerate(world.pod_shapes):

@@ -1,17 +1,18 @@
 """All filter plugins over one state: what each says of a node, and which nodes none of them excludes."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import SpreadFrom
-from reconciler.cluster.workloads.device_class import IMPLICIT_PREFIX
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import NOWHERE_COLUMN
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.index_set import IndexSet
 from reconciler.scheduling.nodes import NodeTable, marked, union
+from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
+from reconciler.scheduling.predicates.dynamic_resources import DeviceResources, DynamicResources, Judgement
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
 from reconciler.scheduling.release import Release
@@ -54,53 +55,6 @@ def resources_rejection(
     return Rejection("NodeResourcesFit", shortages_text(short, max(0, len(unknown) - _MOST_NAMED)))
 
 
-# Extended resources that dynamic resource allocation serves: what is known of them, and what is not modelled.
-
-_PLAIN_DOMAIN = "kubernetes.io/"
-
-
-class DeviceResources:
-    """Which pods request what a DeviceClass serves.
-
-    Source: plugins NodeResourcesFit (`shouldDelegateResourceToDRA`) and DynamicResources (`filterExtendedResources`), 1.36. A
-    class may serve an extended resource that a node does not list in its allocatable. Then the devices of the node's
-    ResourceSlices count, which are not captured. A node that lists the resource serves it itself.
-    """
-
-    def __init__(self, world: World, release: Release, nodes: NodeTable, shapes: ShapeTable) -> None:
-        self._nodes = nodes
-        self._shapes = shapes
-        self._served: frozenset[str] = frozenset()
-        if release.device_classes:
-            names = ((item.extended_resource, item.implicit_resource) for item in world.device_classes)
-            self._served = frozenset(name for pair in names for name in pair if name)
-        listed = {name for shape in world.node_shapes for name, _ in shape.allocatable.extended} if self._served else set()
-        self._nowhere_listed = self._served - listed
-
-    def touch(self, shape: int) -> bool:
-        """Does a pod of the shape ask for anything that a class serves?"""
-        return any(name in self._served for name, _ in self._requests(shape))
-
-    def unknown_everywhere(self, shape: int) -> bool:
-        """Does it ask for something that a class serves and no node of the cluster lists? Nobody can say then where it runs."""
-        return any(name in self._nowhere_listed for name, _ in self._requests(shape))
-
-    def unknown_on(self, shape: int, node: int) -> str:
-        """The first extended resource that the node does not list, where `touch` holds; empty when it lists them all."""
-        room = self._nodes.shapes[self._nodes.shape[node]].allocatable
-        return next((name for name, _ in self._requests(shape) if _is_extended(name) and not room.get(name)), "")
-
-    def _requests(self, shape: int) -> tuple[tuple[str, int], ...]:
-        return self._shapes.shapes[shape].requests.extended
-
-
-def _is_extended(name: str) -> bool:
-    """Source: `IsDRAExtendedResourceName`: a name of some domain that is not Kubernetes' own, or a class by its own name."""
-    if name.startswith(IMPLICIT_PREFIX):
-        return True
-    return "/" in name and _PLAIN_DOMAIN not in name and not name.startswith("requests.")
-
-
 NOT_MODELLED = "NotModelled"
 UNKNOWN_SPREAD = "the scheduler's default topology spread (not all Services and controllers were captured)"
 _NO_BOUND = 1 << 31
@@ -118,8 +72,10 @@ class Filters:
         shapes: ShapeTable,
         bindings: Bindings,
         bound: Iterable[int],
+        *,
+        devices: bool = False,
     ) -> None:
-        """`bound` are the pods of the world that were bound, by index."""
+        """`bound` are the pods of the world that were bound, by index. With `devices`, verdicts include DynamicResources."""
         self._nodes = nodes
         self._shapes = shapes
         self._bindings = bindings
@@ -138,6 +94,9 @@ class Filters:
         haunted = Ghosts(ghosts, IndexSet.of([shape for shape, _ in ghosts]))
         self.topology = Topology(nodes, shapes, bindings, self._eligibility, selection, haunted)
         self._devices = DeviceResources(world, release, nodes, shapes)
+        self._judge = DynamicResources(world, release, nodes, shapes) if devices else None
+        self._failed = (-1, -1), Judgement()
+        self._crowded: Callable[[int], bool] = lambda _: False
         self._matrix = bytearray()
         self._matrix_width = 0
         self._matrix_rows: dict[int, int] = {}
@@ -168,9 +127,56 @@ class Filters:
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every plugin that rejects the pod on the node, sorted by plugin."""
         self._ask(shape)
-        missing = self.not_modelled_on(shape, node)
-        if missing:
-            return (Rejection(NOT_MODELLED, missing),)
+        judge = self._judge
+        if judge is None or not self.hangs_on_devices(shape) or self._shapes.shapes[shape].spread_from is SpreadFrom.UNKNOWN:
+            missing = self.not_modelled_on(shape, node)
+            return (Rejection(NOT_MODELLED, missing),) if missing else self._rejections(shape, node)
+        judged = judge.judge(shape, node)
+        if judged.unmodelled:
+            return (Rejection(NOT_MODELLED, judged.unmodelled),)
+        message = judged.message
+        if not message:
+            failure = self._failure(judge, shape)
+            if failure.unmodelled:
+                return (Rejection(NOT_MODELLED, failure.unmodelled),)
+            message = failure.message
+        devices = (Rejection(DYNAMIC_RESOURCES, message),) if message else ()
+        return tuple(sorted((*devices, *self._rejections(shape, node, judge.delegated(shape, node)))))
+
+    def gated(self, shape: int) -> bool:
+        """Do claims keep pods of the shape out of the scheduler's queue? Only known with `devices`."""
+        return self._judge is not None and self._judge.gates(shape)
+
+    def count_promises(self, crowded: Callable[[int], bool]) -> None:
+        """The next questions are about a pod that `crowded` nodes do not take because of the pods that are promised to them."""
+        self._crowded = crowded
+        self._failed = (-1, -1), Judgement()
+
+    def _failure(self, judge: DynamicResources, shape: int) -> Judgement:
+        """Where DynamicResources fails on a node that all others would take, so that kube-scheduler gives up, or may do so.
+
+        Source: `findNodesThatPassFilters` of kube-scheduler: the first error of a filter ends the attempt, for all nodes.
+        """
+        asked = shape, self._bindings.size
+        if self._failed[0] != asked:
+            found = Judgement()
+            for node in range(len(self._nodes)):
+                judged = judge.judge(shape, node)
+                if not (judged.aborts or judged.unmodelled) or self._rejections(shape, node, judge.delegated(shape, node)):
+                    continue
+                if self._crowded(node):
+                    continue
+                where = f"on {self._nodes.names[node]}, {judged.message or judged.unmodelled}"
+                if judged.aborts:
+                    found = Judgement(message=f"{where}: kube-scheduler gives up the whole attempt")
+                    break
+                if not found.unmodelled:
+                    found = Judgement(unmodelled=f"{where}: kube-scheduler may give up the whole attempt")
+            self._failed = asked, found
+        return self._failed[1]
+
+    def _rejections(self, shape: int, node: int, delegated: frozenset[str] = frozenset()) -> tuple[Rejection, ...]:
+        """Every plugin but DynamicResources. `delegated` are extended resources that it asks devices for."""
         rejections: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
         if self._shapes.shapes[shape].host_ports:
             rejections.append(self._ports.rejection(shape, node))
@@ -184,7 +190,12 @@ class Filters:
         columns, amounts = self._shapes.need(shape)
         room = nodes.room[nodes.shape[node]]
         unknown = nodes.columns.unknown(self._shapes.shapes[shape].requests)
-        rejections.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room, unknown))
+        names = nodes.columns.names
+        if delegated:
+            kept = [pair for pair in zip(columns, amounts, strict=True) if names[pair[0]] not in delegated]
+            columns, amounts = array("i", [column for column, _ in kept]), array("q", [amount for _, amount in kept])
+            unknown = tuple(pair for pair in unknown if pair[0] not in delegated)
+        rejections.append(resources_rejection(names, columns, amounts, nodes.free_row(node), room, unknown))
         return tuple(sorted(rejection for rejection in rejections if rejection is not None))
 
     def plugins(self, shape: int, most: int | None = None) -> list[tuple[str, ...]]:

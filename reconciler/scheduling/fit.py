@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import partial
 
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.scheduling.filters import NOT_MODELLED
+from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
 
@@ -94,11 +97,11 @@ class _Question:
     def __init__(self, world: World, asked: Asked, *, messages: bool) -> None:
         self._world = world
         self._messages = messages
-        self._state = SchedulingState(world)
+        self._state = SchedulingState(world, devices=True)
         targets = targets_of_nodes(world) if asked.groups else {}
         names = [self._state.name(node) for node in range(self._state.node_count)]
         self._chosen = [node for node, name in enumerate(names) if asked.about_node(name, targets.get(name, ""))]
-        self._nominated = _nominated(world)
+        self._nominated = _nominated(world, self._state)
         self._promised = {pod for pods in self._nominated.values() for pod in pods}
         self._answers: dict[tuple[int, int], tuple[NodeFit, ...]] = {}
         self._bare: dict[tuple[str, ...], tuple[Rejection, ...]] = {}
@@ -111,6 +114,7 @@ class _Question:
         if answer is None:
             if len(self._answers) == _KEPT_ANSWERS:
                 del self._answers[next(iter(self._answers))]
+            self._state.count_promises(partial(self._is_crowded, shape, key[1]))
             answer = self._answers[key] = tuple(
                 NodeFit(self._state.name(node), self._with_promised(rejections, shape, key[1], node))
                 for node, rejections in zip(self._chosen, self._as_it_stands(shape), strict=True)
@@ -129,12 +133,7 @@ class _Question:
             yield self._bare[names]
 
     def _with_promised(self, rejections: tuple[Rejection, ...], shape: int, own: int, node: int) -> tuple[Rejection, ...]:
-        shapes, column = self._world.pod_shapes, self._world.pods.shape
-        promised = [
-            column[pod]
-            for pod in self._nominated.get(node, ())
-            if pod != own and shapes[column[pod]].priority >= shapes[shape].priority
-        ]
+        promised = self._promised_to(shape, own, node)
         if not promised:
             return rejections
         known = {rejection.plugin for rejection in rejections}
@@ -145,14 +144,31 @@ class _Question:
         ]
         return tuple(sorted((*rejections, *more)))
 
+    def _promised_to(self, shape: int, own: int, node: int) -> list[int]:
+        """Shapes of the pods that count before a pod of this shape on a node."""
+        shapes, column = self._world.pod_shapes, self._world.pods.shape
+        return [
+            column[pod]
+            for pod in self._nominated.get(node, ())
+            if pod != own and shapes[column[pod]].priority >= shapes[shape].priority
+        ]
 
-def _nominated(world: World) -> dict[int, list[int]]:
-    """Pods promised to a node. Source: kube-scheduler's queue keeps pods of its own name that no gate holds back."""
+    def _is_crowded(self, shape: int, own: int, node: int) -> bool:
+        """Does another plugin than DynamicResources reject the pod, with the pods that are promised to the node?"""
+        promised = self._promised_to(shape, own, node)
+        with_them = self._state.verdict_with(shape, node, promised) if promised else ()
+        return any(rejection.plugin not in (DYNAMIC_RESOURCES, NOT_MODELLED) for rejection in with_them)
+
+
+def _nominated(world: World, state: SchedulingState) -> dict[int, list[int]]:
+    """Pods promised to a node. Source: kube-scheduler's queue keeps pods of its own name that nothing holds back, such as a gate
+    or a claim that is not made yet."""
     pods = world.pods
     by_node: dict[int, list[int]] = {}
     for pod, node in enumerate(pods.nominated):
         if node < 0 or pods.node[pod] >= 0 or pod in pods.unknown_node or pods.finished(pod) or pods.gated(pod):
             continue
-        if world.pod_shapes[pods.shape[pod]].scheduler_name == DEFAULT_SCHEDULER:
+        shape = pods.shape[pod]
+        if world.pod_shapes[shape].scheduler_name == DEFAULT_SCHEDULER and not state.gated(shape):
             by_node.setdefault(node, []).append(pod)
     return by_node

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape, PodTraits
@@ -10,7 +10,7 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import ResourceColumns, largest_amount
-from reconciler.scheduling.filters import Filters
+from reconciler.scheduling.filters import NOT_MODELLED, Filters
 from reconciler.scheduling.new_nodes import Entries, Filled, HostSpread, fill_new
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.release import release_of
@@ -27,16 +27,17 @@ class SchedulingState:
     Deterministic: same calls, same answers. Never reads a clock. Costs of asking are by shape, not by pod.
     """
 
-    def __init__(self, world: World, *, pods: Iterable[int] | None = None) -> None:
+    def __init__(self, world: World, *, pods: Iterable[int] | None = None, devices: bool = False) -> None:
         """Bind the pods of `world` given by index. None means all unfinished pods on a node of the view, terminating ones
-        included, as kube-scheduler counts them."""
+        included, as kube-scheduler counts them. With `devices`, verdicts include DynamicResources, for devices as the world has
+        them. Placement never hands out devices: pods that need some are placed nowhere."""
         release = release_of(world.scheduler_version)
         largest = largest_amount([shape.requests for shape in world.pod_shapes], lambda: Counter(world.pods.shape).items())
         self._nodes = NodeTable(world.node_shapes, world.nodes, ResourceColumns(largest))
         self._shapes = ShapeTable(world.pod_shapes, self._nodes.columns, declared_features=release.declared_features)
         self._bindings = Bindings(self._nodes, self._shapes)
         bound = self._bindings.bind_world(world.pods, pods)
-        self._filters = Filters(world, release, self._nodes, self._shapes, self._bindings, bound)
+        self._filters = Filters(world, release, self._nodes, self._shapes, self._bindings, bound, devices=devices)
         self._closed: list[int] = []
         self._leaving: list[int] = []
         self._marks: list[tuple[int, int, int, int]] = []
@@ -195,6 +196,15 @@ class SchedulingState:
         """Would one more pod of this shape run on this node? False on closed nodes and for shapes not modelled."""
         return self._filters.room(shape, node, 1) > 0
 
+    def gated(self, shape: int) -> bool:
+        """Do claims keep pods of the shape out of the scheduler's queue? Only known with `devices`."""
+        return self._filters.gated(shape)
+
+    def count_promises(self, crowded: Callable[[int], bool]) -> None:
+        """The next questions are about a pod that `crowded` nodes do not take because of the pods that are promised to them. No
+        filter fails on these nodes, since another one says no before."""
+        self._filters.count_promises(crowded)
+
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every filter plugin that rejects the pod on the node, sorted by plugin; empty: fits. `closed` does not count."""
         return self._filters.verdict(shape, node)
@@ -206,8 +216,9 @@ class SchedulingState:
     def verdict_with(self, shape: int, node: int, promised: Sequence[int]) -> tuple[Rejection, ...]:
         """The verdict if pods of these shapes were on the node too, as kube-scheduler counts nominated pods. Plugins that were
         skipped before are skipped again."""
-        if self._filters.not_modelled_on(shape, node):
-            return self.verdict(shape, node)
+        alone = self.verdict(shape, node)
+        if any(rejection.plugin == NOT_MODELLED for rejection in alone):
+            return alone
         skipped = self._filters.skipped(shape)
         crowded = self._filters.crowded_by(shape, node, promised)
         mark = self.mark()

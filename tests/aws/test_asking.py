@@ -14,7 +14,7 @@ from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.kube.watching.reflector import Phase
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region, Wanted, filters, role_of, wanted
-from reconciler.platforms.aws.writing.calls import BURST, Answer, AwsError, Metered
+from reconciler.platforms.aws.writing.calls import BURST, Answer, AwsError, Bucket, Metered
 from reconciler.platforms.aws.writing.client import BotoAws
 from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.policy.documents import PolicySet
@@ -541,3 +541,73 @@ def test_every_call_is_one_attempt(service: Service) -> None:
         with pytest.raises(AwsError, match=error.code):
             asking.call("autoscaling", "DescribePolicies")
         assert service.count("DescribePolicies") == 1
+
+
+IN_ACCOUNTS = POLICY.replace(f"region: {REGION}", f'region: {REGION}, roleARN: "arn:aws:iam::123456789012:role/other"')
+
+
+def test_discovery_in_another_account(service: Service) -> None:
+    """The groups of the region are asked for, and written, with the role of their discovery item. A NodeGroup has its own."""
+    role, mine = "arn:aws:iam::123456789012:role/other", "arn:aws:iam::123456789012:role/mine"
+    policy = policy_set(IN_ACCOUNTS + NAMED.removeprefix(POLICY).replace(role, mine))
+    assert [(one.role, one.names, bool(one.tags)) for one in wanted(policy)] == [(mine, ("special",), False), (role, (), True)]
+    roles = [role_of(policy, *place) for place in ((REGION, "found"), (REGION, "special"), ("eu-west-1", "found"))]
+    assert roles == [role, mine, ""]
+    service.account.add(workers("found", tags={TAG: "owned"}))
+    polled = Polled(service, policy_set(IN_ACCOUNTS))
+    polled.turn()
+    assert [facts.ref.name for facts in polled.world().targets] == ["found"]
+    service.account.policies["ASIAother"] = []
+    polled.turn(90)
+    assert f"Auto Scaling groups of {REGION} as {role}" in str(polled.poll.states()[0])
+
+
+def test_what_was_sized_before_is_asked_for_with_the_role_of_discovery(service: Service) -> None:
+    """A group that discovery found, and whose tag is gone since: it is read until its mark is removed."""
+    service.account.add(workers("left", tags={POLICY_MARK: "prod"}))
+    polled = Polled(service, policy_set(IN_ACCOUNTS), lambda: [f"AutoScalingGroup {REGION}/left"])
+    polled.turn()
+    assert [facts.ref.name for facts in polled.world().targets] == ["left"]
+    assert polled.accounts.last_role(REGION, "left") == "arn:aws:iam::123456789012:role/other"
+
+
+def test_roles_of_one_account_share_its_rate() -> None:
+    """AWS throttles one role: the other one of that account and region sends nothing, and all others go on."""
+    asked: list[tuple[str, str]] = []
+
+    class Throttling:
+        def __init__(self, region: str, role: str) -> None:
+            self.place = region, role
+
+        def call(self, service: str, action: str, **parameters: Any) -> Answer:
+            asked.append(self.place)
+            if len(asked) == 1:
+                raise AwsError("Throttling", "Rate exceeded", status=400)
+            return Answer({})
+
+    accounts = Accounts(Throttling)
+    first, second, other = (f"arn:aws:iam::{account * 12}:role/{name}" for account, name in ("1a", "1b", "2a"))
+    with pytest.raises(AwsError, match="throttles this account and region"):
+        accounts.of(REGION, first).call("autoscaling", "DescribeAutoScalingGroups")
+    with pytest.raises(AwsError, match="next attempt in 5 s"):
+        accounts.of(REGION, second).call("autoscaling", "DescribeAutoScalingGroups")
+    for region, role in ((REGION, other), (REGION, ""), ("us-east-1", second)):
+        accounts.of(region, role).call("autoscaling", "DescribeAutoScalingGroups")
+    assert asked == [(REGION, first), (REGION, other), (REGION, ""), ("us-east-1", second)]
+
+
+def test_roles_of_one_account_share_its_burst() -> None:
+    """The first role spends all tokens; the other one waits for the next, which comes after a fifth of a second."""
+    clock = Clock()
+    bucket = Bucket(monotonic=clock, sleep=clock.sleep)
+
+    class Answering:
+        def call(self, service: str, action: str, **parameters: Any) -> Answer:
+            return Answer({})
+
+    first, second = (Metered(Answering(), bucket) for _ in range(2))
+    for _ in range(BURST):
+        first.call("autoscaling", "DescribeAutoScalingGroups")
+    assert clock.seconds == 0
+    second.call("autoscaling", "DescribeAutoScalingGroups")
+    assert clock.seconds == pytest.approx(0.2)

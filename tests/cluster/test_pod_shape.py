@@ -260,7 +260,8 @@ def test_pods_with_volumes_of_their_own_do_not_share_a_shape() -> None:
 
 def test_resource_claims() -> None:
     """Dynamic resource claims are named, so that whoever does not model them can say so."""
-    assert shape(resourceClaims=[{"name": "gpu"}]).claims == ("gpu",)
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    assert [use.name for use in shape(resourceClaims=claims).claims] == ["gpu"]
 
 
 RULE = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}

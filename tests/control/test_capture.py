@@ -124,6 +124,56 @@ def test_quotas_that_cannot_be_captured(status: int, captured: bool) -> None:
     assert [one.kind for one in found.unread] == ([] if captured else ["CapacityQuota"])
 
 
+BUFFER = _item("spare", "shop", spec={"podTemplateRef": {"name": "small"}, "replicas": 2})
+SMALL = _item("small", "shop", template={"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}})
+
+
+@pytest.mark.parametrize(("versions", "found_at"), [(("v1alpha1",), "v1alpha1"), (("v1", "v1beta1", "v1alpha1"), "v1beta1")])
+def test_buffers_are_captured(versions: tuple[str, ...], found_at: str) -> None:
+    """In the first version that has them: another kind of the group may be older. Who writes their status stays."""
+    group = {"preferredVersion": {"version": versions[0]}, "versions": [{"version": one} for one in versions]}
+    served = {"resources": [{"name": "capacitybuffers", "kind": "CapacityBuffer"}]}
+    at = {f"{QUOTAS_GROUP}/{one}": served if one != "v1" else {"resources": []} for one in versions}
+    lists = {f"{QUOTAS_GROUP}/{found_at}/capacitybuffers": [[BUFFER]], "/api/v1/podtemplates": [[SMALL]]}
+    found = capture(_clusters(_Server(lists, **{QUOTAS_GROUP: group}, **at)), "", NOW)
+    assert [(one.key, one.count) for one in found.world().buffers] == [("shop/spare", 2)]
+    (listing,) = (item for item in found.listings if item.file == "capacitybuffers")
+    assert listing.items[0]["metadata"]["managedFields"] == [{"manager": "x"}]
+
+
+def test_buffers_that_no_policy_reads_are_not_captured() -> None:
+    """Nobody needs the right to list them."""
+    server = _Server(**{QUOTAS_GROUP: GROUP_ANSWER})
+    clouds = Clouds(policies=(policy(),), own=False, environment={})
+    found = capture(_clusters(server), "", NOW, clouds=clouds)
+    assert not any("podtemplates" in path or "resourcequotas" in path for path, _ in server.asked)
+    assert "CapacityBuffer" not in found.world().captured
+
+
+SLICES, RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/resourceslices", "/apis/resource.k8s.io/v1/resourceclaims"
+
+
+def test_devices_are_captured_and_never_shared() -> None:
+    """Slices and claims are in a snapshot. A redacted one lacks both, and says that they were not captured."""
+    one = _item("s", spec={"driver": "d", "pool": {"name": "secret-pool"}, "allNodes": True, "devices": [{"name": "gpu-0"}]})
+    claims = [_item("c", "shop", spec={"devices": {"requests": []}})]
+    found = capture(_clusters(_Server({SLICES: [[one]], RESOURCE_CLAIMS: [claims]})), "", NOW)
+    world = found.world()
+    assert [(item.name, item.devices[0].name) for item in world.resource_slices] == [("s", "gpu-0")]
+    assert [(item.namespace, item.name) for item in world.resource_claims] == [("shop", "c")]
+    hidden = found.redacted(Pseudonyms(b"salt"))
+    assert {"ResourceSlice", "ResourceClaim", "DeviceClass"} & set(hidden.world().captured) == {"DeviceClass"}
+    assert not any(b"secret-pool" in text for text in hidden.files().values())
+
+
+@pytest.mark.parametrize(("status", "captured"), [(404, True), (403, False)])
+def test_devices_that_cannot_be_captured(status: int, captured: bool) -> None:
+    """A server without the kind has none. Whoever may not list them does not know."""
+    found = capture(_clusters(_Server({SLICES: [ApiError(status, "No", "no")]})), "", NOW)
+    assert ("ResourceSlice" in found.world().captured) is captured
+    assert [one.kind for one in found.unread] == ([] if captured else ["ResourceSlice"])
+
+
 @pytest.mark.parametrize("version", ["v1.36.3", ""])
 def test_the_manifest_says_what_was_captured(version: str) -> None:
     """When, of which cluster and version, and every kind, also where nothing is there."""

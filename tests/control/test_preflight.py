@@ -6,12 +6,12 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
-from reconciler.cluster.world import World
+from reconciler.cluster.world import BufferPods, BufferProblem, World
 from reconciler.control.preflight import Preflight, RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import cluster_api
-from reconciler.policy.documents import DrainRules, LimitsFrom, PolicySet, QuotaReading
+from reconciler.policy.documents import BufferReading, DrainRules, HeadroomFrom, LimitsFrom, PolicySet, QuotaReading
 from reconciler.providers.live_platforms import Check, State
 from tests.policies import node_group
 from tests.policies import policy as rules
@@ -34,6 +34,8 @@ class Server:
         kinds = ("MachineDeployment", "MachineSet", "Machine", "Cluster")
         if path == "/version":
             return json.dumps({"major": "1", "minor": self._minor, "gitVersion": f"v1.{self._minor}.0"}).encode()
+        if path == "/apis/autoscaling.x-k8s.io" and self.quotas:
+            return json.dumps({"preferredVersion": {"version": "v1beta1"}, "versions": [{"version": "v1beta1"}]}).encode()
         if path.startswith("/apis/cluster.x-k8s.io/"):
             return json.dumps({"resources": [{"name": kind.lower(), "kind": kind} for kind in kinds]}).encode()
         if path.startswith("/apis/reconciler.dev") or (path == "/apis/autoscaling.x-k8s.io" and not self.quotas):
@@ -60,6 +62,7 @@ def checks(
     policy: PolicySet | None = None,
     mode: RunMode = RunMode.ENFORCE,
     quotas: tuple[CapacityQuota, ...] = (),
+    buffers: tuple[BufferPods, ...] = (),
 ) -> dict[str, Check]:
     server = Server(minor, seconds, bounds)
     found = Preflight(
@@ -70,7 +73,7 @@ def checks(
         namespace="reconciler",
         target_namespaces=(),
         templates=(),
-        world=World(captured_seconds=1000, quotas=quotas),
+        world=World(captured_seconds=1000, quotas=quotas, buffers=buffers),
         memory=memory or Memory(),
         now_seconds=1000.9,
         policy=policy,
@@ -113,6 +116,31 @@ def test_quotas_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Server, "denied", "capacityquotas")
     found = checks(policy=READS)["CapacityQuotas"]
     assert (found.state, "we may not get, list, watch capacityquotas" in found.message) == (State.FAIL, True)
+
+
+READS_BUFFERS = rules(node_group("general"), headroom_from=HeadroomFrom(capacity_buffers=BufferReading.READ))
+
+
+def test_buffers_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asks for them; they are served and understood; one is not; the definition is not there; a right is not."""
+    assert "CapacityBuffers" not in checks(policy=rules(node_group("general")))
+    good = BufferPods(namespace="shop", name="spare", strategy="s", count=1)
+    bad = BufferPods(namespace="shop", name="bad", strategy="s", code=BufferProblem.NOT_FOUND, problem="there is no Job x")
+    found = checks(policy=READS_BUFFERS, buffers=(good,))["CapacityBuffers"]
+    assert (found.state, found.message) == (State.PASS, "1 CapacityBuffer can be read")
+    found = checks(policy=READS_BUFFERS, buffers=(good, bad))["CapacityBuffers"]
+    assert (found.state, found.message) == (
+        State.WARN,
+        "no room is kept for 1 CapacityBuffer: CapacityBuffer shop/bad: there is no Job x",
+    )
+    for denied, mode in (("podtemplates", RunMode.READ_ONLY), ("resourcequotas", RunMode.OBSERVE), ("'status'", RunMode.ENFORCE)):
+        monkeypatch.setattr(Server, "denied", denied)
+        assert checks(policy=READS_BUFFERS, mode=mode)["CapacityBuffers"].state is State.FAIL
+    assert checks(policy=READS_BUFFERS, mode=RunMode.OBSERVE)["CapacityBuffers"].state is State.PASS
+    monkeypatch.setattr(Server, "denied", "")
+    monkeypatch.setattr(Server, "quotas", False)
+    found = checks(policy=READS_BUFFERS)["CapacityBuffers"]
+    assert (found.state, "is not served: only headroom of the policy counts" in found.message) == (State.WARN, True)
 
 
 def test_definitions_that_are_not_served() -> None:

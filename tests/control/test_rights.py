@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reconciler.control.preflight import Right, RunMode, missing, needed
-from reconciler.kube.watching.collection import WORKLOAD, cluster_api
+from reconciler.kube.watching.collection import DEVICES, WORKLOAD, cluster_api
 
 CAPI = "cluster.x-k8s.io"
 _READ = ("get", "list", "watch")
@@ -22,11 +22,12 @@ def test_reading_asks_for_no_write() -> None:
 
     assert {right.verbs for right in found} == {_READ}
     assert [(right.group, right.resource) for right in found if not right.management] == [
-        (item.group, item.plural) for item in WORKLOAD
+        (item.group, item.plural) for item in (*WORKLOAD, *DEVICES)
     ]
     platform = {right.resource for right in found if right.management}
     assert {"machinedeployments", "machinesets", "machinepools", "machines", "clusters"} <= platform
-    assert not any(right.namespace or right.optional for right in found)
+    devices = {item.plural for item in DEVICES}
+    assert not any(right.namespace or (right.optional and right.resource not in devices) for right in found)
 
 
 @pytest.mark.parametrize("mode", RunMode)
@@ -50,6 +51,13 @@ def test_observing_writes_its_own_objects_alone() -> None:
         ),
         Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events", management=True),
     ]  # fmt: skip
+
+
+def test_events_of_pods_are_beside_the_pods() -> None:
+    """In the workload cluster, where that is another one."""
+    more = [right for right in _needed(RunMode.OBSERVE, apart=True) if right not in _needed(RunMode.OBSERVE)]
+    assert more == [Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events")]
+    assert _needed(RunMode.READ_ONLY, apart=True) == _needed(RunMode.READ_ONLY)
 
 
 def test_enforcing_writes_nodes_evictions_and_targets() -> None:
@@ -129,3 +137,13 @@ def test_services_are_asked_for_where_decisions_read_them() -> None:
     """With a default constraint of the scheduler that keeps pods pending."""
     more = [right for right in _needed(RunMode.READ_ONLY, services=True) if right not in _needed(RunMode.READ_ONLY)]
     assert more == [Right(group="", resource="services", verbs=_READ)]
+
+
+def test_devices_are_good_for_pods_with_claims() -> None:
+    """Without the right to read slices and claims, everything else is still decided."""
+    found = [right for right in _needed(RunMode.READ_ONLY) if right.group == "resource.k8s.io"]
+    assert [(right.resource, right.optional) for right in found] == [
+        ("deviceclasses", ""),
+        ("resourceslices", "pods with resource claims"),
+        ("resourceclaims", "pods with resource claims"),
+    ]

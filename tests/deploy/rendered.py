@@ -16,8 +16,10 @@ Object = dict[str, Any]
 
 DEPLOY = Path(__file__).resolve().parents[2] / "examples" / "deploy"
 CHART = DEPLOY / "chart"
-OVERLAYS = ("read-only", "observe", "enforce", "namespaced", "openshift")
-COMPONENTS = ("bounds", "custom-resources", "flux-source", "previewer")
+OVERLAYS = ("read-only", "observe", "enforce", "namespaced", "openshift", "fleet")
+COMPONENTS = ("bounds", "custom-resources", "flux-source", "fleet-access", "previewer")
+# For a cluster in which no loop runs: what a loop that runs elsewhere may do there.
+ACCOUNTS = ("workload-cluster", "workload-cluster-observe")
 # The values by which the chart says what the overlays say.
 SOURCE = {"url": "https://git.example.org/platform/policies.git", "ref": "main", "path": "clusters/prod", "name": "prod"}
 VALUES: dict[str, Object] = {
@@ -26,6 +28,7 @@ VALUES: dict[str, Object] = {
     "enforce": {"rights": "Enforce", "policy": SOURCE},
     "namespaced": {"rights": "Enforce", "policy": SOURCE, "targetNamespaces": ["clusters"]},
     "openshift": {"rights": "Enforce", "policy": SOURCE, "openshift": True},
+    "fleet": {"rights": "Enforce", "policy": SOURCE, "fleet": {"enabled": True}},
 }
 
 

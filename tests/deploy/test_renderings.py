@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.deploy.rendered import (
+    ACCOUNTS,
     CHART,
     COMPONENTS,
     OVERLAYS,
@@ -83,6 +84,7 @@ EVERYTHING: Object = {
     "extraVolumes": [{"name": "signers", "configMap": {"name": "signers"}}],
     "extraVolumeMounts": [{"name": "signers", "mountPath": "/etc/reconciler/signers", "readOnly": True}],
     "previewer": PREVIEWER,
+    "kubeconfigSecrets": [{"namespace": "clusters", "names": ["eu-reconciler-kubeconfig", "us-reconciler-kubeconfig"]}],
 }  # fmt: skip
 SETS: dict[str, Object] = {
     **VALUES,
@@ -93,11 +95,20 @@ SETS: dict[str, Object] = {
         "boundsRenewal": {"enabled": False},
     },
     "custom resources": {"policy": {**SOURCE, "source": "CustomResources"}, "networkPolicy": {"enabled": False}},
+    "fleet of everything": {
+        **EVERYTHING, "admissionBounds": False, "kubeconfigSecrets": [{"namespace": "clusters"}], "replicas": 9,
+        "policy": {**SOURCE, "name": ""},
+        "fleet": {"enabled": True, "autoscaling": {"enabled": True, "minReplicas": 3, "maxReplicas": 9, "loopsPerInstance": 40}},
+    },
+    "fleet that observes": {**VALUES["fleet"], "rights": "Observe"},
+    "account": {**EVERYTHING, "workloadCluster": {"enabled": True, "token": False}},
+    "account with a token": {"workloadCluster": {"enabled": True}},
+    "all Secrets of a namespace": {**VALUES["observe"], "kubeconfigSecrets": [{"namespace": "clusters"}]},
     "flux": {"policy": {**SOURCE, "source": "Flux", "fluxSource": "flux-system/policies"}, "tls": {"secretName": "pages"}},
 }  # fmt: skip
 RENDERINGS = (
     *(f"chart: {name}" for name in SETS),
-    *(f"overlay: {name}" for name in OVERLAYS),
+    *(f"overlay: {name}" for name in (*OVERLAYS, *ACCOUNTS)),
     *(f"component: {name}" for name in COMPONENTS),
 )
 

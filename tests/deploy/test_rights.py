@@ -32,6 +32,8 @@ WORKLOAD = {
         "persistentvolumeclaims",
         "limitranges",
         "services",
+        "podtemplates",
+        "resourcequotas",
     ),
     "apps": ("replicasets", "statefulsets", "daemonsets", "deployments"),
     "batch": ("jobs",),
@@ -39,8 +41,8 @@ WORKLOAD = {
     "scheduling.k8s.io": ("priorityclasses",),
     "storage.k8s.io": ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
     "node.k8s.io": ("runtimeclasses",),
-    "resource.k8s.io": ("deviceclasses",),
-    "autoscaling.x-k8s.io": ("capacityquotas",),
+    "resource.k8s.io": ("deviceclasses", "resourceclaims", "resourceslices"),
+    "autoscaling.x-k8s.io": ("capacityquotas", "capacitybuffers"),
     "reconciler.dev": ("nodegrouppolicies", "nodegroups"),
 }
 TARGETS = ("machinedeployments", "machinesets", "machinepools", "machines", "clusters")
@@ -57,6 +59,8 @@ def write_targets(where: str) -> set[Right]:
     return {("patch", CAPI, resource, where) for resource in (*SIZED, "machines")} | {("delete", CAPI, "machines", where)}
 
 
+# Of the same cluster as the policies and the loop itself.
+POLICIES: set[Right] = {(verb, "reconciler.dev", item, "") for verb, item in product(READ, WORKLOAD["reconciler.dev"])}
 READ_WORKLOAD = {(verb, group, item, "") for group, items in WORKLOAD.items() for verb, item in product(READ, items)}
 REVIEWS = {
     ("create", "authentication.k8s.io", "tokenreviews", ""),
@@ -76,7 +80,13 @@ MACHINE_API: set[Right] = {
     *(("patch", MAPI, resource, "") for resource in ("machinesets", "machines")),
     ("delete", MAPI, "machines", ""),
 }
-WRITE_WORKLOAD: set[Right] = {("patch", "", "nodes", ""), ("create", "", "pods/eviction", "")}
+WRITE_WORKLOAD: set[Right] = {
+    ("patch", "", "nodes", ""),
+    ("create", "", "pods/eviction", ""),
+    ("patch", "autoscaling.x-k8s.io", "capacitybuffers/status", ""),
+}
+# What a fleet asks of the management cluster: who holds what, and whether another autoscaler is at work there.
+FLEET: set[Right] = {("list", "coordination.k8s.io", "leases", NAMESPACE), ("list", "apps", "deployments", "")}
 
 GRANTED: dict[str, set[Right]] = {
     "read-only": READ_WORKLOAD | REVIEWS | read_targets(""),
@@ -84,8 +94,9 @@ GRANTED: dict[str, set[Right]] = {
     "enforce": READ_WORKLOAD | REVIEWS | read_targets("") | OWN | write_targets("") | WRITE_WORKLOAD,
     "namespaced": READ_WORKLOAD | REVIEWS | read_targets(CLUSTERS) | OWN | write_targets(CLUSTERS) | WRITE_WORKLOAD,
     "openshift": READ_WORKLOAD | REVIEWS | read_targets("") | OWN | write_targets("") | WRITE_WORKLOAD | MACHINE_API,
+    "fleet": POLICIES | REVIEWS | read_targets("") | OWN | write_targets("") | FLEET,
 }
-EVERYTHING = GRANTED["openshift"] | GRANTED["namespaced"]
+EVERYTHING = GRANTED["openshift"] | GRANTED["namespaced"] | GRANTED["fleet"]
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 # Granted to nobody.
 NEVER: set[Right] = {
@@ -115,6 +126,8 @@ NEVER: set[Right] = {
     *((verb, "reconciler.dev", item, "") for verb, item in product(WRITES, WORKLOAD["reconciler.dev"])),
     *((verb, "apps", "deployments", "") for verb in WRITES),
     *((verb, "policy", "poddisruptionbudgets", "") for verb in WRITES),
+    *((verb, "autoscaling.x-k8s.io", "capacitybuffers", "") for verb in WRITES),
+    *((verb, "", item, "") for verb, item in product(WRITES, ("podtemplates", "resourcequotas"))),
     ("create", "", "serviceaccounts/token", ""),
     ("impersonate", "", "users", ""),
     ("impersonate", "", "serviceaccounts", ""),

@@ -34,6 +34,9 @@ from tests.deploy.test_manifests import by_identity
     ({"resources": {"requests": {"cpu": "much"}}}, "/resources/requests/cpu"),
     ({"extraArguments": ["rm"]}, "/extraArguments/0"),
     ({"admissionPolicies": "yes"}, "/admissionPolicies"),
+    ({"workloadCluster": {"enabled": "yes"}}, "/workloadCluster/enabled"),
+    ({"kubeconfigSecrets": [{"names": ["eu-reconciler-kubeconfig"]}]}, "/kubeconfigSecrets/0"),
+    ({"kubeconfigSecrets": [{"namespace": "clusters", "names": []}]}, "/kubeconfigSecrets/0/names"),
     ({"admissionBounds": "yes"}, "/admissionBounds"),
 ], ids=str)  # fmt: skip
 def test_nonsense_is_refused_with_its_place(change: dict[str, Any], place: str, tmp_path: Path) -> None:

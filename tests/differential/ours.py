@@ -19,12 +19,14 @@ Object = dict[str, Any]
 
 
 def our_world(snapshot: Object) -> World:
-    """A snapshot as we read it, for the scheduler that it was made for. No Service means that there is none."""
+    """A snapshot as we read it, for the scheduler that it was made for. No object of a kind means that there is none."""
     world = read_snapshot({"cluster.json": json.dumps(snapshot).encode(), "snapshot.yaml": _ALL_KINDS})
     return with_default_spread(world, our_policy(snapshot))
 
 
-_ALL_KINDS = b'formatVersion: "1.0"\nkinds: [Service, ReplicaSet, StatefulSet, ReplicationController]\n'
+_ALL_KINDS = b"""formatVersion: "1.0"
+kinds: [Service, ReplicaSet, StatefulSet, ReplicationController, DeviceClass, ResourceSlice, ResourceClaim]
+"""
 
 
 def our_policy(snapshot: Object) -> NodeGroupPolicy:

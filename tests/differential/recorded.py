@@ -23,6 +23,7 @@ FILE = Path(__file__).parent / "recorded.json"
 _PLUGINS = {
     "a": "InterPodAffinity",
     "b": "VolumeBinding",
+    "d": "DynamicResources",
     "f": "NodeDeclaredFeatures",
     "l": "NodeVolumeLimits",
     "n": "NodeAffinity",

@@ -17,10 +17,10 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def test_every_command_is_followed_by_what_it_prints() -> None:
     """No block of commands is left out."""
-    assert len(parts(PAGE)) == PAGE.read_text(encoding="utf-8").count("```sh\n") == 4
+    assert len(parts(PAGE)) == PAGE.read_text(encoding="utf-8").count("```sh\n") == 5
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_a_part_prints_what_the_page_shows(output: list[str], number: int) -> None:
     """Line by line, in this order."""
     assert re.search(expected(parts(PAGE)[number][1]), output[number], re.M), output[number]

@@ -174,6 +174,42 @@ def test_policy_tests_run_on_the_policy_of_the_cluster_that_they_are_about(repo:
     }  # fmt: skip
 
 
+_IN_CLUSTERS = """\
+apiVersion: test.reconciler.dev/v1alpha1
+kind: PolicyTest
+metadata: {name: fleet}
+spec:
+  policy: .
+  given: {clusters: {}}
+  tests:
+    - {name: at least four, expect: {groups: [{name: general, desired: 4..}]}}
+    - {name: as many nodes, expect: {consequences: {absent: [NodesInSteadyState]}}}
+"""
+
+
+def test_policy_tests_run_in_each_cluster_that_they_are_given(preview: Preview, tmp_path: Path) -> None:
+    """Consequences are compared with the base's policy there. Clusters in which a test fails alike are told once."""
+    low = {**BASE, "policies/general.yaml": BASE["policies/general.yaml"].replace("size: {min: 1, max: 5}", "size: {max: 5}")}
+    after = {**low, "eu.yaml": OVERRIDE.replace("NAMES", "b"), "tests.yaml": _IN_CLUSTERS}
+    code, out = preview(after, "-o", "json", before=low)
+    tests = json.loads(out)["tests"]
+    verdicts = {(one["name"], one["cluster"]): one["verdict"] for one in tests["results"]}
+    assert (code, tests["notRun"]) == (4, [])
+    assert verdicts == {
+        ("at least four", "a"): "Failed", ("at least four", "b"): "Passed", ("at least four", "c"): "Failed",
+        ("at least four", "d"): "Failed", ("as many nodes", "a"): "Passed", ("as many nodes", "b"): "Failed",
+        ("as many nodes", "c"): "Passed", ("as many nodes", "d"): "Passed",
+    }  # fmt: skip
+    _, told = preview(after, "-o", "markdown", before=low)
+    words = " ".join(told.replace("`", "").replace("> ", "").split())
+    assert "4 of 8 policy tests pass. Failed: at least four in a, c, d (tests.yaml:8:72): general has 2 nodes in this" in words
+    assert "expected: 4.. Failed: as many nodes in b (tests.yaml:9:62): NodesInSteadyState: 5 nodes" in words
+    assert told.count("`at least four`") == 1
+    (tmp_path / "snapshots" / "c" / "all.json").write_text("{")
+    code, out = preview(after, "-o", "json", before=low)
+    assert (code, json.loads(out)["tests"]["unreadClusters"]) == (4, ["c"])
+
+
 def test_many_differences_stay_within_the_limit_of_a_comment(preview: Preview, tmp_path: Path) -> None:
     """Thirty clusters that each differ in another way: ten kilobytes, the rest counted."""
     after = dict(BASE)

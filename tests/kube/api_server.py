@@ -24,7 +24,7 @@ from typing import Any
 
 from reconciler.kube.connection.api import ApiError, Cause, ContentType, UnreachableError
 from reconciler.kube.connection.transport import FIELD_MANAGER
-from reconciler.kube.watching.collection import SERVICES, WORKLOAD, Collection
+from reconciler.kube.watching.collection import BUFFERS, DEVICES, SERVICES, WORKLOAD, Collection
 from tests.kube.owned_fields import applied, updated
 
 Object = dict[str, Any]
@@ -60,7 +60,7 @@ class FakeApiServer:
         """Nobody answers."""
         self.between: Callable[[], None] | None = None
         self.before: Callable[[str], None] = lambda _: None
-        self.kinds: dict[str, Collection] = {item.path: item for item in (*WORKLOAD, SERVICES)}
+        self.kinds: dict[str, Collection] = {item.path: item for item in (*WORKLOAD, *DEVICES, SERVICES, *BUFFERS[1:])}
         self._version = 0
         self._cache: dict[str, Object] = {}
         self._cached_version = 0

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from reconciler.kube.connection import transport
 from reconciler.kube.connection.api import QuietError, UnreachableError
 from reconciler.kube.connection.transport import LineStream
 
@@ -128,3 +129,11 @@ def test_cut_while_a_read_waits(broken: bytes | Exception) -> None:
 def test_silence_is_no_break() -> None:
     """Whoever treats both alike need not tell them apart."""
     assert issubclass(QuietError, UnreachableError)
+
+
+def test_an_event_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that never ends its line takes no more memory than the longest event may."""
+    monkeypatch.setattr(transport, "LONGEST_LINE_BYTES", 10)
+    assert read(b"12345", b"67890", b"\n") == ([b"1234567890"], "")
+    found, ended = read(b"12345", b"67890", b"1", b"\n")
+    assert (found, ended) == ([], "UnreachableError: the watch sent an event of more than 0 MiB")

@@ -11,7 +11,7 @@ from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError, ContentType
 from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.connection.transport import KubernetesApi, connect
-from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api, located, platform_collections
+from reconciler.kube.watching.collection import DEVICES, WORKLOAD, Collection, cluster_api, located, platform_collections
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import Phase
 from tests.kube import objects
@@ -109,7 +109,9 @@ def live(api: KubernetesApi) -> Iterator[LiveWorld]:
 def captured(api: Api) -> World:
     """What the snapshot reader makes of the lists that the server answers now."""
     templates = Collection(group=objects.INFRASTRUCTURE, kind="TestMachineTemplate")
-    collections = [located(item, api) for item in (*WORKLOAD, *platform_collections((cluster_api(objects.GROUP),)), templates)]
+    collections = [
+        located(item, api) for item in (*WORKLOAD, *DEVICES, *platform_collections((cluster_api(objects.GROUP),)), templates)
+    ]
     files = {f"{item.kind}.json": api.get(item.path) for item in collections}
     manifest = {"formatVersion": "1.0", "capturedAt": "2027-01-15T08:00:00Z", "cluster": "live", "kinds": ["CapacityQuota"]}
     manifest["kubernetesVersion"] = server_version(api)

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from reconciler.cluster.snapshots.document import Document
-from reconciler.kube.watching.collection import QUOTAS, SERVICES, WORKLOAD, Collection, Served
+from reconciler.cluster.world import BufferProblem
+from reconciler.kube.watching.collection import BUFFERS, DEVICES, QUOTAS, SERVICES, WORKLOAD, Collection, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
 from reconciler.kube.watching.target_streams import OwnTargets
@@ -104,6 +105,102 @@ def test_quotas_that_may_not_be_read(small: FakeApiServer) -> None:
     with following(small, **WITH_QUOTAS) as world:
         assert "CapacityQuota" not in world.observe().captured
         assert "Pod" in world.observe().captured
+
+
+CAPACITY_BUFFERS = "/apis/autoscaling.x-k8s.io/v1beta1/{}capacitybuffers"
+SPARE = CAPACITY_BUFFERS.format("namespaces/shop/") + "/spare"
+TEMPLATE = "/api/v1/namespaces/shop/podtemplates/small"
+WITH_BUFFERS: dict[str, Any] = {"workload_collections": FEW, "also": lambda: BUFFERS}
+
+
+def _template(cpu: str) -> dict[str, Any]:
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    return {"metadata": {"namespace": "shop", "name": "small"}, "template": {"spec": {"containers": containers}}}
+
+
+def _buffer(replicas: int, **meta: object) -> dict[str, Any]:
+    spec = {"podTemplateRef": {"name": "small"}, "replicas": replicas}
+    return {"metadata": {"namespace": "shop", "name": "spare", **meta}, "spec": spec}
+
+
+def test_buffers_are_followed_with_what_they_name(small: FakeApiServer) -> None:
+    """Its template and the quota of its namespace change, and who writes its status. The group has a newer version."""
+    small.serve("/apis/autoscaling.x-k8s.io/v9/provisioningrequests", "ProvisioningRequest")
+    small.serve(CAPACITY_BUFFERS.format(""), "CapacityBuffer")
+    small.put(SPARE, _buffer(3))
+    with following(small, **WITH_BUFFERS) as world:
+        (found,) = world.observe().buffers
+        assert (found.code, found.count) == (BufferProblem.NOT_FOUND, 0)
+        small.put(TEMPLATE, _template("2"))
+        eventually(lambda: world.observe().buffers[0].count == 3, "the template is there")
+        assert world.observe().pod_shapes[world.observe().buffers[0].shape].requests.cpu_milli == 2000
+        quota = {"metadata": {"namespace": "shop", "name": "team"}, "spec": {"hard": {"requests.cpu": "5"}}}
+        small.put("/api/v1/namespaces/shop/resourcequotas/team", quota)
+        eventually(lambda: world.observe().buffers[0].count == 2, "the quota is there")
+        small.put(TEMPLATE, _template("5"))
+        eventually(lambda: world.observe().buffers[0].count == 1, "the template has changed")
+        fields = {"manager": "karpenter", "subresource": "status", "fieldsV1": {"f:status": {"f:conditions": {}}}}
+        small.put(SPARE, _buffer(3, managedFields=[fields]))
+        eventually(lambda: world.observe().buffers[0].writers == ("karpenter",), "somebody answers it")
+        small.remove(SPARE)
+        eventually(lambda: world.observe().buffers == (), "it is gone")
+
+
+def test_buffers_that_the_server_does_not_have(small: FakeApiServer) -> None:
+    with following(small, **WITH_BUFFERS) as world:
+        assert ("CapacityBuffer" in world.observe().captured, world.observe().buffers) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("path", "captured", "code"),
+    [
+        (CAPACITY_BUFFERS.format(""), False, None),
+        ("/api/v1/podtemplates", True, BufferProblem.NOT_CAPTURED),
+        ("/api/v1/resourcequotas", True, BufferProblem.NOT_CAPTURED),
+    ],
+)
+def test_buffers_that_may_not_be_read(small: FakeApiServer, path: str, captured: bool, code: BufferProblem | None) -> None:
+    """The loop goes on, and says what it does not know."""
+    small.serve(CAPACITY_BUFFERS.format(""), "CapacityBuffer")
+    small.put(SPARE, _buffer(3))
+    small.put(TEMPLATE, _template("2"))
+    small.forbidden.add(path)
+    with following(small, **WITH_BUFFERS) as world:
+        assert ("CapacityBuffer" in world.observe().captured) == captured
+        assert [one.code for one in world.observe().buffers] == ([code] if captured else [])
+        assert "Pod" in world.observe().captured
+
+
+RESOURCE_SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/namespaces/shop/resourceclaims"
+
+
+def test_devices_are_followed(small: FakeApiServer) -> None:
+    """A slice that is there, a claim that comes and gets a device, and both gone."""
+    small.serve(RESOURCE_SLICES, "ResourceSlice")
+    small.serve("/apis/resource.k8s.io/v1/resourceclaims", "ResourceClaim")
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    small.put(f"{RESOURCE_SLICES}/s", {"metadata": {"name": "s"}, "spec": {"driver": "d", "pool": pool, "nodeName": "n1"}})
+    with following(small, workload_collections=(*FEW, *DEVICES)) as world:
+        assert [one.where.node_name for one in world.observe().resource_slices] == ["n1"]
+        claim: dict[str, Any] = {"metadata": {"name": "c", "namespace": "shop"}, "spec": {"devices": {"requests": []}}}
+        small.put(f"{RESOURCE_CLAIMS}/c", claim)
+        eventually(lambda: world.observe().resource_claims, "the claim")
+        assert world.observe().resource_claims[0].allocation is None
+        results = [{"request": "r", "driver": "d", "pool": "n1", "device": "gpu-0"}]
+        small.put(f"{RESOURCE_CLAIMS}/c", {**claim, "status": {"allocation": {"devices": {"results": results}}}})
+        eventually(lambda: world.observe().resource_claims[0].allocation, "its device")
+        small.remove(f"{RESOURCE_SLICES}/s")
+        small.remove(f"{RESOURCE_CLAIMS}/c")
+        eventually(lambda: not (world.observe().resource_slices or world.observe().resource_claims), "both are gone")
+
+
+def test_devices_that_may_not_be_read(small: FakeApiServer) -> None:
+    """The loop goes on, and the kinds were not captured, so that nobody judges pods with claims."""
+    small.serve(RESOURCE_SLICES, "ResourceSlice")
+    small.forbidden.add(RESOURCE_SLICES)
+    with following(small, workload_collections=(*FEW, *DEVICES)) as world:
+        assert {"ResourceSlice", "ResourceClaim", "Pod"} & set(world.observe().captured) == {"ResourceClaim", "Pod"}
 
 
 @pytest.fixture

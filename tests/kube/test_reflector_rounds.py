@@ -246,3 +246,26 @@ def test_a_store_that_is_being_filled_makes_the_old_one_no_fresher() -> None:
     ]
     run.go()
     assert heard == pytest.approx([50, 50, 50.4, 50])
+
+
+def test_a_collection_that_takes_too_much() -> None:
+    """Three objects where two are allowed: in the first read, in a list and later. Nothing is kept, and the next try is in five
+    minutes."""
+    three = [event("ADDED", f"n{number}", number) for number in range(3)]
+    first = Run([[*three, bookmark(1, end=True)]], pauses=1)
+    listed = Run([REFUSED], [page(["a", "b", "c"], 1)], pauses=1)
+    later = Run([[*three[:2], bookmark(1, end=True), event("ADDED", "n9", 9)]], pauses=1)
+    for run in (first, listed, later):
+        run.reflector._most_objects = 2
+        (state,) = states_at_pauses(run)
+        assert state.phase is Phase.WAITING
+        assert state.message == "it has more than 2 objects, which is what one cluster may take here"
+        assert run.reflector.store is None
+        assert run.pace.waits[-1] == 300
+
+
+def test_as_many_objects_as_are_allowed() -> None:
+    run = Run([[event("ADDED", "a", 1), event("ADDED", "b", 2), bookmark(2, end=True), UnreachableError("cut")]], pauses=1)
+    run.reflector._most_objects = 2
+    (state,) = states_at_pauses(run)
+    assert (state.phase, state.objects) == (Phase.BROKEN, 2)

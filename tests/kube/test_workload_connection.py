@@ -186,6 +186,25 @@ def test_another_authority_is_another_cluster(tmp_path: Path) -> None:
         assert connection.moved
 
 
+def test_a_secret_of_our_own_goes_first(tmp_path: Path) -> None:
+    """It is used from the next look after it came. An operator may grant the administrator's alone."""
+    authority = Authority(tmp_path)
+    with tls_server(lambda request, _: answer(request, 200, b"{}"), authority) as server:
+        here = management(kubeconfig_of(server, authority, "administrator"))
+        connection = WorkloadConnection(here, WEST)
+        own = f"{SECRETS}/west-reconciler-kubeconfig"
+        here.put(own, secret(kubeconfig_of(server, authority, "own")))
+        assert connection.look() is Rotation.SWAPPED
+        connection.api.get("/version")
+        assert server.requests[-1][2]["Authorization"] == "Bearer own"
+        here.forbidden.add(own)
+        WorkloadConnection(here, WEST).api.get("/version")
+        assert server.requests[-1][2]["Authorization"] == "Bearer administrator"
+        here.forbidden.add(f"{SECRETS}/west-kubeconfig")
+        with pytest.raises(ApiError, match="403"):
+            WorkloadConnection(here, WEST)
+
+
 @pytest.mark.parametrize(
     "server",
     [

@@ -235,3 +235,42 @@ def test_a_tree_without_clusters_is_the_same_for_every_cluster() -> None:
     alone = _tree(_policy("fleet", {"discovery": [{"name": "d", "clusterAPI": {}}]}), _group("a"), cluster=None)
     assert not alone.for_many
     assert alone == _tree(_policy("fleet", {"discovery": [{"name": "d", "clusterAPI": {}}]}), _group("a"), cluster=EU_7)
+
+
+ROLE = "arn:aws:iam::123456789012:role/reconciler"
+
+
+def _found(name: str, region: str = "eu-central-1", role: str = "") -> dict[str, Any]:
+    """A discovery item of Auto Scaling groups."""
+    return {"name": name, "aws": {"region": region, "tags": {"team": "a"}, **({"roleARN": role} if role else {})}}
+
+
+def test_the_account_and_region_of_a_cluster() -> None:
+    """An override names them for its clusters. It repeats what an item must have; its tags are added to those of the fleet."""
+    texts = (
+        _policy("fleet", {"discovery": [_found("asg")]}),
+        _policy(
+            "eu-7", {"discovery": [{"name": "asg", "aws": {"region": "eu-west-1", "roleARN": ROLE, "tags": {"at": "7"}}}]}, NAMED
+        ),
+    )
+    (mine,), (other,) = (_only(_tree(*texts, cluster=one)).discovery for one in (EU_7, US_1))
+    assert (mine.region, mine.role_arn, mine.tags) == ("eu-west-1", ROLE, (("at", "7"), ("team", "a")))
+    assert (other.region, other.role_arn, other.tags) == ("eu-central-1", "", (("team", "a"),))
+
+
+def test_one_account_in_each_region() -> None:
+    """A group is known by its region and name, which two accounts may both have."""
+    items = [_found("a", role=ROLE), _found("b", role=ROLE), _found("c", "eu-west-1"), _found("d", "eu-west-1", ROLE)]
+    problems = _tree(_policy("fleet", {"discovery": items}), cluster=None).problems
+    assert [(one.code, one.message) for one in problems] == [
+        ("OneAccountInRegion", "'d' and 'c' discover targets of two accounts in eu-west-1"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("role", "codes"), [("", ["OneAccountInRegion"]), (ROLE, []), (f"{ROLE}-2", [])])
+def test_a_group_next_to_discovery_in_another_account_names_its_role(role: str, codes: list[str]) -> None:
+    target = {"aws": {"autoScalingGroup": "a", "region": "eu-central-1", **({"roleARN": role} if role else {})}}
+    head = {"apiVersion": "reconciler.dev/v1alpha1", "kind": "NodeGroup", "metadata": {"name": "a"}}
+    group = json.dumps({**head, "spec": {"policyRef": {"name": "fleet"}, "target": target}}).encode()
+    tree = _tree(_policy("fleet", {"discovery": [_found("asg", role=ROLE)]}), group, cluster=None)
+    assert [one.code for one in tree.problems] == codes

@@ -69,6 +69,7 @@ NUMBERS = {
 WORDS = {
     "mode": ("Enforce", "Observe"),
     "limitsFrom.capacityQuotas": ("Ignore", "Ignore"),
+    "headroomFrom.capacityBuffers": ("Ignore", "Ignore"),
     "scaleDown.mode": ("Enabled", "Enabled"),
     "scaleDown.daemonSetUtilization": ("Ignore", "Count"),
     "scaleDown.mirrorPodUtilization": ("Ignore", "Count"),
@@ -135,6 +136,7 @@ VALUES: dict[str, list[Any]] = {
     "expanders": [["LeastNodes"], ["MostPods", "LeastNodes"]], "balancing.presets": [["AWS"]],
     "pods.schedulerNames": [["a"], ["default-scheduler", "a"]], "template.architecture": ["amd64", "arm64"],
     "groupNamespaces[].targets.namespaces": [["prod"], ["prod", "x"]], "discovery[].aws.region": ["eu-central-1", "us-east-1"],
+    "discovery[].aws.roleARN": [f"arn:aws:iam::12345678901{digit}:role/reconciler" for digit in (2, 3)],
     "groupNamespaces[].targets.names": [["spot-.*"], ["spot-.*", "x"]],
     "target.clusterAPI.kind": ["MachineDeployment", "MachineSet"],
     "scheduler.defaultConstraints[].topologyKey": ["topology.kubernetes.io/zone", "kubernetes.io/hostname"],

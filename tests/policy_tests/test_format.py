@@ -77,10 +77,17 @@ def test_what_a_test_gives_replaces_what_all_have_in_common() -> None:
     ("kind: PolicyTest", "kind: PolicyTests", ("tests/prod.yaml:2:7", "unknown kind 'PolicyTests'", "write kind: PolicyTest")),
     ("max: 0", "max: none", ("tests/prod.yaml:16:44", "must be a whole number, not a text", "")),
     ("given: {cluster: ../snapshot}", "given: {}", (
-        "tests/prod.yaml:8:7", "nothing is given", "write given.cluster (a snapshot) or given.scenario, here or in spec.given")),
+        "tests/prod.yaml:8:7", "nothing is given",
+        "write given.cluster (a snapshot), given.scenario or given.clusters, here or in spec.given")),
     ("the burst is served", "the shop grows", (
         "tests/prod.yaml:19:13", "the name 'the shop grows' is taken by the test at tests/prod.yaml:8:13", "write another one")),
     ("nodes: 3..", "desired: 3..", ("tests/prod.yaml:22:43", "a scenario has no desired", "write nodes")),
+    ("given: {cluster: ../snapshot}", "given: {cluster: ../snapshot, clusters: {}}", (
+        "tests/prod.yaml:6:43", "clusters and something else are given", "write one of them")),
+    ("given: {cluster: ../snapshot}", "given: {clusters: {names: [a], labels: {matchLabels: {b: c}}}}", (
+        "tests/prod.yaml:6:21", "names and labels are given", "write one of them")),
+    ("given: {cluster: ../snapshot}", "given: {clusters: {labels: {}}}", (
+        "tests/prod.yaml:6:30", "no label is given", "write matchLabels, or clusters: {} for all")),
     ("maxPricePerHour", "maxCost", ("tests/prod.yaml:17:18", "a snapshot has no maxCost", "leave it out")),
     ("shop/extra", "extra", ("tests/prod.yaml:10:28", "'extra' is not namespace/name", "write it like shop/web")),
     ("replicas: 3", "replicas: 0", ("tests/prod.yaml:10:50", "0 pods cannot be added", "write 1 to 10000")),

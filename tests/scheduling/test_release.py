@@ -1,7 +1,7 @@
 import pytest
 
+from reconciler.cluster.devices.device_class import DeviceClass
 from reconciler.cluster.pods.pod import AffinityTerm
-from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.scheduling.release import release_of
 from reconciler.scheduling.state import SchedulingState
 from reconciler.values.label_selector import LabelSelector, Requirement

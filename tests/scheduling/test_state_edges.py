@@ -5,10 +5,10 @@ from array import array
 import msgspec
 import pytest
 
+from reconciler.cluster.devices.device_class import DeviceClass
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
 from reconciler.cluster.pods.pod import AffinityTerm, HostPort, PodShape, SpreadConstraint
 from reconciler.cluster.values.selection import NodeSelectorTerm
-from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.scheduling.new_nodes import NO_SPREAD, NOTHING_FILLED, Entries
 from reconciler.scheduling.relocation import Places
 from reconciler.scheduling.state import LastingState, SchedulingState

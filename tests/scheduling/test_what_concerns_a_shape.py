@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
+from reconciler.cluster.devices.device_class import DeviceClass
 from reconciler.cluster.pods.pod import AffinityTerm, HostPort, SpreadConstraint, VolumeUse
-from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.scheduling.new_nodes import NO_HOST, NO_SPREAD, Entries, HostSpread
 from reconciler.scheduling.state import SchedulingState
 from tests.builders import ClusterBuilder, selector

@@ -17,6 +17,7 @@ _DEFINITIONS = "core/config/crd/bases"
 _WEBHOOKS = "core/config/webhook/manifests.yaml"
 _PROMETHEUS = "github.com/prometheus-operator/prometheus-operator"
 _MONITORS = "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"
+_KARPENTER, _BUFFERS = "sigs.k8s.io/karpenter", "pkg/apis/crds/autoscaling.x-k8s.io_capacitybuffers.yaml"
 _FLUX = ("kustomize-controller", "source-controller")
 _FLUX_DEFINITIONS = "config/crd/bases"
 _MACHINE_API = "machine/v1beta1/zz_generated.crd-manifests"
@@ -71,6 +72,13 @@ def flux_manifests() -> Path:
             partial.write_text(json.dumps(objects))
             partial.rename(target)
     return target
+
+
+def capacity_buffer_definition() -> Object:
+    """The definition of CapacityBuffers, as the module of Karpenter carries it. Raises NotAvailableError."""
+    module = Path(__file__).parent / "modules" / "karpenter"
+    found: Object = yaml.load((module_directory(module, _KARPENTER) / _BUFFERS).read_text(), yaml.CSafeLoader)
+    return found
 
 
 def service_monitor_definition() -> Object:

@@ -91,7 +91,7 @@ class StubClusters:
         self._pipe.recv()
 
     def set_faults(self, name: str, faults: Faults) -> None:
-        """How the cluster fails from now on."""
+        """How the cluster fails from now on; what is open is cut."""
         self._pipe.send(("faults", name, faults))
         self._pipe.recv()
 
@@ -131,6 +131,7 @@ class _Server:
         self._chance = random.Random(seed)
         self._faults = {one.name: one.faults for one in clusters}
         self._tokens: dict[str, str] = {}
+        self._open: dict[str, set[asyncio.StreamWriter]] = {}
         self._requests = dict.fromkeys(self._faults, 0)
         # Encoded once: a hundred clusters of the same objects share them.
         encoded: dict[int, tuple[list[bytes], list[bytes]]] = {}
@@ -159,6 +160,8 @@ class _Server:
             self._tokens[name] = value
         elif what == "faults":
             self._faults[name] = value
+            for writer in tuple(self._open.get(name, ())):
+                writer.transport.abort()
         pipe.send(dict(self._requests))
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -170,6 +173,8 @@ class _Server:
                 method, target, _ = head[0].split(" ")
                 if not await self._answer(method, target, headers, writer):
                     break
+        for writers in self._open.values():
+            writers.discard(writer)
         writer.close()
 
     async def _answer(self, method: str, target: str, headers: Mapping[str, str], writer: asyncio.StreamWriter) -> bool:
@@ -179,6 +184,7 @@ class _Server:
         if name not in self._faults:
             return await _send(writer, 404, _status(404, "NotFound", target))
         self._requests[name] += 1
+        self._open.setdefault(name, set()).add(writer)
         faults, chance = self._faults[name], self._chance
         if faults.latency_seconds:
             await asyncio.sleep(chance.uniform(0, faults.latency_seconds))

@@ -46,6 +46,9 @@ def command(
     workloads: no requests, no disruption budget, or a budget that blocks every drain. For targets: annotations that do not count,
     and replicas that a topology declares.
 
+    Certificates and tokens of the kubeconfig are checked as well: a warning if one ends within 30 days, an error if it has ended.
+    So are the kubeconfig Secrets of workload clusters that we may read.
+
     Without --cluster, doctor looks at the current context, if there is one. If a cloud does not answer, that check fails and the
     others continue. What could not be checked is named. Findings are advice. The exit code is 1 only if a check fails, so that
     the loop could not run, or if --require-cluster finds no live cluster. No write access is needed.
@@ -83,15 +86,15 @@ def command(
         from reconciler.cli.inputs.plan_inputs import read_inputs
 
         live = None
+        credentials: tuple[Check, ...] = ()
         if cluster_path is None:
-            from reconciler.cli.inputs.live_inputs import LiveInputs
-
-            live = LiveInputs(choice, clouds_needed=False)
+            credentials = _credentials(choice)
+            live = _connected(choice, credentials)
         inputs = read_inputs(policy_path, name, cluster_path, now, choice, namespace, live=live)
         cluster = inputs.world.name or str(cluster_path)
         findings = _findings(inputs, work_budget)
         if live is not None:
-            checks = _checks(live, inputs, mode, namespace)
+            checks = (*_checks(live, inputs, mode, namespace), *credentials)
     lines = (CheckLine(code=check.code, state=str(check.state), message=check.message, advice=check.advice) for check in checks)
     document = DoctorDocument(
         installation=installation,
@@ -122,6 +125,30 @@ def _no_live_cluster(choice: "ConnectionChoice") -> str:
     return ""
 
 
+def _credentials(choice: "ConnectionChoice") -> "tuple[Check, ...]":
+    """Whether what the kubeconfig holds ends soon. Nothing is connected for it."""
+    import os
+    import time
+
+    from reconciler.cli.inputs.kubeconfig_credentials import kubeconfig_credentials
+    from reconciler.control.credential_ends import credentials_check
+
+    return credentials_check(kubeconfig_credentials(choice, os.environ), int(time.time()))
+
+
+def _connected(choice: "ConnectionChoice", credentials: "tuple[Check, ...]") -> "LiveInputs":
+    """Raises `InputError`, which also says that a credential has ended."""
+    from reconciler.cli.inputs.live_inputs import LiveInputs
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.providers.live_platforms import State
+
+    try:
+        return LiveInputs(choice, clouds_needed=False)
+    except InputError as error:
+        ended = "".join(f"\n{check.message}" for check in credentials if check.state is State.FAIL)
+        raise InputError(f"{error.message}{ended}") from None
+
+
 def _findings(inputs: "PlanInputs", work_budget: int | None) -> "tuple[Finding, ...]":
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.decisions.lints.cluster import findings
@@ -137,11 +164,12 @@ def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespac
 
     from reconciler.cli.inputs.connections import own_namespace
     from reconciler.cli.outputs.failure import InputError
+    from reconciler.control.credential_ends import secrets_check
     from reconciler.control.preflight import Preflight
     from reconciler.kube.connection.api import ApiError, UnreachableError
 
     try:
-        return Preflight(
+        checks = Preflight(
             workload=live.connections.workload,
             management=live.connections.management,
             served=live.connections.served,
@@ -154,6 +182,7 @@ def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespac
             now_seconds=time.time(),
             policy=inputs.policy,
         ).checks()
+        return (*checks, *secrets_check(live.connections.management, inputs.world.clusters, int(time.time())))
     except (ApiError, UnreachableError) as error:
         raise InputError(f"the checks broke off: {error}") from None
 

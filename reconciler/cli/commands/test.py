@@ -12,6 +12,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reconciler.cli.inputs.fleet_snapshots import FleetSnapshot
     from reconciler.cli.inputs.policy_test_files import FilesBelow
     from reconciler.cli.processes.policy_test_run import Asked, Done
     from reconciler.plan.policy_tests import CaseResult
@@ -36,6 +37,15 @@ _FORMATS = ("text", "tap", "junit", "json")
     default=Path(),
     help="Directory that no file of a test may leave [default: this].",
 )
+@click.option("--fleet", is_flag=True, help="Run tests that are given clusters, in each of them.")
+@click.option(
+    "--cluster",
+    "cluster_path",
+    metavar="DIR",
+    type=NAMED_PATH,
+    help="With --fleet: a directory with a snapshot for each cluster.",
+)
+@click.option("--cluster-ref", metavar="REF", help="With --fleet: a ref with published snapshots, such as snapshots.")
 @click.option("--update", is_flag=True, help="Write the actual results into the files, in place of the expectations that fail.")
 @click.option("--coverage", "examine_rules", is_flag=True, help="Also say which rules of the policy no test touches; slower.")
 @click.option("-o", "--output", type=click.Choice(_FORMATS), default="text", show_default=True, help="Format.")
@@ -46,8 +56,11 @@ def command(
     name: str | None,
     today_path: Path | None,
     root: Path,
+    cluster_path: Path | None,
+    cluster_ref: str | None,
     output: str,
     *,
+    fleet: bool,
     update: bool,
     examine_rules: bool,
 ) -> int:
@@ -60,20 +73,30 @@ def command(
     A failed test shows what was found, and what `explain` says about it. --update changes only the values of failed expectations:
     read the difference before you keep it.
 
+    Tests of a policy tree for many clusters can be given clusters, such as `given: {clusters: {names: [eu, us]}}`. --fleet runs
+    them in each of these, with the policy that counts there. Equal results are shown once.
+
     \b
     Examples:
       reconciler test
       reconciler test policies/tests/prod.yaml -k spot
       reconciler test --today rendered/main
       reconciler test --coverage
+      reconciler test --fleet --cluster snapshots/
       reconciler test -o junit > tests.xml
     """
-    from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, read_policy
+    from reconciler.cli.inputs.fleet_snapshots import asked_fleet
+    from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, policy_by_cluster
     from reconciler.cli.inputs.policy_test_files import FilesBelow, read_test_files
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED, InputError
     from reconciler.cli.outputs.terminal import text_width
     from reconciler.cli.processes.policy_test_run import Asked
 
+    if fleet and (update or examine_rules):
+        raise click.UsageError("--update and --coverage are about one cluster: leave --fleet out")
+    if not fleet and (cluster_path is not None or cluster_ref is not None):
+        raise click.UsageError("--cluster and --cluster-ref name the clusters of --fleet; a test names its own snapshot")
+    snapshots = asked_fleet(cluster_path, cluster_ref, root) if fleet else ()
     began = time.perf_counter()
     if not paths and not DEFAULT_POLICIES.exists():
         raise InputError("no directory policies/ here; name a file or directory: reconciler test PATH")
@@ -86,14 +109,17 @@ def command(
     if not texts:
         raise InputError(f"no policy test in {where}: write a document with kind: PolicyTest (`reconciler example` writes some)")
     now = int(time.time())
+    policy, today = (None if path is None else policy_by_cluster(path, name, now) for path in (policy_path, today_path))
     asked = Asked(
-        policy=None if policy_path is None else read_policy(policy_path, name, now),
-        today=None if today_path is None else read_policy(today_path, name, now),
+        policy=policy,
+        today=None if today is None else lambda now_seconds, cluster, _: today(now_seconds, cluster),
         wanted=lambda full: pattern is None or pattern.lower() in full.lower(),
         examine_rules=examine_rules,
         explain_width=text_width(sys.stdout) - 8,
+        fleet=fleet,
     )
-    results, done = _run(texts, FilesBelow(root), asked, output)
+    files = FilesBelow(root)
+    results, done = _run_fleet(texts, files, asked, output, snapshots) if fleet else _run(texts, files, asked, output)
     if not results and not done.problems:
         raise InputError(f"no test in {where} has {pattern!r} in its name")
     _finish(done, output, time.perf_counter() - began)
@@ -120,6 +146,29 @@ def _run(texts: "Sequence[PolicyTestText]", files: "FilesBelow", asked: "Asked",
         if output == "text":
             click.echo(test_line(result, len(results), total, width, style))
     return results, runner.done(texts, results)
+
+
+def _run_fleet(
+    texts: "Sequence[PolicyTestText]", files: "FilesBelow", asked: "Asked", output: str, snapshots: "Sequence[FleetSnapshot]"
+) -> "tuple[list[CaseResult], Done]":
+    """Everything, cluster by cluster, since a fleet does not fit into memory at once; with a line per test at the end."""
+    from reconciler.cli.inputs.fleet_snapshots import worlds
+    from reconciler.cli.outputs.terminal import progress, wants_colour
+    from reconciler.cli.processes.policy_test_run import PolicyTestRunner
+    from reconciler.rendering.policy_tests import fleet_lines
+    from reconciler.rendering.text.layout import Style
+
+    runner = PolicyTestRunner(files, asked)
+    with progress("running the tests in each cluster"):
+        results = list(runner.run(texts))
+        places = {one.cluster: str(one.path or "") for one in snapshots}
+        for name, world in worlds(tuple(snapshots)):
+            results += runner.in_cluster(texts, name, world, places[name])
+        done = runner.done(texts, results)
+    if output == "text":
+        for line in fleet_lines(results, Style(colour=wants_colour(sys.stdout))):
+            click.echo(line)
+    return results, done
 
 
 def _finish(done: "Done", output: str, seconds: float) -> None:

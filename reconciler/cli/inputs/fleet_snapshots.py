@@ -16,11 +16,23 @@ class FleetSnapshot(msgspec.Struct, frozen=True):
     """The snapshot of one cluster, which is read when it is needed: a fleet does not fit into memory at once.
 
     `cluster` is the name of its directory or file. `load` gives its World, which has this name if the snapshot has none. It
-    raises `InputError`.
+    raises `InputError`. `path` is where it is on a disk.
     """
 
     cluster: str
     load: Callable[[], World]
+    path: Path | None = None
+
+
+def asked_fleet(path: Path | None, ref: str | None, repository: Path) -> tuple[FleetSnapshot, ...]:
+    """The snapshots in a directory, or at a ref of the repository: exactly one of both. Raises `InputError`."""
+    if path is not None and ref is not None:
+        raise InputError("--cluster and --cluster-ref each name the clusters: give one")
+    if path is not None:
+        return in_directory(path)
+    if ref is not None:
+        return at_ref(repository, ref)
+    raise InputError("--fleet needs --cluster DIR or --cluster-ref REF: a snapshot for each cluster")
 
 
 def in_directory(path: Path) -> tuple[FleetSnapshot, ...]:
@@ -30,7 +42,7 @@ def in_directory(path: Path) -> tuple[FleetSnapshot, ...]:
     found = sorted(place for place in path.iterdir() if not place.name.startswith("."))
     if not found:
         raise InputError(f"--fleet --cluster {path}: the directory is empty; it needs a snapshot for each cluster")
-    return tuple(FleetSnapshot(_name(place), partial(_on_disk, place)) for place in found)
+    return tuple(FleetSnapshot(_name(place), partial(_on_disk, place), place) for place in found)
 
 
 def at_ref(repository: Path, ref: str) -> tuple[FleetSnapshot, ...]:

@@ -134,6 +134,23 @@ def read_policy(
     return policy_with_files(path, name, now_seconds, cluster, verbose=verbose)[0]
 
 
+def policy_by_cluster(path: Path, name: str | None, now_seconds: int) -> Callable[[int, ClusterIdentity | None], PolicySet]:
+    """The policy at an instant in a cluster. Files that name no clusters have one policy, which is read here, at `now_seconds`.
+    Both raise `InputError`."""
+    policy_files = read_policy_tree([path])
+    if not read_tree(policy_files.files, now_seconds=now_seconds, unread=policy_files.unread).for_many:
+        everywhere = read_policy(path, name, now_seconds)
+        return lambda *_: everywhere
+    known: dict[tuple[int, ClusterIdentity | None], PolicySet] = {}
+
+    def here(now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
+        if (now_seconds, cluster) not in known:
+            known[now_seconds, cluster] = read_policy(path, name, now_seconds, cluster)
+        return known[now_seconds, cluster]
+
+    return here
+
+
 def policy_with_files(
     path: Path | None, name: str | None, now_seconds: int, cluster: Cluster = None, *, verbose: bool = False
 ) -> tuple[PolicySet, Mapping[str, bytes]]:

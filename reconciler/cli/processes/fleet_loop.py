@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 FRESH_SECONDS = 10.0
 """So long an answer of the policy's source counts for all clusters."""
+MOST_OBJECTS = 200_000
+"""Of each kind that one cluster may take memory for, in a process that others share. SOURCE: Kubernetes is tested up to 150,000
+pods in a cluster."""
 _CLUSTER_API = "clusterAPI"
 
 
@@ -134,7 +137,7 @@ class _Fleet:
             name=name.policy, namespace=self._namespace, identity=self.process.settings.identity, cluster=cluster.title,
             cluster_object=cluster, target_namespaces=(cluster.namespace,), served=self._served,
             period_seconds=loop.period_seconds, drain_timeout_seconds=loop.drain_timeout_seconds,
-            lease=timing(loop.lease_seconds), beside_autoscaler=loop.beside_autoscaler,
+            lease=timing(loop.lease_seconds), beside_autoscaler=loop.beside_autoscaler, most_objects=MOST_OBJECTS,
         )  # fmt: skip
         connections = Connections(connection.api, self._management, self._served)
         source = LiveSource(

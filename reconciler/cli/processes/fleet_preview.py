@@ -6,14 +6,16 @@ import msgspec
 
 from reconciler.cli.inputs.cluster_files import capi_group
 from reconciler.cli.inputs.decision_instant import decision_instant
-from reconciler.cli.inputs.fleet_snapshots import FleetSnapshot, at_ref, in_directory, worlds
+from reconciler.cli.inputs.fleet_snapshots import FleetSnapshot, asked_fleet, worlds
 from reconciler.cli.inputs.preview_sides import Asked, ClusterAsked, Side, in_clusters, read_sides
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.processes import policy_test_run
+from reconciler.cli.processes.policy_test_run import PolicyTestRunner
 from reconciler.cli.processes.preview_comment import ReportContent, base_of
 from reconciler.cli.processes.preview_made import chosen, earlier_set, made_preview, tests_of_change
 from reconciler.cluster.world import World, identity_of
 from reconciler.plan.fleet import ClusterOutcome, ClusterState, FleetPreview
+from reconciler.plan.policy_tests import CaseResult
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.manifests.size_changes import size_changes
 from reconciler.values.cluster_identity import ClusterIdentity
@@ -37,20 +39,19 @@ class FleetAsked(msgspec.Struct, frozen=True, kw_only=True):
 
     def snapshots(self) -> tuple[FleetSnapshot, ...]:
         """One for each cluster. Raises `InputError`."""
-        if self.cluster.path is not None:
-            return in_directory(self.cluster.path)
-        if self.cluster.ref is not None:
-            return at_ref(self.cluster.repository, self.cluster.ref)
-        raise InputError("--fleet needs --cluster DIR or --cluster-ref REF: a snapshot for each cluster")
+        return asked_fleet(self.cluster.path, self.cluster.ref, self.cluster.repository)
 
 
 def fleet_preview(asked: FleetAsked, before: Side, after: Side) -> FleetPreview:
     """What the change does in each cluster. A cluster without a difference of its policy is not decided: equal policies decide
     equally on the same snapshot."""
-    outcomes = tuple(
-        _outcome(name, world, before, after, asked) if isinstance(world, World) else _unreadable(name, world)
-        for name, world in worlds(asked.snapshots())
-    )
+    policies = _HeadPolicies(before, after, asked.name)
+    runner = PolicyTestRunner(policies, policy_test_run.Asked(today=policies.earlier, review=True, fleet=True))
+    outcomes: list[ClusterOutcome] = []
+    results: list[CaseResult] = []
+    for name, world in worlds(asked.snapshots()):
+        outcomes.append(_unreadable(name, world) if isinstance(world, str) else _outcome(name, world, policies, asked))
+        results += runner.in_cluster(after.tests.texts, name, world)
     manifests = ({**before.given, **before.elsewhere}, before.sets), ({**after.given, **after.elsewhere}, after.sets)
     return FleetPreview(
         base=before.side,
@@ -59,29 +60,39 @@ def fleet_preview(asked: FleetAsked, before: Side, after: Side) -> FleetPreview:
         clusters=tuple(sorted(outcomes, key=lambda one: one.cluster)),
         sizes=size_changes(*manifests, capi_group()),
         warnings=after.problems,
-        tests=tests_of_change(
-            before, after, after.tests.texts, _HeadPolicies(after, asked.name), policy_test_run.Asked(review=True)
-        ),
+        tests=tests_of_change(before, after, after.tests.texts, runner, results),
     )
 
 
 class _HeadPolicies:
     """The files of a change's tests. The policy of each test is the change's own, as the cluster of its snapshot has it."""
 
-    def __init__(self, after: Side, name: str | None) -> None:
-        self._files = after.tests.files()
-        self._after = after
+    def __init__(self, before: Side, after: Side, name: str | None) -> None:
+        files = after.tests.files()
+        self._sides = before, after
         self._name = name
-        self.snapshot, self.text = self._files.snapshot, self._files.text
+        self._last: tuple[ClusterIdentity, int, tuple[Side, Side]] | None = None
+        self.snapshot, self.text = files.snapshot, files.text
+
+    def here(self, cluster: ClusterIdentity, now_seconds: int) -> tuple[Side, Side]:
+        """Both sides as a cluster has them. Those of the last cluster are kept."""
+        if self._last is None or self._last[:2] != (cluster, now_seconds):
+            (earlier,), (later,) = (tuple(in_clusters(side, (cluster,), now_seconds)) for side in self._sides)
+            self._last = cluster, now_seconds, (earlier, later)
+        return self._last[2]
 
     def policy(self, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
         """Whatever `path` a test names: a preview reads no other policy. Raises `InputError`."""
         if cluster is None:
             raise InputError(f"{path}: the snapshot of the test does not say which cluster it is")
-        (here,) = in_clusters(self._after, (cluster,), now_seconds)
+        _, here = self.here(cluster, now_seconds)
         if here.errors:
             raise InputError(f"{path}: {here.problems[0].place}: {here.problems[0].message}")
         return chosen(here, here, name or self._name)
+
+    def earlier(self, now_seconds: int, cluster: ClusterIdentity | None, policy: PolicySet) -> PolicySet | None:
+        """The base's policy that the head's one is compared with."""
+        return None if cluster is None else earlier_set(*self.here(cluster, now_seconds), policy)
 
 
 def fleet_content(fleet: FleetPreview, before: Side, after: Side) -> ReportContent:
@@ -104,12 +115,12 @@ def _unreadable(cluster: str, why: str) -> ClusterOutcome:
     return ClusterOutcome(cluster=cluster, state=ClusterState.UNREADABLE, why=why)
 
 
-def _outcome(cluster: str, world: World, before: Side, after: Side, asked: FleetAsked) -> ClusterOutcome:
+def _outcome(cluster: str, world: World, policies: _HeadPolicies, asked: FleetAsked) -> ClusterOutcome:
     now_seconds = world.captured_seconds if asked.cluster.now is None else decision_instant(asked.cluster.now)
     if not now_seconds:
         return _unreadable(cluster, "nothing in the snapshot says when it was taken: give --now RFC3339")
     identity = identity_of(world) or ClusterIdentity(name=cluster)
-    (earlier,), (later,) = (tuple(in_clusters(side, (identity,), now_seconds)) for side in (before, after))
+    earlier, later = policies.here(identity, now_seconds)
     if later.errors:
         return ClusterOutcome(cluster=cluster, state=ClusterState.REFUSED, problems=later.problems)
     if not later.sets and not earlier.sets:

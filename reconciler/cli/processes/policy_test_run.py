@@ -20,13 +20,15 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.gitops.preview import compare
 from reconciler.plan.plan import Plan
-from reconciler.plan.policy_tests import CaseResult, Coverage, PolicyTestRun
+from reconciler.plan.policy_tests import CaseResult, Coverage, Judged, PolicyTestRun, Verdict
 from reconciler.plan.preview import PreviewSide
-from reconciler.policy.documents import PolicySet
+from reconciler.policy.clusters import counts_in, not_read
+from reconciler.policy.documents import ClusterMatch, PolicySet
 from reconciler.policy.policy_test import Case as Test
 from reconciler.policy.policy_test import Given, PolicyTestText
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.typed_text import DocumentError
+from reconciler.policy.tree import narrowed
 from reconciler.rendering.consequences import Code, consequences
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.question import UnknownSubjectError, explained_lines
@@ -49,7 +51,13 @@ from reconciler.values.instant import parse_instant
 
 MOST_RUNS, MOST_TURNS = 200, 2_000
 """Of a review: different givens, and iterations of all scenarios, which take a minute or two on a small cluster."""
+MOST_RUNS_EACH = 10
+"""Of a review: different givens in each cluster of a fleet. The preview of a cluster takes about as long as two."""
 T = TypeVar("T")
+PolicyOf = Callable[[int, ClusterIdentity | None], PolicySet]
+"""The policy at an instant (Unix time) in a cluster. Raises `InputError`."""
+TodayOf = Callable[[int, ClusterIdentity | None, PolicySet], PolicySet | None]
+"""The policy that another one is compared with, None if there is none. Raises `InputError`."""
 _MOST_PROCESSES, _WORTH_PROCESSES = 4, 20
 """A process costs about as much as ten decisions on a small cluster."""
 
@@ -69,14 +77,16 @@ class GivenFiles(Protocol):
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """One run. `policy` is used instead of what documents name, `today` where a test names none. `wanted` tells by `suite::name`
-    which tests run. `review`: somebody else wrote the tests. Givens and scenarios are bounded then, and `today` counts always."""
+    which tests run. `review`: somebody else wrote the tests. Givens and scenarios are bounded then, and `today` counts always.
+    `fleet`: tests may be given clusters, and discovery finds the targets of each cluster alone."""
 
-    policy: PolicySet | None = None
-    today: PolicySet | None = None
+    policy: PolicyOf | None = None
+    today: TodayOf | None = None
     wanted: Callable[[str], bool] = lambda _: True
     examine_rules: bool = False
     explain_width: int = 0
     review: bool = False
+    fleet: bool = False
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,12 +109,31 @@ class _Outcome(msgspec.Struct, frozen=True, kw_only=True):
     of_snapshot: bool = True
 
 
+class _Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster of a fleet by the name of its snapshot, and where that one is (empty: not on this disk)."""
+
+    name: str
+    world: World
+    place: str
+
+
 class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """A test that runs. Tests with one `key` need one run."""
+    """A test that runs. Tests with one `key` need one run. `member` is the cluster of a test that is given clusters."""
 
     text: PolicyTestText
     index: int
     key: bytes
+    member: _Member | None = None
+
+    @property
+    def test(self) -> Test:
+        """As it is written."""
+        return self.text.value.spec.tests[self.index]
+
+    @property
+    def given(self) -> Given:
+        """With what all tests of the document have in common."""
+        return self.test.given.on(self.text.value.spec.given)
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,18 +171,16 @@ class PolicyTestRunner:
         self._turns = self._runs = 0
         self._problems: list[Problem] = []
         self._not_run: list[str] = []
+        self._unread: list[str] = []
+        self._met: dict[tuple[int, int], set[str]] = {}
 
     def run(self, texts: Sequence[PolicyTestText]) -> Iterator[CaseResult]:
-        """Test by test. Tests that cannot be run are left out; `done` has their problems.
+        """Test by test. Tests that cannot be run are left out; `done` has their problems. Those that are given clusters are left
+        to `in_cluster` in a fleet, and skipped without one.
 
         Many different givens are decided in several processes, with the same results in the same order.
         """
-        chosen = [
-            _Chosen(text=text, index=index, key=_key(text, test))
-            for text in texts
-            for index, test in enumerate(text.value.spec.tests)
-            if self._asked.wanted(f"{text.value.metadata.name}::{test.name}")
-        ]
+        chosen = [one for one in self._wanted(texts) if not (self._asked.fleet and one.given.clusters is not None)]
         processes = min(os.cpu_count() or 1, _MOST_PROCESSES)
         shared = processes > 1 and not self._asked.examine_rules and not self._asked.review
         if not shared or len({one.key for one in chosen}) < _WORTH_PROCESSES:
@@ -176,8 +203,68 @@ class PolicyTestRunner:
                 future, position = answers[id(one.text), one.index]
                 yield from self._taken(future.result()[position])
 
+    def in_cluster(self, texts: Sequence[PolicyTestText], name: str, world: World | str, place: str = "") -> Iterator[CaseResult]:
+        """The tests that are given clusters, in one of them. `world` is a sentence if its snapshot cannot be read; `place` is
+        where it is on this disk. Nothing of the cluster is kept."""
+        kept, runs, told = set(self._outcomes), self._runs, len(self._not_run)
+        self._runs = 0
+        if isinstance(world, str):
+            self._unread.append(name)
+        identity = ClusterIdentity(name=name) if isinstance(world, str) else identity_of(world) or ClusterIdentity(name=name)
+        for one in self._wanted(texts):
+            if one.given.clusters is None:
+                continue
+            try:
+                if not self._meets(one, identity):
+                    continue
+                if isinstance(world, str):
+                    raise one.text.error(_of(one.text, one.index, "clusters"), f"{name}: {world}")
+            except DocumentError as error:
+                yield from self._taken(_Answer(problems=error.problems))
+                continue
+            member = _Member(name=name, world=world, place=place)
+            key = one.key + name.encode()
+            yield from self._taken(self._answer(msgspec.structs.replace(one, member=member, key=key)))
+        self._runs = runs
+        # What is wrong with a test is so in every cluster.
+        before, new = self._not_run[:told], self._not_run[told:]
+        self._not_run = [*before, *(one for one in dict.fromkeys(new) if one not in before)]
+        for key in self._outcomes.keys() - kept:
+            del self._outcomes[key]
+
+    def _meets(self, one: "_Chosen", identity: ClusterIdentity) -> bool:
+        """Whether a test is given this cluster. Raises `DocumentError` if nobody can say."""
+        match = ClusterMatch() if one.given.clusters is None else one.given.clusters.match
+        at = _of(one.text, one.index, "clusters")
+        if (unread := not_read(match, identity)) is not None:
+            key, message, hint = unread
+            raise one.text.error(f"{at}.{key}", message, hint)
+        if not counts_in(identity)(match):
+            return False
+        met = self._met.setdefault((id(one.text), one.index), set())
+        met.update((identity.name, identity.title))
+        return True
+
+    def _check_all_met(self, texts: Sequence[PolicyTestText]) -> None:
+        """A test whose clusters are not there is not run."""
+        for one in self._wanted(texts):
+            clusters, met = one.given.clusters, self._met.get((id(one.text), one.index), set())
+            missing = [name for name in clusters.names if name not in met] if clusters is not None else []
+            if clusters is not None and (missing or not met):
+                what = f"there is no snapshot of {', '.join(missing)}" if missing else "no cluster of the fleet is meant"
+                error = one.text.error(_of(one.text, one.index, "clusters"), what)
+                list(self._taken(_Answer(problems=error.problems)))
+
+    def _wanted(self, texts: Sequence[PolicyTestText]) -> Iterator["_Chosen"]:
+        for text in texts:
+            for index, test in enumerate(text.value.spec.tests):
+                if self._asked.wanted(f"{text.value.metadata.name}::{test.name}"):
+                    yield _Chosen(text=text, index=index, key=_key(text, test))
+
     def done(self, texts: Sequence[PolicyTestText], results: Sequence[CaseResult]) -> Done:
         """Everything about a run that has come to its end. Coverage is that of the first policy."""
+        if self._asked.fleet:
+            self._check_all_met(texts)
         problems = tuple(dict.fromkeys(self._problems))
         named = {group.name for text in texts for test in text.value.spec.tests for group in test.expect.groups}
         decided = [
@@ -189,7 +276,10 @@ class PolicyTestRunner:
         if self._asked.examine_rules and decided:
             same = [one for one in decided if one.policy is decided[0].policy]
             left = msgspec.structs.replace(left, rules=untouched_rules(same, DEFAULT_WORK_BUDGET))
-        return Done(run=PolicyTestRun(results=tuple(results), coverage=left, not_run=tuple(self._not_run)), problems=problems)
+        run = PolicyTestRun(
+            results=tuple(results), coverage=left, not_run=tuple(self._not_run), unread_clusters=tuple(self._unread)
+        )  # fmt: skip
+        return Done(run=run, problems=problems)
 
     def answers(self, key: bytes) -> list[_Answer]:
         """What becomes of the tests that need one run, in their order."""
@@ -204,8 +294,10 @@ class PolicyTestRunner:
 
     def _answer(self, one: "_Chosen") -> "_Answer":
         """What becomes of one test. Never raises for what its file says."""
+        if one.given.clusters is not None and one.member is None:
+            return _Answer(result=_needs_fleet(one))
         try:
-            result = self._result(one.text, one.index, one.text.value.spec.tests[one.index], one.key)
+            result = self._result(one)
         except DocumentError as error:
             return _Answer(problems=error.problems)
         return _Answer(result=result, groups=tuple(line.name for line in self._outcomes[one.key].plan.groups))
@@ -219,31 +311,35 @@ class PolicyTestRunner:
                     world = self._world(text, _of(text, index, "cluster"), text.source.path, given.cluster)
                     self._policy(text, world, world.captured_seconds)
 
-    def _result(self, text: PolicyTestText, index: int, test: Test, key: bytes) -> CaseResult:
+    def _result(self, one: "_Chosen") -> CaseResult:
+        text, index, test = one.text, one.index, one.test
         known = [code.value for code in Code]
         for kind in ("present", "absent"):
             for position, code in enumerate(getattr(test.expect.consequences, kind)):
                 if code not in known:
                     path = f"$.spec.tests[{index}].expect.consequences.{kind}[{position}]"
                     raise text.error(path, f"unknown consequence {code!r}", f"known: {', '.join(known)}")
-        given = test.given.on(text.value.spec.given)
-        outcome = self._outcomes.get(key)
+        outcome = self._outcomes.get(one.key)
         if outcome is None:
-            outcome = self._outcomes[key] = self._made(text, index, given, test)
+            outcome = self._outcomes[one.key] = self._made(one)
         result = judge(text, index, outcome.seen)
-        return msgspec.structs.replace(result, explained=tuple(self._explained(outcome, result)))
+        cluster = "" if one.member is None else one.member.name
+        return msgspec.structs.replace(result, explained=tuple(self._explained(outcome, result)), cluster=cluster)
 
-    def _made(self, text: PolicyTestText, index: int, given: Given, test: Test) -> _Outcome:
+    def _made(self, one: "_Chosen") -> _Outcome:
+        text, index, test, given = one.text, one.index, one.test, one.given
         self._runs += 1
-        if self._asked.review and self._runs > MOST_RUNS:
-            message = f"a preview decides for {MOST_RUNS} different givens at most"
+        most = MOST_RUNS if one.member is None else MOST_RUNS_EACH
+        if self._asked.review and self._runs > most:
+            message = f"a preview decides for {most} different givens at most{'' if one.member is None else ' in each cluster'}"
             raise text.error(f"$.spec.tests[{index}]", message, "run it with `reconciler test`")
         if given.scenario:
             return self._played(text, index, given)
-        world = self._world(text, _of(text, index, "cluster"), text.source.path, given.cluster)
+        at = _of(text, index, "cluster" if one.member is None else "clusters")
+        world = self._world(text, at, text.source.path, given.cluster) if one.member is None else one.member.world
         now = parse_instant(given.now) if given.now else world.captured_seconds
         if not now:
-            raise text.error(_of(text, index, "cluster"), "nothing in the snapshot says when it was taken", "write given.now")
+            raise text.error(at, "nothing in the snapshot says when it was taken", "write given.now")
         policy = self._policy(text, world, now)
         world = given_world(text, index, world, policy, now)
         made = decide_ahead(world, policy, Memory(), now, Work(DEFAULT_WORK_BUDGET), tells_wanted=False)
@@ -254,27 +350,34 @@ class PolicyTestRunner:
             seen = seen_at_rest(world, rest, effects)
         return _Outcome(
             seen=seen, world=world, policy=policy, now_seconds=now, plan=made.plan, memory=made.memory,
-            options=self._options(text, given),
+            options=self._options(one),
         )  # fmt: skip
 
-    def _options(self, text: PolicyTestText, given: Given) -> str:
+    def _options(self, one: "_Chosen") -> str:
         """Of `explain`, where the snapshot alone is given."""
-        if given.workloads or given.nodes or self._asked.policy is not None:
+        text, given, member = one.text, one.given, one.member
+        if given.workloads or given.nodes or self._asked.policy is not None or (member is not None and not member.place):
             return ""
         beside = posixpath.dirname(text.source.path)
-        paths = [posixpath.normpath(posixpath.join(beside, path)) for path in (text.value.spec.policy, given.cluster)]
+        policy = posixpath.normpath(posixpath.join(beside, text.value.spec.policy))
+        snapshot = posixpath.normpath(posixpath.join(beside, given.cluster)) if member is None else member.place
         named = [("--name", text.value.spec.policy_name), ("--now", given.now)]
-        options = [("--policy", paths[0]), ("--cluster", paths[1]), *(pair for pair in named if pair[1])]
+        options = [("--policy", policy), ("--cluster", snapshot), *(pair for pair in named if pair[1])]
         return "".join(f" {key} {shlex.quote(value)}" for key, value in options)
 
     def _consequences(
         self, text: PolicyTestText, index: int, given: Given, world: World, policy: PolicySet, now_seconds: int
     ) -> tuple[tuple[str, str], ...] | None:
-        today = self._asked.today
+        cluster, earlier = identity_of(world), self._asked.today
         if given.today and not self._asked.review:
-            today = self._read(
-                text, _of(text, index, "today"), text.source.path, given.today, "", now_seconds, identity_of(world)
+            today: PolicySet | None = self._read(
+                text, _of(text, index, "today"), text.source.path, given.today, "", now_seconds, cluster
             )
+        elif earlier is None:
+            return None
+        else:
+            at = f"$.spec.tests[{index}].expect.consequences"
+            today = _or_error(text, at, lambda: earlier(now_seconds, cluster, policy))
         if today is None:
             return None
         sides = (PreviewSide(source="today"), today), (PreviewSide(source="after"), policy)
@@ -305,10 +408,9 @@ class PolicyTestRunner:
         return _seen_at_end(run)
 
     def _policy(self, text: PolicyTestText, world: World, now_seconds: int) -> PolicySet:
-        if self._asked.policy is not None:
-            return self._asked.policy
-        spec = text.value.spec
-        cluster = identity_of(world)
+        spec, cluster, meant = text.value.spec, identity_of(world), self._asked.policy
+        if meant is not None:
+            return self._here(_or_error(text, "$.spec.policy", lambda: meant(now_seconds, cluster)), cluster)
         return self._read(text, "$.spec.policy", text.source.path, spec.policy, spec.policy_name, now_seconds, cluster)
 
     def _read(
@@ -319,8 +421,13 @@ class PolicyTestRunner:
         if key not in self._policies:
             made = _or_error(text, at, lambda: self._files.policy(place, name, now_seconds, cluster))
             # A tree without clusters is one policy, however many clusters the tests are about.
-            self._policies[key] = next((one for one in self._policies.values() if one == made), made)
+            here = self._here(made, cluster)
+            self._policies[key] = next((one for one in self._policies.values() if one == here), here)
         return self._policies[key]
+
+    def _here(self, policy: PolicySet, cluster: ClusterIdentity | None) -> PolicySet:
+        """Of a fleet, a tree that names no clusters is not narrowed by reading it; what is narrowed stays as it is."""
+        return policy if cluster is None or not self._asked.fleet else narrowed((policy,), cluster)[0]
 
     def _world(self, text: PolicyTestText, at: str, beside: str, path: str) -> World:
         place = _inside(text, at, beside, path)
@@ -345,6 +452,20 @@ class PolicyTestRunner:
                 continue
             yield f"reconciler explain {subject}{outcome.options}"
             yield from (f"  {line}".rstrip() for line in lines)
+
+
+def _needs_fleet(one: _Chosen) -> CaseResult:
+    """Nothing is known of the clusters that the test is given."""
+    path = _of(one.text, one.index, "clusters")
+    why = Judged(
+        code="Clusters", place=str(one.text.place(path)), path=path, verdict=Verdict.SKIPPED,
+        expected="a snapshot for each cluster", actual="no fleet",
+        message="it is given clusters: run it with --fleet --cluster DIR, a snapshot for each cluster in DIR",
+    )  # fmt: skip
+    return CaseResult(
+        suite=one.text.value.metadata.name, name=one.test.name, file=one.text.source.path,
+        place=str(one.text.place(f"$.spec.tests[{one.index}].name")), verdict=Verdict.SKIPPED, judged=(why,),
+    )  # fmt: skip
 
 
 def _key(text: PolicyTestText, test: Test) -> bytes:

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reconciler.cli.inputs.preview_sides import Side
-    from reconciler.cli.processes.policy_test_run import Asked, GivenFiles
+    from reconciler.cli.processes.policy_test_run import PolicyTestRunner
     from reconciler.cluster.world import World
-    from reconciler.plan.policy_tests import PolicyTestRun
+    from reconciler.plan.policy_tests import CaseResult, PolicyTestRun
     from reconciler.plan.preview import Preview
     from reconciler.policy.documents import PolicySet
     from reconciler.policy.policy_test import PolicyTestText
@@ -85,29 +87,30 @@ def tested(preview: "Preview", before: "Side", after: "Side", policy: "PolicySet
     """With the policy tests of the head, run on the head's policy. Consequences are compared with the base's policy."""
     import msgspec
 
-    from reconciler.cli.processes.policy_test_run import Asked
+    from reconciler.cli.processes.policy_test_run import Asked, PolicyTestRunner
 
     texts = after.tests.about(policy, after.given)
-    asked = Asked(policy=policy, today=earlier_set(before, after, policy), review=True)
-    run = tests_of_change(before, after, texts, after.tests.files(), asked)
+    earlier = earlier_set(before, after, policy)
+    asked = Asked(policy=lambda *_: policy, today=lambda *_: earlier, review=True)
+    run = tests_of_change(before, after, texts, PolicyTestRunner(after.tests.files(), asked), ())
     return preview if run is None else msgspec.structs.replace(preview, tests=run)
 
 
 def tests_of_change(
-    before: "Side", after: "Side", texts: "tuple[PolicyTestText, ...]", files: "GivenFiles", asked: "Asked"
-) -> "PolicyTestRun | None":
-    """Some policy tests of the head. Those of the base that the head removes or edits are named. None: nothing to tell."""
+    before: "Side", after: "Side", texts: "tuple[PolicyTestText, ...]", runner: "PolicyTestRunner",
+    in_clusters: "Sequence[CaseResult]",
+) -> "PolicyTestRun | None":  # fmt: skip
+    """Some policy tests of the head. Those of the base that the head removes or edits are named. None: nothing to tell.
+    `in_clusters` are results that the runner has already."""
     import msgspec
 
     from reconciler.cli.inputs.preview_tests import read_change_tests
-    from reconciler.cli.processes.policy_test_run import PolicyTestRunner
     from reconciler.plan.policy_tests import PolicyTestRun
 
     known = read_change_tests(before.given)
     if not (after.tests.texts or after.tests.problems or known.texts):
         return None
-    runner = PolicyTestRunner(files, asked)
-    run = runner.done(texts, list(runner.run(texts))).run
+    run = runner.done(texts, [*runner.run(texts), *in_clusters]).run
     wrong = tuple(f"{problem.place}: {problem.message}" for problem in after.tests.problems)
     changed = known.changed_by(after.tests)
     none_left = bool(changed) and not after.tests.texts and not wrong

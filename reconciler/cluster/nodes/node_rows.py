@@ -63,6 +63,7 @@ def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
         deleting=meta.deletion_timestamp is not None,
         annotations=tuple(sorted(pair for pair in (meta.annotations or {}).items() if pair[0].startswith(prefixes))),
         attachable_limits=attachable,
+        empty_resources=_empty(status.allocatable or status.capacity),
     )
     kubelet = kubernetes_version(status.node_info.kubelet_version) if status.node_info else None
     return NodeRead(node, shape, tuple(dict.fromkeys((*problems, *more))), kubelet)
@@ -71,6 +72,10 @@ def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
 def taint_set(taints: list[wire.NodeTaint] | None) -> tuple[Taint, ...]:
     """Taints sorted, each once."""
     return tuple(sorted({Taint(item.key, item.value or "", item.effect) for item in taints or ()}))
+
+
+def _empty(amounts: Amounts | None) -> tuple[str, ...]:
+    return tuple(sorted(name for name, amount in (amounts or {}).items() if "/" in name and str(amount) == "0"))
 
 
 def _amounts(amounts: Amounts | None, path: str) -> tuple[Resources, tuple[tuple[str, int], ...], tuple[str, ...]]:

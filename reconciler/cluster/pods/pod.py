@@ -67,12 +67,23 @@ class VolumeUse(msgspec.Struct, frozen=True, order=True, kw_only=True):
     read_only: bool = False
 
 
+class ClaimUse(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """A resource claim of a pod: `name` in the pod, `claim` as an object (empty: not made yet). `generated`: from a template, so
+    that only this pod may use it. `needless`: its controller found that no claim was needed."""
+
+    name: str
+    claim: str = ""
+    generated: bool = False
+    needless: bool = False
+
+
 class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     """An equivalence class of pods for scheduling: two pods of one shape get the same verdict on every node.
 
     `requests` is what kube-scheduler counts, `pods` in it being 1. `required_terms` None means no required node
     affinity (an empty tuple matches no node). `host_name_bound` says that some term or selector names a host, so that
-    verdicts differ within a node shape. `spread` has hard constraints only. `claims` names resource claims (DRA).
+    verdicts differ within a node shape. `spread` has hard constraints only. `claims` are resource claims (DRA) in the
+    order of the pod; a shape with a generated one that was made belongs to a single pod.
     `required_features` names what a node's kubelet must declare that it can do (plugin NodeDeclaredFeatures).
     """
 
@@ -88,7 +99,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     affinity: tuple[AffinityTerm, ...] = ()
     anti_affinity: tuple[AffinityTerm, ...] = ()
     volumes: tuple[VolumeUse, ...] = ()
-    claims: tuple[str, ...] = ()
+    claims: tuple[ClaimUse, ...] = ()
     priority: int = 0
     scheduler_name: str = "default-scheduler"
     host_name_bound: bool = False

@@ -8,6 +8,7 @@ from msgspec import Raw
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, required
 from reconciler.cluster.pods.pod import (
     AffinityTerm,
+    ClaimUse,
     HostPort,
     Owner,
     PodShape,
@@ -157,6 +158,7 @@ _tolerations = RawPart(list[wire.Toleration], "spec.tolerations")
 _spread = RawPart(list[wire.SpreadConstraint], "spec.topologySpreadConstraints")
 _ports = RawPart(list[wire.ContainerPort], "spec.containers[].ports")
 _claims = RawPart(list[wire.ResourceClaim], "spec.resourceClaims")
+_claim_statuses = RawPart(list[wire.ResourceClaimStatus], "status.resourceClaimStatuses")
 
 
 class ShapeDraft(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,7 +203,7 @@ def draft_shape(
         affinity=_pod_terms(affinity.pod_affinity, own if template else {}, namespace),
         anti_affinity=_pod_terms(affinity.pod_anti_affinity, own if template else {}, namespace),
         volumes=volume_uses(name, spec.volumes or ()),
-        claims=tuple(sorted({claim.name for claim in _claims.read(spec.resource_claims) or ()})),
+        claims=_claim_uses(_claims.read(spec.resource_claims) or (), status),
         priority=spec.priority or 0,
         scheduler_name=spec.scheduler_name or "default-scheduler",
         host_name_bound=_names_host(node_selector, terms),
@@ -220,6 +222,21 @@ def daemon_draft(namespace: str, name: str, template: wire.PodTemplate) -> Shape
         added.append(Toleration("node.kubernetes.io/network-unavailable", "Exists", "", "NoSchedule"))
     tolerations = tuple(sorted({*draft.shape.tolerations, *added}))
     return msgspec.structs.replace(draft, shape=msgspec.structs.replace(draft.shape, tolerations=tolerations))
+
+
+def _claim_uses(claims: Iterable[wire.ResourceClaim], status: wire.PodStatus | None) -> tuple[ClaimUse, ...]:
+    """The claims of a pod. Source: `resourceclaim.Name` of dynamic-resource-allocation."""
+    uses: list[ClaimUse] = []
+    for item in claims:
+        if item.resource_claim_name is not None:
+            uses.append(ClaimUse(name=item.name, claim=item.resource_claim_name))
+            continue
+        made = (_claim_statuses.read(status.resource_claim_statuses) or ()) if status else ()
+        found = next((one for one in made if one.name == item.name), None)
+        needless = found is not None and found.resource_claim_name is None
+        claim = (found.resource_claim_name or "") if found else ""
+        uses.append(ClaimUse(name=item.name, claim=claim, generated=True, needless=needless))
+    return tuple(uses)
 
 
 def volume_uses(pod_name: str, volumes: Iterable[wire.Volume]) -> tuple[VolumeUse, ...]:

@@ -4,7 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
+from reconciler.cluster.devices.device_class import DeviceClass, device_class
+from reconciler.cluster.devices.resource_claim import ResourceClaim, resource_claim
+from reconciler.cluster.devices.resource_slice import ResourceSlice, resource_slice
 from reconciler.cluster.nodes.attachment import (
     CsiDriver,
     StorageCapacity,
@@ -17,6 +21,7 @@ from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.nodes.node_rows import NodeRead, read_node
 from reconciler.cluster.platform_reading import Objects, PlatformReading, WireKind, read_annotations, readings
 from reconciler.cluster.pods.pod_shaping import ShapeDraft, daemon_draft
+from reconciler.cluster.snapshots.buffer_pods import BufferDraft, StatedTemplate, buffer_drafts, buffer_pods
 from reconciler.cluster.snapshots.daemon_pods import daemon_pods
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.manifest import Manifest, Newest
@@ -24,7 +29,7 @@ from reconciler.cluster.snapshots.pod_rows import PodRows, PodsRead
 from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.cluster.targets.machine_rows import with_nodes
 from reconciler.cluster.values.instant import unix_seconds_or_zero
-from reconciler.cluster.values.object_parts import DECODING_ERRORS, ContradictionError, Kept, Key, finding
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, ContradictionError, Kept, Key, RawPart, finding
 from reconciler.cluster.values.selection import label_pairs, label_selector
 from reconciler.cluster.values.unreadable import SeveralError, SnapshotError, UnreadableError
 from reconciler.cluster.volume import (
@@ -38,12 +43,13 @@ from reconciler.cluster.volume import (
     storage_class,
 )
 from reconciler.cluster.wire import admission, attachment, meta, node, pod, volume, workload
+from reconciler.cluster.wire import capacity_buffer as buffer_wire
 from reconciler.cluster.wire import capacity_quota as quota_wire
-from reconciler.cluster.wire import device_class as device_wire
+from reconciler.cluster.wire import devices as device_wire
 from reconciler.cluster.workloads.admission import admitted
 from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscaler
+from reconciler.cluster.workloads.capacity_buffer import BUFFER, CapacityBuffer, ResourceQuota, capacity_buffer, resource_quota
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota, capacity_quota
-from reconciler.cluster.workloads.device_class import DeviceClass, device_class
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget, service
 from reconciler.cluster.world import Storage, World, WorldProblem, world_digest
@@ -78,7 +84,11 @@ class Sources:
 
 _MANAGEMENT = "management/"
 _MOST_ERRORS = 50
+_DEVICES = frozenset({"ResourceSlice", "ResourceClaim"})
+_DEVICE_VERSIONS = frozenset({"resource.k8s.io/v1", "resource.k8s.io/v1beta2"})
+"""Versions in which slices and claims have the same form. Older ones are skipped, and the kind counts as not captured."""
 _REPLICATED = (("apps", "ReplicaSet"), ("apps", "StatefulSet"))
+_deployed = RawPart(workload.DeployedTemplate, "spec.template")
 _Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
 
 
@@ -108,7 +118,13 @@ class Intake:
         self.csi_drivers = Kept[CsiDriver]()
         self.capacities = Kept[StorageCapacity]()
         self.device_classes = Kept[DeviceClass]()
+        self.resource_slices = Kept[ResourceSlice]()
+        self.resource_claims = Kept[ResourceClaim]()
         self.quotas = Kept[CapacityQuota]()
+        self.buffers = Kept[CapacityBuffer]()
+        self.resource_quotas = Kept[ResourceQuota]()
+        self.templates: dict[tuple[str, str], Kept[StatedTemplate]] = {}
+        """Pod templates by API group and kind of the object that has one, for buffers that refer to it."""
         self.attachments = Kept[VolumeAttachment]()
         self.limit_ranges = Kept[admission.LimitRange]()
         self.runtime_classes = Kept[admission.RuntimeClass]()
@@ -182,7 +198,7 @@ class Intake:
         return SnapshotError(file, item, f"the same name with other content is in {other_file}, {other_item}")
 
     def _reader(self, document: Document) -> _Reader | None:
-        if self._elsewhere(document):
+        if self._elsewhere(document) or (document.kind in _DEVICES and document.api_version not in _DEVICE_VERSIONS):
             return None
         reader = self._readers.get((document.group, document.kind))
         return reader or next((reader for ending, reader in self._ending.items() if document.kind.endswith(ending)), None)
@@ -230,7 +246,24 @@ class Intake:
                 _keep(self.requests, namespaced=True),
             ),
             ("autoscaling.x-k8s.io", "CapacityQuota"): (decoder(quota_wire.CapacityQuota), _keep(self.quotas, capacity_quota)),
+            ("autoscaling.x-k8s.io", BUFFER): (
+                decoder(buffer_wire.CapacityBuffer),
+                _keep(self.buffers, capacity_buffer, namespaced=True),
+            ),
+            ("", "PodTemplate"): (decoder(buffer_wire.PodTemplateObject), self._pod_template),
+            ("", "ResourceQuota"): (
+                decoder(buffer_wire.ResourceQuota),
+                _keep(self.resource_quotas, resource_quota, namespaced=True),
+            ),
             ("resource.k8s.io", "DeviceClass"): (decoder(device_wire.DeviceClass), _keep(self.device_classes, device_class)),
+            ("resource.k8s.io", "ResourceSlice"): (
+                decoder(device_wire.ResourceSlice),
+                _keep(self.resource_slices, resource_slice),
+            ),
+            ("resource.k8s.io", "ResourceClaim"): (
+                decoder(device_wire.ResourceClaim),
+                _keep(self.resource_claims, resource_claim, namespaced=True),
+            ),
         }
         for key in _REPLICATED:
             readers[key] = (decoder(workload.Replicated), self._replicated)
@@ -270,19 +303,38 @@ class Intake:
         # The API server writes 1 where the manifest leaves replicas out.
         replicas = 1 if item.spec.replicas is None else item.spec.replicas
         self._controller(item.metadata, source, document, replicas, selector=label_selector(item.spec.selector))
+        self._template(item.metadata, source, document, item.spec.template, replicas)
 
     def _replication_controller(self, item: workload.ReplicationController, source: int, document: Document) -> None:
         replicas = 1 if item.spec.replicas is None else item.spec.replicas
         selector = label_selector(meta.LabelSelector(match_labels=item.spec.selector)) if item.spec.selector else None
         self._controller(item.metadata, source, document, replicas, selector=selector)
+        self._template(item.metadata, source, document, item.spec.template, replicas)
 
     def _deployment(self, item: workload.Deployment, source: int, document: Document) -> None:
         replicas = 1 if item.spec.replicas is None else item.spec.replicas
-        runs = any(runs_autoscaler(one.image, one.command or (), one.args or ()) for one in item.containers)
+        template = _deployed.read(item.spec.template)
+        containers = template.containers if template is not None else ()
+        runs = any(runs_autoscaler(one.image, one.command or (), one.args or ()) for one in containers)
         self._controller(item.metadata, source, document, replicas, autoscaler=runs)
+        self._template(item.metadata, source, document, item.spec.template, replicas)
 
     def _job(self, item: workload.Job, source: int, document: Document) -> None:
         self._controller(item.metadata, source, document, None)
+        running = 1 if item.spec.parallelism is None else item.spec.parallelism
+        self._template(item.metadata, source, document, item.spec.template, running)
+
+    def _pod_template(self, item: buffer_wire.PodTemplateObject, source: int, document: Document) -> None:
+        _key(item.metadata, namespaced=True)
+        self._template(item.metadata, source, document, item.template, 0)
+
+    def _template(self, metadata: meta.ObjectMeta, source: int, document: Document, template: Raw, replicas: int) -> None:
+        """Keep a template as a copy of its bytes. Of what another controller makes, of which there may be very many, none is."""
+        if not template or any(one.controller for one in metadata.owner_references or ()):
+            return
+        kept = self.templates.setdefault((document.group, document.kind), Kept())
+        stated = StatedTemplate(bytes(template), replicas, metadata.generation)
+        kept.add(_key(metadata, namespaced=True), stated, source)
 
     def _daemon(self, item: workload.DaemonSet, source: int, document: Document) -> None:
         key = _key(item.metadata, namespaced=True)
@@ -356,9 +408,11 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     """The World of everything in `intake`. Raises `SnapshotError` for objects that contradict each other."""
     intake.close()
     shapes, nodes, problems = _nodes(intake)
-    pods = _pods(intake, nodes)
-    pod_shapes, of_daemon_sets = daemon_pods(sorted(intake.daemon_drafts), pods)
     captured: set[str] = intake.captured | manifest.kinds
+    captured -= _DEVICES.intersection(intake.skipped)
+    buffers = _buffers(intake, captured)
+    pods, of_buffers = _pods(intake, nodes, buffers)
+    pod_shapes, of_daemon_sets = daemon_pods(sorted(intake.daemon_drafts), pods)
     targets, machines, clusters = _targets(intake, captured, nodes, shapes)
     controllers = tuple(value for key in sorted(intake.controllers) for value in intake.controllers[key].values())
     seconds = manifest.captured_seconds
@@ -383,6 +437,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         services=tuple(intake.services.values()),
         rivals=at_work(controllers, _homes(targets)),
         daemon_pods=of_daemon_sets,
+        buffers=buffer_pods(buffers, of_buffers, pod_shapes, intake.resource_quotas.values()),
         namespaces=tuple((name, labels) for (_, name), labels in intake.namespaces.by_key().items()),
         storage=Storage(
             volumes=tuple(intake.volumes.values()),
@@ -394,6 +449,8 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
             attachments=tuple(intake.attachments.values()),
         ),
         device_classes=tuple(intake.device_classes.values()),
+        resource_slices=tuple(intake.resource_slices.values()),
+        resource_claims=tuple(intake.resource_claims.values()),
         quotas=tuple(intake.quotas.values()),
         # A kubelet is never newer than its API server, and kube-scheduler is mostly of the API server's version.
         scheduler_version=manifest.version or max((item.kubelet for item in intake.nodes.values() if item.kubelet), default=None),
@@ -437,26 +494,40 @@ def _not_served(intake: Intake) -> list[WorldProblem]:
     ]
 
 
-def _pods(intake: Intake, nodes: tuple[Node, ...]) -> PodsRead:
+def _pods(intake: Intake, nodes: tuple[Node, ...], buffers: tuple[BufferDraft, ...]) -> tuple[PodsRead, dict[Key, int]]:
+    """The pods, with the shapes of DaemonSets as their templates. The numbers of the shapes of buffers."""
     priorities = dict(_BUILT_IN_PRIORITIES)
     for item in intake.priorities.values():
         priorities[item.metadata.name] = item.value
         if item.global_default:
             priorities[""] = item.value
     drafts = _of_daemon_sets(intake)
+    drafted = [(one.buffer, one.draft) for one in buffers if one.draft is not None]
     try:
-        return intake.pods.table({node.name: index for index, node in enumerate(nodes)}, priorities, drafts)
+        indices = {node.name: index for index, node in enumerate(nodes)}
+        pods = intake.pods.table(indices, priorities, (*drafts, *(draft for _, draft in drafted)))
     except ContradictionError as error:
         raise intake.contradiction(error) from None
+    numbers = pods.template_shapes[len(drafts) :]
+    of_buffers = {(buffer.namespace, buffer.name): number for (buffer, _), number in zip(drafted, numbers, strict=True)}
+    return msgspec.structs.replace(pods, template_shapes=pods.template_shapes[: len(drafts)]), of_buffers
 
 
-def _of_daemon_sets(intake: Intake) -> tuple[int | ShapeDraft, ...]:
-    """What the pods of each DaemonSet ask for, as admission makes them."""
-    templates = intake.daemons.by_key()
+_Admission = Callable[[str, pod.PodTemplate], pod.PodTemplate]
+
+
+def _admission(intake: Intake) -> _Admission:
+    """What the API server writes into pods, by namespace."""
     ranges: dict[str, list[admission.LimitRange]] = {}
     for item in intake.limit_ranges.values():
         ranges.setdefault(item.metadata.namespace, []).append(item)
     classes = {item.metadata.name: item for item in intake.runtime_classes.values()}
+    return lambda namespace, template: admitted(template, ranges.get(namespace, ()), classes)
+
+
+def _of_daemon_sets(intake: Intake) -> tuple[int | ShapeDraft, ...]:
+    """What the pods of each DaemonSet ask for, as admission makes them."""
+    templates, admit = intake.daemons.by_key(), _admission(intake)
     shapes: list[int | ShapeDraft] = []
     for (namespace, name), number in sorted(intake.daemon_drafts.items()):
         template = templates.get((namespace, name))
@@ -464,10 +535,20 @@ def _of_daemon_sets(intake: Intake) -> tuple[int | ShapeDraft, ...]:
             shapes.append(number)
             continue
         try:
-            shapes.append(daemon_draft(namespace, name, admitted(template, ranges.get(namespace, ()), classes)))
+            shapes.append(daemon_draft(namespace, name, admit(namespace, template)))
         except (UnreadableError, *DECODING_ERRORS):
             shapes.append(number)  # the defaults cannot be read, the template can
     return tuple(shapes)
+
+
+def _buffers(intake: Intake, captured: set[str]) -> tuple[BufferDraft, ...]:
+    buffers = intake.buffers.values()
+    if not buffers:
+        return ()
+    known = {
+        (group, kind, namespace, name) for (group, kind), kept in intake.controllers.items() for namespace, name in kept.by_key()
+    }
+    return buffer_drafts(buffers, intake.templates, known, captured, _admission(intake))
 
 
 def _targets(

@@ -188,6 +188,7 @@ class PodRows:
                 volumes,
                 meta.name if volumes and any(item.ephemeral for item in volumes) else None,
                 _resizing(status) if bound and status else None,
+                status.resource_claim_statuses if status and spec.resource_claims else None,
             )
         )
         number = self._draft_numbers.get(key)

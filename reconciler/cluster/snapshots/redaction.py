@@ -27,11 +27,13 @@ from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED, tells_
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.cluster.wire import admission, meta, pod, workload
+from reconciler.cluster.wire import capacity_buffer as buffer_wire
 from reconciler.cluster.wire import capacity_quota as quota_wire
 from reconciler.cluster.wire.meta import LastApplied
 from reconciler.cluster.wire.pod import PodAnnotations
 from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
+from reconciler.cluster.workloads.capacity_buffer import QUOTA_REQUESTS, capacity_buffer, resource_quota
 from reconciler.cluster.workloads.capacity_quota import capacity_quota
 from reconciler.values.decoding import convert, decode
 from reconciler.values.instant import InstantError, parse_instant
@@ -180,6 +182,9 @@ Node Pod Namespace ReplicaSet ReplicationController StatefulSet DaemonSet Deploy
 PriorityClass PersistentVolume PersistentVolumeClaim StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment
 LimitRange RuntimeClass Container CapacityQuota nodes
 
+CapacityBuffer PodTemplate ResourceQuota core buffer.x-k8s.io/active-capacity requests.cpu requests.memory
+requests.ephemeral-storage requests.nvidia.com/gpu BestEffort NotBestEffort NotTerminating
+
 ProvisioningRequest Provisioned BookingExpired CapacityRevoked
 check-capacity.autoscaling.x-k8s.io best-effort-atomic-scale-up.autoscaling.x-k8s.io autoscaling.x-k8s.io/v1
 
@@ -280,15 +285,27 @@ def _last_applied(text: str) -> str:
     return "{}" if spec is None or spec.replicas is None else f'{{"spec":{{"replicas":{spec.replicas}}}}}'
 
 
-_CALLED_BY_NAME = ("CapacityQuota", "Node", "Namespace", "PriorityClass", "StorageClass", "CSIDriver")
+_CALLED_BY_NAME = ("CapacityBuffer", "CapacityQuota", "Node", "Namespace", "PriorityClass", "StorageClass", "CSIDriver")
 _INSTANTS = frozenset({"creationTimestamp", "deletionTimestamp", "lastTransitionTime", "time"})
 _QUANTITIES = frozenset({"capacity", "maximumVolumeSize"})
 """Fields of a CSIStorageCapacity. They are texts next to its metadata."""
 _WRITTEN_BY_PEOPLE = frozenset({"message", "failureMessage", "failureReason"})
 _TOKENS = frozenset({"providerID", "providerIDList"})
+NEVER_SHARED = frozenset({"ResourceClaim", "ResourceSlice"})
+"""Kinds that are left out. What selects devices is a program over their attributes, and a pseudonym would break it. Without these
+kinds, pods with resource claims stay `NotModelled`."""
 _PARTS: dict[tuple[type, str], Any] = {
     (meta.ManagedField, "fieldsV1"): meta.FieldSet,
     (meta.ReplicasField, "f:replicas"): pod.Present,
+    (buffer_wire.BufferManager, "fieldsV1"): buffer_wire.BufferFieldSet,
+    (buffer_wire.StatusFields, "f:conditions"): pod.Present,
+    (buffer_wire.StatusFields, "f:replicas"): pod.Present,
+    (buffer_wire.CapacityBuffer, "spec"): buffer_wire.BufferSpec,
+    (buffer_wire.PodTemplateObject, "template"): pod.PodTemplate,
+    (workload.ReplicaSpec, "template"): pod.PodTemplate,
+    (workload.ReplicationControllerSpec, "template"): pod.PodTemplate,
+    (workload.DeploymentSpec, "template"): pod.PodTemplate,
+    (workload.JobSpec, "template"): pod.PodTemplate,
     (pod.PodMeta, "labels"): dict[str, str],
     (pod.PodMeta, "ownerReferences"): list[meta.OwnerReference],
     (pod.TemplateMeta, "labels"): dict[str, str],
@@ -304,6 +321,7 @@ _PARTS: dict[tuple[type, str], Any] = {
     (pod.PodSpec, "resourceClaims"): list[pod.ResourceClaim],
     (pod.ContainerStatus, "allocatedResources"): pod.Amounts,
     (pod.PodStatus, "allocatedResources"): pod.Amounts,
+    (pod.PodStatus, "resourceClaimStatuses"): list[pod.ResourceClaimStatus],
     (quota_wire.CapacityQuota, "spec"): quota_wire.QuotaSpec,
     (admission.LimitRangeItem, "default"): pod.Amounts,
     (admission.LimitRangeItem, "defaultRequest"): pod.Amounts,
@@ -325,7 +343,7 @@ def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: st
     for listing in redacted_listings:
         head = Document(file=listing.file, api_version=listing.api_version, kind=listing.kind, items=[], is_list=True)
         read = intake.wire_type(head)
-        if read is None:
+        if read is None or listing.kind in NEVER_SHARED:
             continue
         show = shown_by.get(listing.list_key)
         items = [cleaner.item(listing.kind, read, item) if show is None else show(item, words) for item in listing.items]
@@ -395,6 +413,10 @@ class _Cleaner:
         elif read is quota_wire.CapacityQuota and capacity_quota(decode(_encoder.encode(item), quota_wire.CapacityQuota)).problem:
             # Without what nobody understands it would be another quota.
             made.pop("spec", None)
+        elif read is buffer_wire.CapacityBuffer and capacity_buffer(decode(_encoder.encode(item), read)).problem:
+            made.pop("spec", None)
+        elif read is buffer_wire.ResourceQuota and resource_quota(decode(_encoder.encode(item), read)).problem:
+            made["spec"] = {"hard": {"cpu": HIDDEN}}
         if "annotations" in head:
             given = {str(key): str(text) for key, text in (head["annotations"] or {}).items()}
             metadata["annotations"] = read_annotations(given, self._words, self._capi_group)
@@ -474,8 +496,10 @@ class _Cleaner:
         return {self._resource(key): amount for key, amount in kept.items()}
 
     def _resource(self, name: str) -> str:
-        driver = name.removeprefix(ATTACH_LIMIT)
-        return name if self._words.word(name) == name else (ATTACH_LIMIT if driver != name else "") + self._words.word(driver)
+        if self._words.word(name) == name:
+            return name
+        prefix = next((known for known in (ATTACH_LIMIT, QUOTA_REQUESTS) if name.startswith(known)), "")
+        return prefix + self._words.word(name.removeprefix(prefix))
 
     def _struct(self, kind: type[msgspec.Struct], value: Any) -> Any:  # noqa: ANN401 - JSON of any form
         if not isinstance(value, dict):
@@ -503,8 +527,7 @@ class _Cleaner:
 
 def _running(made: Object, item: Object) -> None:
     """Of what a Deployment runs it stays whether that is a Cluster Autoscaler."""
-    containers = convert(item, workload.Deployment).containers
-    made.get("spec", {}).pop("template", None)
+    containers = convert((item.get("spec") or {}).get("template") or {}, workload.DeployedTemplate).containers
     if any(runs_autoscaler(one.image, one.command or (), one.args or ()) for one in containers):
         made["spec"]["template"] = {"spec": {"containers": [{"image": autoscaler.NAME}]}}
 

@@ -177,6 +177,7 @@ class PodStatus(msgspec.Struct, rename="camel", gc=False):
     resources: ContainerResources | None = None
     allocated_resources: Raw = EMPTY
     nominated_node_name: str | None = None
+    resource_claim_statuses: Raw = EMPTY
 
 
 class Pod(msgspec.Struct, rename="camel", gc=False):
@@ -272,3 +273,12 @@ class ResourceClaim(msgspec.Struct, rename="camel", gc=False):
     """One `spec.resourceClaims` item (dynamic resource allocation)."""
 
     name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class ResourceClaimStatus(msgspec.Struct, rename="camel", gc=False):
+    """One `status.resourceClaimStatuses` item; without a name no claim was needed."""
+
+    name: str
+    resource_claim_name: str | None = None

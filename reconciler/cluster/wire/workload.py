@@ -1,8 +1,12 @@
-"""Controllers, disruption budgets, priority classes and namespaces, pruned."""
+"""Controllers, disruption budgets, priority classes and namespaces, pruned.
+
+Where `template` stays bytes, it is read only if something asks room for such pods.
+"""
 
 import msgspec
+from msgspec import Raw
 
-from reconciler.cluster.wire.meta import Condition, LabelSelector, ObjectMeta
+from reconciler.cluster.wire.meta import EMPTY, Condition, LabelSelector, ObjectMeta
 from reconciler.cluster.wire.pod import PodTemplate
 
 
@@ -76,6 +80,7 @@ class ReplicaSpec(msgspec.Struct, rename="camel"):
 
     replicas: int | None = None
     selector: LabelSelector | None = None
+    template: Raw = EMPTY
 
 
 class Replicated(msgspec.Struct, rename="camel"):
@@ -91,6 +96,7 @@ class ReplicationControllerSpec(msgspec.Struct, rename="camel"):
 
     replicas: int | None = None
     selector: dict[str, str] | None = None
+    template: Raw = EMPTY
 
 
 class ReplicationController(msgspec.Struct, rename="camel"):
@@ -130,36 +136,43 @@ class DeployedSpec(msgspec.Struct, rename="camel"):
 
 
 class DeployedTemplate(msgspec.Struct, rename="camel"):
-    """`spec.template` of a Deployment."""
+    """`spec.template` of a Deployment, as far as it says what runs."""
 
     spec: DeployedSpec | None = None
+
+    @property
+    def containers(self) -> list[DeployedContainer]:
+        """Those of its pods."""
+        return (self.spec.containers if self.spec is not None else None) or []
 
 
 class DeploymentSpec(msgspec.Struct, rename="camel"):
     """`spec` of a Deployment."""
 
     replicas: int | None = None
-    template: DeployedTemplate | None = None
+    template: Raw = EMPTY
 
 
 class Deployment(msgspec.Struct, rename="camel"):
-    """A Deployment, with what its pods run: one of them may size the same targets."""
+    """A Deployment. What its pods run is read apart (`DeployedTemplate`): one of them may size the same targets."""
 
     metadata: ObjectMeta
     spec: DeploymentSpec
     kind: str = ""
 
-    @property
-    def containers(self) -> list[DeployedContainer]:
-        """Those of its pods."""
-        pod = self.spec.template.spec if self.spec.template is not None else None
-        return (pod.containers if pod is not None else None) or []
+
+class JobSpec(msgspec.Struct, rename="camel"):
+    """`spec` of a Job."""
+
+    parallelism: int | None = None
+    template: Raw = EMPTY
 
 
 class Job(msgspec.Struct, rename="camel"):
     """A Job."""
 
     metadata: ObjectMeta
+    spec: JobSpec = msgspec.field(default_factory=JobSpec)
     kind: str = ""
 
 

@@ -251,9 +251,9 @@ class FleetProcess:
                 self._counts = {(one.namespace, one.name): found for one, found in counts.items()}
             revision = fetched.revision
         except SourceError as error:
-            self._say("NoPolicy", f"which policies count where is not known anew: {error.fault.sentence}")
+            self._say("NoPolicy", f"which policies count where cannot be read again: {error.fault.sentence}")
         except Exception as error:
-            self._say("NoPolicy", f"which policies count where is not known anew: {type(error).__name__}: {error}")
+            self._say("NoPolicy", f"which policies count where cannot be read again: {type(error).__name__}: {error}")
         self._counted = clusters, self._pace.monotonic(), revision
         self._changed.set()
 

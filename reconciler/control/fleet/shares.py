@@ -55,8 +55,8 @@ def share(loops: int, instances: int) -> int:
 def next_step(seen: Loops) -> Step:
     """What the instance `me` does.
 
-    While instances of several templates live, only those of the newest take, and during a rolling update nobody gives up
-    anything: so it moves each loop once. A loop that stays free is taken by anybody: none stays without an owner for longer than
+    While instances of several templates live, only those of the newest take. During a rolling update nobody gives up anything, so
+    each loop moves once. A loop that stays free is taken by anybody: none stays without an owner for longer than
     a Lease lasts.
     """
     alive = {one.identity: one for one in seen.instances}

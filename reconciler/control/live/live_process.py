@@ -8,6 +8,7 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
+from reconciler.control.live.buffer_status import BufferStatus
 from reconciler.control.live.live_memory_store import LiveMemoryStore, remembered_targets
 from reconciler.control.live.live_port import LivePort, LiveProviders
 from reconciler.control.live.live_run import LiveRun, Wake
@@ -27,7 +28,7 @@ from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
-from reconciler.kube.watching.collection import SERVICES, Collection, Served, renamed_group
+from reconciler.kube.watching.collection import BUFFERS, SERVICES, Collection, Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.target_streams import TargetStreams
@@ -79,7 +80,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state. `identity` distinguishes this process from its siblings. `read_only`: the process writes nothing, so it neither leads
     nor remembers anything after it ends. `served` are the platforms of which the management cluster keeps targets,
     `target_namespaces` limits what is read of them (none: all). `beside_autoscaler`: a Cluster Autoscaler that is alive holds no
-    group. `once`: only one iteration. `cluster_object` is the Cluster in a fleet, None outside one."""
+    group. `once`: only one iteration. `cluster_object` is the Cluster in a fleet, None outside one. `most_objects` is
+    how many objects a collection of the workload cluster may have (0: any number)."""
 
     name: str
     namespace: str
@@ -97,6 +99,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lease: Timing = Timing()
     beside_autoscaler: bool = False
     once: bool = False
+    most_objects: int = 0
 
     @property
     def loop(self) -> LoopName:
@@ -181,10 +184,12 @@ class LiveProcess:
             name=settings.cluster,
             capi_group=renamed_group(settings.served),
             served=settings.served,
-            polled=polled(around),
+            # Loops of two clusters could take one group of a cloud: nothing says yet whose it is.
+            polled=() if settings.cluster_object is not None else polled(around),
             namespaces=settings.target_namespaces,
             also=self._also_followed,
             targets=targets,
+            most_objects=settings.most_objects,
             on_change=self.wake.notify,
             pace=self._pace,
             longest_silence_seconds=settings.longest_silence_seconds,
@@ -228,6 +233,7 @@ class LiveProcess:
             identity=settings.identity, wall_seconds=wall_seconds,
             lost=lambda why: self.journal.warning("LostLease", why),
         )  # fmt: skip
+        self._buffers = BufferStatus(self.workload, lambda: int(wall_seconds()))
         self.last: tuple[Plan, Decided] | None = None  # The last plan, with what it was decided from: for those who ask.
         choose: Chooser | None = _keeping_nodes if settings.once else None
         self.run_loop = LiveRun(
@@ -386,9 +392,13 @@ class LiveProcess:
         return None if self.source.missing() else self.source.current().policy.drain
 
     def _also_followed(self) -> tuple[Collection, ...]:
-        if self.source.missing() or not needs_services(self.source.current().policy):
+        if self.source.missing():
             return ()
-        return (SERVICES,)
+        policy = self.source.current().policy
+        return (
+            *((SERVICES,) if needs_services(policy) else ()),
+            *(BUFFERS if policy.headroom_from.reads_buffers else ()),
+        )
 
     def _platform_chooses(self, target: TargetRef) -> bool:
         return platform_chooses(self.port.last_world, self.source.current(), target, self.port.now_seconds())
@@ -403,6 +413,8 @@ class LiveProcess:
             self.last = (report.plan, report.decided)
         if not self.settings.read_only:
             self._telling.turned(report, self.port.last_world, self.settings.served)
+            if not self.source.missing():
+                self._buffers.turned(report.plan, self.port.last_world, self.source.current().policy)
 
 
 def _keeping_nodes(plan: Plan, _: World) -> tuple[Action, ...]:

@@ -36,7 +36,7 @@ class ShownFleet(Protocol):
         """The loops that run here, by cluster (`namespace/name`) and policy."""
 
     def stuck(self) -> str:
-        """Why this process must be started anew; empty: it need not."""
+        """Why this process must be restarted; empty: it need not."""
 
     def unready(self) -> str:
         """Why it takes no loops now; empty: it does."""

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 
@@ -47,23 +47,32 @@ def pending_demand(world: World, state: SchedulingState, rules: PodRules, now_se
     delays = _own_delays(world)
     apart: list[tuple[int, PodOutcome, Reason]] = []
     for number, indices in _waiting(world.pods, len(world.pod_shapes)):
-        shape = world.pod_shapes[number]
-        if shape.scheduler_name not in rules.scheduler_names:
-            reason = OtherScheduler(scheduler=shape.scheduler_name).reason()
-            apart.extend((index, PodOutcome.NOT_MODELLED, reason) for index in indices)
-        elif shape.priority < rules.expendable_below_priority:
-            reason = Expendable(priority=shape.priority, cutoff=rules.expendable_below_priority).reason()
-            apart.extend((index, PodOutcome.EXPENDABLE, reason) for index in indices)
-        elif feature := state.modelled(number):
-            reason = NotModelled(feature=feature).reason()
-            apart.extend((index, PodOutcome.NOT_MODELLED, reason) for index in indices)
+        if (never := never_placed(state, rules, number)) is not None:
+            apart.extend((index, *never) for index in indices)
         else:
             young, old = _by_age(world, indices, rules.new_pod_delay_seconds, delays, now_seconds)
             apart.extend(young)
             if old:
                 by_shape[number] = old
-    order = sorted(by_shape, key=lambda shape: (-world.pod_shapes[shape].priority, -_size(world, shape), shape))
+    order = serving_order(world, by_shape)
     return DemandResult(demands=tuple(Demand(shape=shape, pods=tuple(by_shape[shape])) for shape in order), apart=tuple(apart))
+
+
+def never_placed(state: SchedulingState, rules: PodRules, number: int) -> tuple[PodOutcome, Reason] | None:
+    """Why pods of a shape get no place whatever there is room for; None if they may."""
+    shape = state.pod_shape(number)
+    if shape.scheduler_name not in rules.scheduler_names:
+        return PodOutcome.NOT_MODELLED, OtherScheduler(scheduler=shape.scheduler_name).reason()
+    if shape.priority < rules.expendable_below_priority:
+        return PodOutcome.EXPENDABLE, Expendable(priority=shape.priority, cutoff=rules.expendable_below_priority).reason()
+    if feature := state.modelled(number):
+        return PodOutcome.NOT_MODELLED, NotModelled(feature=feature).reason()
+    return None
+
+
+def serving_order(world: World, shapes: Iterable[int]) -> list[int]:
+    """Shapes of pods by priority, then large ones first (first-fit decreasing), then in canonical order."""
+    return sorted(shapes, key=lambda shape: (-world.pod_shapes[shape].priority, -_size(world, shape), shape))
 
 
 def _waiting(pods: PodTable, shapes: int) -> Iterator[tuple[int, list[int]]]:

@@ -68,15 +68,15 @@ def fill_existing(draft: Draft, queue: Queue, keeping: Keeping = Keeping.NOT) ->
     """Pods that a node which is there, or on its way, or was just decided has room for. `keeping`: how those that were promised
     a node take it before others look for room."""
     upcoming = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
-    keep_promises(draft, queue, lambda node: _served_by_room(draft, node, upcoming.get(node)), keeping)
+    keep_promises(draft, queue, lambda node: served_by_room(draft, node, upcoming.get(node)), keeping)
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue
         for node, placed in place(draft, shape, count):
-            queue.take(shape, placed, _served_by_room(draft, node, upcoming.get(node)))
+            queue.take(shape, placed, served_by_room(draft, node, upcoming.get(node)))
 
 
-def _served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Served:
+def served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Served:
     """The outcome of pods on a node that is there, or that is upcoming in the group `coming`."""
     name = draft.state.name(node)
     if coming is None:
@@ -300,7 +300,7 @@ def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
             bought = bought or {node: group for group in draft.groups for node in group.new_nodes}
             upcoming = upcoming or {node: group for group in draft.groups for node in group.upcoming_nodes}
             group = bought.get(node)
-            served = _served_by_room(draft, node, upcoming.get(node)) if group is None else _served_by_new(group, "")
+            served = served_by_room(draft, node, upcoming.get(node)) if group is None else _served_by_new(group, "")
             queue.take(shape, placed, served)
 
 

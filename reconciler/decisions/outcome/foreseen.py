@@ -61,7 +61,8 @@ def foreseen(
     draft: Draft, judged: Mapping[int, Judged], served: Mapping[int, Served], actions: Iterable[Action], halted: tuple[str, ...]
 ) -> Foreseen | None:
     """None if more than time is in the way, or if more happens than nodes that join or leave and pods that move. Examples: nodes
-    that are starting, leaving or not ready, requested machines, adoptions, replacements, preempted pods."""
+    that are starting, leaving or not ready, requested machines, adoptions, replacements, preempted pods,
+    CapacityBuffers."""
     if not _plain(draft, actions) or any(entry.outcome is PodOutcome.DELAYED for entry in served.values()):
         return None
     leaving = {index: entry for index, entry in judged.items() if entry.safe}
@@ -98,6 +99,7 @@ def _plain(draft: Draft, actions: Iterable[Action]) -> bool:
         _PLAIN_STATES.issuperset(draft.states)
         and all(_still(group) for group in draft.groups)
         and not draft.memory.replacements
+        and not draft.buffers
         and all(action.kind in _PLAIN_ACTIONS for action in actions)
         and all(shape.priority >= draft.cutoff for shape in draft.world.pod_shapes)
     )

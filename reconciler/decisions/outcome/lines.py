@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.target import TargetFacts
-from reconciler.cluster.world import World
+from reconciler.cluster.workloads.capacity_buffer import BUFFER
+from reconciler.cluster.world import BufferPods, World
+from reconciler.decisions.buffers import left_alone
 from reconciler.decisions.demand.pending import Served
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.new_node import accelerator_label
+from reconciler.decisions.growth.buffers import KeptRoom
 from reconciler.decisions.growth.requests import replacements
 from reconciler.decisions.limits import UnknownLimit
 from reconciler.decisions.memory import Memory
@@ -18,6 +21,7 @@ from reconciler.decisions.ownership.handover import from_topology
 from reconciler.decisions.ownership.owner import NO_OWNER
 from reconciler.decisions.ownership.second_writer import REPORTED_FROM, UNDONE_TIMES
 from reconciler.decisions.platform_rules import PlatformRules, platform_rules
+from reconciler.decisions.reasons.buffers import BufferEmpty, BufferLimited, BufferRefused
 from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress, TemplateUnknown
 from reconciler.decisions.reasons.machines import LeadTime, MachinesFailed, MayNotReturn, UpcomingNodes
 from reconciler.decisions.reasons.owners import Conflict, GroupHeld, OtherPolicy, ResizeNextTime
@@ -37,7 +41,17 @@ from reconciler.decisions.situation.group_situation import waits_for
 from reconciler.decisions.situation.lead_times import EXPECTS_FROM, expectation, learned, overdue_after_seconds
 from reconciler.decisions.situation.requests_under_way import last_asked_seconds
 from reconciler.decisions.work import Shares
-from reconciler.plan.plan import Cost, GroupLine, NodeLine, OwnerState, PlanProblem, PodLine
+from reconciler.plan.plan import (
+    BufferLine,
+    BufferState,
+    Cost,
+    GroupLine,
+    NodeLine,
+    OwnerState,
+    PlanProblem,
+    PodLine,
+    PodOutcome,
+)
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import Discovery, NodeGroupPolicy
 from reconciler.policy.group_namespaces import RefusedGroup
@@ -306,6 +320,37 @@ def _there(rules: PlatformRules, read: Sequence[TargetFacts]) -> str:
     return f"{summary}; {unbounded} of them without a range of its own, which no discovery takes" if unbounded else summary
 
 
+def buffer_lines(draft: Draft, kept: Sequence[KeptRoom]) -> tuple[BufferLine, ...] | msgspec.UnsetType:
+    """What becomes of every CapacityBuffer, by name; unset if the policy reads none."""
+    if not draft.policy.headroom_from.reads_buffers:
+        return msgspec.UNSET
+    rooms = {(room.buffer.namespace, room.buffer.name): room for room in kept}
+    return tuple(_buffer_line(draft, one, rooms.get((one.namespace, one.name))) for one in draft.world.buffers)
+
+
+def _buffer_line(draft: Draft, buffer: BufferPods, room: KeptRoom | None) -> BufferLine:
+    if (why := left_alone(buffer, draft.policy)) is not None:
+        return BufferLine(buffer=buffer.key, state=BufferState.IGNORED, pods=buffer.count, reasons=(why.reason(),))
+    limited = BufferLimited(asked=buffer.asked, allowed=buffer.count, quotas=buffer.limited_by)
+    reasons = (limited.reason(),) if buffer.limited_by else ()
+    if room is None:
+        return BufferLine(buffer=buffer.key, state=BufferState.FITS, pods=0, reasons=(*reasons, BufferEmpty().reason()))
+    fits, upcoming, requested = (room.served.get(outcome, 0) for outcome in _WITH_ROOM)
+    waiting = BufferState.WAITING if upcoming or requested else BufferState.FITS
+    return BufferLine(
+        buffer=buffer.key,
+        state=waiting if fits + upcoming + requested == buffer.count else BufferState.SHORT,
+        pods=buffer.count,
+        fits=fits,
+        upcoming=upcoming,
+        requested=requested,
+        reasons=(*reasons, *room.reasons),
+    )
+
+
+_WITH_ROOM = (PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING, PodOutcome.TRIGGERS_SCALE_UP)
+
+
 def plan_problems(
     draft: Draft, halted: tuple[str, ...], memory: Memory, refused: tuple[RefusedGroup, ...]
 ) -> tuple[PlanProblem, ...]:
@@ -327,6 +372,11 @@ def plan_problems(
         PlanProblem(code=LimitUnknown.code, object=limit.name, message=f"no node is added: {limit.why}")
         for limit in draft.policy.limits
         if isinstance(limit, UnknownLimit)
+    )
+    problems.extend(
+        PlanProblem(code=BufferRefused.code, object=f"{BUFFER} {one.key}", message=why.sentence())
+        for one in (draft.world.buffers if draft.policy.headroom_from.reads_buffers else ())
+        if isinstance(why := left_alone(one, draft.policy), BufferRefused)
     )
     problems.extend(_unknown_accelerators(draft))
     problems.extend(_unreadable_holds(draft.world))

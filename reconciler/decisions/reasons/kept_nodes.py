@@ -176,12 +176,15 @@ class BelowMinSize(Because, frozen=True, kw_only=True):
 
 
 class HeadroomNode(Because, frozen=True, kw_only=True):
-    """The node is part of the headroom of its group."""
+    """The node is part of the headroom of its group, or has room for the pods of a CapacityBuffer (`buffer`)."""
 
     code = "Headroom"
     group: str
+    buffer: str = ""
 
-    template = "it is headroom of {group}"
+    def sentence(self) -> str:
+        """Whose headroom it is."""
+        return f"it has room for CapacityBuffer {self.buffer}" if self.buffer else f"it is headroom of {self.group}"
 
 
 class HeadroomElsewhere(Because, frozen=True, kw_only=True):

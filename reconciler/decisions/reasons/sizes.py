@@ -123,18 +123,28 @@ class ShareNotReached(Because, frozen=True, kw_only=True):
         return f"{has} {self.needed}; new nodes are of this tier where pods can run there{now}"
 
 
+_NAMED_BUFFERS = 3
+
+
 class Headroom(Because, frozen=True, kw_only=True):
-    """The group grows to restore its headroom. `what` is `nodes` or `pods`."""
+    """The group grows to restore its headroom. `what` is `nodes` or `pods`. `buffers` are the CapacityBuffers that it is for,
+    if it is not for headroom of the policy."""
 
     code = "Headroom"
     wanted: int
     free: int
     nodes: int
     what: str
+    buffers: tuple[str, ...] = ()
 
     def sentence(self) -> str:
         """The desired, the free and the added amount."""
         wanted = count_text(self.wanted, self.what.removesuffix("s"))
+        if self.buffers:
+            more = len(self.buffers) - _NAMED_BUFFERS
+            rest = f" and {count_text(more, 'other')}" if more > 0 else ""
+            noun = "CapacityBuffer" if len(self.buffers) == 1 else "CapacityBuffers"
+            wanted = f"{wanted} of {noun} {', '.join(self.buffers[:_NAMED_BUFFERS])}{rest}"
         return f"headroom of {wanted} has {self.free} free: {count_text(self.nodes, 'node')} more"
 
 

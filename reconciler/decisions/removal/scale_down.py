@@ -165,6 +165,8 @@ class Removals:
         self._by_size = {shape: rank for rank, shape in enumerate(sizes)}
         self._places = {False: Places(draft.state), True: Places(draft.state)}
         self._waited_for = frozenset[int]()
+        self._full = set[int]()
+        """Pod shapes that no node with headroom has room for, whatever else moves: places are only taken."""
         self.stopped_at = ""
         """The first node that was not examined for want of work, by name; empty where there is none."""
 
@@ -289,7 +291,7 @@ class Removals:
         if KINDS[reason].saves and (kept := draft.tier_shares.keeps(group.group, self._later[group.group.tier])) is not None:
             return kept.blocker()
         if candidate.index in draft.protected and KINDS[reason].keeps_headroom:
-            return HeadroomNode(group=group.group.name).blocker()
+            return HeadroomNode(group=group.group.name, buffer=draft.kept_for.get(candidate.index, "")).blocker()
         shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
         passed = self._floor.below_min(group.group, shape) if self._floor is not None else None
         if passed is not None:
@@ -302,9 +304,13 @@ class Removals:
         would have to be added again."""
         if KINDS[reason].moves_beside_headroom:
             return None
-        for node in sorted(self._draft.protected):
-            if node != candidate.index and any(self._draft.state.fits(shape, node) for shape in candidate.moving):
-                return HeadroomElsewhere(node=self._draft.state.name(node)).blocker()
+        state, protected = self._draft.state, self._draft.protected
+        shapes = [shape for shape in candidate.moving if shape not in self._full]
+        for node in sorted(protected) if shapes else ():
+            if node != candidate.index and any(state.fits(shape, node) for shape in shapes):
+                return HeadroomElsewhere(node=state.name(node)).blocker()
+        if candidate.index not in protected:
+            self._full.update(shape for shape in shapes if state.node_local(shape))
         return None
 
     def _move_pods(

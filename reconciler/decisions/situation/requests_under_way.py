@@ -146,9 +146,9 @@ class _Following:
     def _asked(self, since: int) -> int:
         """When a machine that is known since then was asked for: by our last write if it follows that, or when it was missing."""
         write = self._memory.last_writes.get(str(self._group.target))
-        if write is not None and write.replicas == self._situation.current:
-            if 0 <= since - write.written_seconds <= FOLLOWS_WITHIN_SECONDS:
-                return write.written_seconds
+        follows = write is not None and 0 <= since - write.written_seconds <= FOLLOWS_WITHIN_SECONDS
+        if write is not None and follows and write.replicas == self._situation.current:
+            return write.written_seconds
         return since if self._missing_since is None else min(since, self._missing_since)
 
     def _newest(self, known: LeadTimes) -> int:

@@ -42,6 +42,6 @@ class SharedSource:
         return known[1]
 
     def forget(self) -> None:
-        """Ask anew from now on: somebody says that there is something new."""
+        """Ask again from now on: somebody says that there is something new."""
         with self._lock:
             self._answers.clear()

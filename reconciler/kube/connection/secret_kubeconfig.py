@@ -1,6 +1,7 @@
 """The kubeconfig that Cluster API keeps of a workload cluster, as its Secret holds it.
 
-SOURCE: Cluster API's contract: Secret `<cluster>-kubeconfig` in the namespace of the Cluster, key `value`.
+SOURCE: Cluster API's contract: Secret `<cluster>-kubeconfig` in the namespace of the Cluster, key `value`. Its user is the
+administrator, and the control plane provider keeps it. So a Secret of our own goes first, with an account of our own rights.
 
 Whoever can write the Secret must not run programs in this process or make it read its files. So only what is listed here is
 taken: an address, an authority, and credentials that are data. Any other key refuses the kubeconfig.
@@ -20,7 +21,8 @@ from reconciler.values.decoding import decode
 from reconciler.values.yaml_events import Bounds
 
 KEY = "value"
-SUFFIX = "-kubeconfig"
+SUFFIXES = ("-reconciler-kubeconfig", "-kubeconfig")
+"""Of the Secrets' names behind that of the Cluster: the first that is there counts."""
 LARGEST_BYTES = 1 << 20
 _BOUNDS = Bounds(documents=1, levels=30, values=20_000)
 """Whoever writes the Secret of one cluster must not take the time of the others: a number like 1:1:1 and so on, read by the rules
@@ -169,7 +171,7 @@ def _only(what: str, given: Mapping[str, object], known: frozenset[str]) -> None
 def _text(given: Mapping[str, object], key: str) -> str:
     value = given.get(key, "")
     if not isinstance(value, str):
-        raise ConnectionConfigError(f"{key} of the kubeconfig is no text")
+        raise ConnectionConfigError(f"{key} of the kubeconfig is not a text")
     return value.strip()
 
 

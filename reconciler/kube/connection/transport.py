@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # The body of a watch as lines, while it is still being written at the other end.
 
 _CHUNK_BYTES = 262_144
+LONGEST_LINE_BYTES = 16 * 1024 * 1024
+"""A longer event ends the stream. SOURCE: etcd takes requests of 1.5 MiB; an object is a little longer as JSON."""
 
 
 class Body(Protocol):
@@ -120,6 +122,9 @@ class LineStream:
         head, newline, tail = chunk.rpartition(b"\n")
         if not newline:
             self._rest += chunk
+            if len(self._rest) > LONGEST_LINE_BYTES:
+                self._broken()
+                raise UnreachableError(f"the watch sent an event of more than {LONGEST_LINE_BYTES >> 20} MiB")
             return
         # Taken from the end: popping there is cheap, however many lines a chunk has.
         self._lines = [line for line in reversed((self._rest + head).split(b"\n")) if line]
@@ -155,7 +160,7 @@ def connect(
 class Session:
     """Credentials and connections, shared by every `KubernetesApi` made from one `connect`.
 
-    `document` gives a kubeconfig that lies in no file, each time it is opened. It raises `ConnectionConfigError`.
+    `document` returns a kubeconfig that is not in a file, each time it is opened. It raises `ConnectionConfigError`.
     """
 
     def __init__(self, choice: Choice, document: Callable[[], Mapping[str, object]] | None = None) -> None:

@@ -9,11 +9,15 @@ import threading
 from collections.abc import Callable
 from enum import StrEnum
 
+import msgspec
+
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError
-from reconciler.kube.connection.secret_kubeconfig import SUFFIX, SecretKubeconfig, read_secret
+from reconciler.kube.connection.secret_kubeconfig import SUFFIXES, SecretKubeconfig, read_secret
 from reconciler.kube.connection.transport import DEFAULT_TIMEOUT_SECONDS, FIELD_MANAGER, KubernetesApi, Session
 from reconciler.values.cluster_identity import ClusterIdentity
+
+_PASSED_OVER = (403, 404)
 
 
 class Rotation(StrEnum):
@@ -26,9 +30,33 @@ class Rotation(StrEnum):
     UNREAD = "Unread"
 
 
-def secret_path(cluster: ClusterIdentity) -> str:
-    """Where the management cluster keeps the kubeconfig of a cluster."""
-    return f"/api/v1/namespaces/{cluster.namespace}/secrets/{cluster.name}{SUFFIX}"
+class FoundKubeconfig(msgspec.Struct, frozen=True):
+    """A kubeconfig, and the namespace and name of its Secret."""
+
+    secret: str
+    kubeconfig: SecretKubeconfig
+
+
+def found_kubeconfig(management: Api, cluster: ClusterIdentity) -> FoundKubeconfig:
+    """From the first Secret of a cluster that is there and may be read; names that an operator did not grant are passed over.
+    Raises `ConnectionConfigError`, `ApiError` or `UnreachableError`."""
+    *own, administrators = (f"{cluster.name}{suffix}" for suffix in SUFFIXES)
+    for name in own:
+        try:
+            return _found(management, cluster, name)
+        except ApiError as error:
+            if error.status not in _PASSED_OVER:
+                raise
+    return _found(management, cluster, administrators)
+
+
+def _found(management: Api, cluster: ClusterIdentity, name: str) -> FoundKubeconfig:
+    where = f"{cluster.namespace}/{name}"
+    try:
+        body = management.get(f"/api/v1/namespaces/{cluster.namespace}/secrets/{name}")
+        return FoundKubeconfig(where, read_secret(body))
+    except ConnectionConfigError as error:
+        raise ConnectionConfigError(f"Secret {where}: {error}") from None
 
 
 class WorkloadConnection:
@@ -41,14 +69,15 @@ class WorkloadConnection:
     def __init__(self, management: Api, cluster: ClusterIdentity, *, swapped: Callable[[], None] = lambda: None) -> None:
         """`swapped` is called after new credentials came into use."""
         self._management = management
-        self._path = secret_path(cluster)
+        self._cluster = cluster
         self._swapped = swapped
         self._lock = threading.Lock()
-        self._used = self._read()
+        found = found_kubeconfig(management, cluster)
+        self._used = found.kubeconfig
         self._endpoint = self._used.endpoint
         self.message = ""
         self.moved = False
-        choice = Choice(secret=f"{cluster.namespace}/{cluster.name}{SUFFIX}", server=self._endpoint.server)
+        choice = Choice(secret=found.secret, server=self._endpoint.server)
         self._session = Session(choice, self._document)
         self.api = KubernetesApi(self._session, timeout_seconds=DEFAULT_TIMEOUT_SECONDS, guard=None, user_agent=FIELD_MANAGER)
 
@@ -70,7 +99,7 @@ class WorkloadConnection:
         return Rotation.SWAPPED
 
     def _read(self) -> SecretKubeconfig:
-        return read_secret(self._management.get(self._path))
+        return found_kubeconfig(self._management, self._cluster).kubeconfig
 
     def _document(self) -> dict[str, object]:
         """For the session, at its opening and whenever the server refuses the credentials."""

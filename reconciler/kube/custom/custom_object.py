@@ -46,6 +46,11 @@ class CustomObject(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: str = ""
 
     @property
+    def api_version(self) -> str:
+        """The version of all our kinds."""
+        return API_VERSION
+
+    @property
     def title(self) -> str:
         """Its name for people: `NodeGroup reconciler/general-a`."""
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"

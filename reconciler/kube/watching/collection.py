@@ -65,10 +65,22 @@ WORKLOAD = tuple(
 )
 """What is read of the cluster whose pods need nodes."""
 
+DEVICES = tuple(
+    Collection(group="resource.k8s.io", kind=kind, version="v1", plural=plural, optional=True)
+    for kind, plural in (("ResourceSlice", "resourceslices"), ("ResourceClaim", "resourceclaims"))
+)
+"""Read of the same cluster. Without them, no pod with resource claims is judged."""
 SERVICES = Collection(group="", kind="Service", version="v1", plural="services")
 """What is read as well where the scheduler's default constraints need it (see `scheduling.default_spread`)."""
 QUOTAS = Collection(group="autoscaling.x-k8s.io", kind="CapacityQuota", plural="capacityquotas", optional=True)
 """Read of the same cluster. Few servers have the kind. SOURCE: the Cluster Autoscaler's own definition; it is cluster-scoped."""
+
+BUFFERS = (
+    Collection(group="autoscaling.x-k8s.io", kind="CapacityBuffer", plural="capacitybuffers", optional=True),
+    Collection(group="", kind="PodTemplate", version="v1", plural="podtemplates", optional=True),
+    Collection(group="", kind="ResourceQuota", version="v1", plural="resourcequotas", optional=True),
+)
+"""Read of the same cluster where the policy keeps room for CapacityBuffers: these, what they refer to, and what bounds them."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,14 +163,17 @@ class _Resources(msgspec.Struct):
 
 
 def located(collection: Collection, api: Api) -> Collection:
-    """The collection with version and plural, asked of the server if they are unknown.
+    """The collection with version and plural, asked of the server if they are unknown. Of several versions it is the preferred
+    one, or the first that has the kind.
 
     Raises `ApiError` 404 if the server has no such group or kind, and `UnreachableError`.
     """
     resolved = collection
     if not resolved.version:
         group = decode(api.get(f"/apis/{resolved.group}"), _Group)
-        resolved = msgspec.structs.replace(resolved, version=group.preferred_version.version)
+        versions = list(dict.fromkeys((group.preferred_version.version, *(one.version for one in group.versions))))
+        having = versions if len(versions) == 1 else [one for one in versions if _has_kind(api, resolved, one)]
+        resolved = msgspec.structs.replace(resolved, version=(having or versions)[0])
     if not resolved.plural:
         listed = decode(api.get(f"/apis/{resolved.group}/{resolved.version}"), _Resources)
         plural = next((item.name for item in listed.resources if item.kind == resolved.kind and "/" not in item.name), None)
@@ -166,6 +181,11 @@ def located(collection: Collection, api: Api) -> Collection:
             raise ApiError(404, "NotFound", f"{resolved.api_version} has no kind {resolved.kind}")
         resolved = msgspec.structs.replace(resolved, plural=plural)
     return resolved
+
+
+def _has_kind(api: Api, collection: Collection, version: str) -> bool:
+    listed = decode(api.get(f"/apis/{collection.group}/{version}"), _Resources)
+    return any(item.kind == collection.kind for item in listed.resources)
 
 
 # The path of a target's object on the server, for every platform.

@@ -14,7 +14,7 @@ from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.connection_choice import server_version
-from reconciler.kube.watching.collection import QUOTAS, WORKLOAD, Collection, Served, cluster_api
+from reconciler.kube.watching.collection import DEVICES, QUOTAS, WORKLOAD, Collection, Served, cluster_api
 from reconciler.kube.watching.object_store import LivePods, ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Phase, RealPace, Reflector, StreamState
@@ -38,7 +38,8 @@ class LiveWorld:
     as a target refers to one of their kind. `also` names further collections of the workload cluster. It is asked at each look,
     and what it names once stays. A watch that receives nothing for `silence_seconds` is renewed. After every change that may
     matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`. `targets`
-    makes the streams of the management cluster, given what to call after a change (None: this view follows it alone).
+    makes the streams of the management cluster, given what to call after a change (None: this view follows it alone). With
+    `most_objects`, a collection of the workload cluster with more objects is not kept, and nothing is decided.
     """
 
     def __init__(
@@ -53,13 +54,14 @@ class LiveWorld:
         served: tuple[Served, ...] = (),
         polled: tuple[PolledSource, ...] = (),
         namespaces: Iterable[str] = (),
-        workload_collections: tuple[Collection, ...] = (*WORKLOAD, QUOTAS),
+        workload_collections: tuple[Collection, ...] = (*WORKLOAD, *DEVICES, QUOTAS),
         also: Callable[[], Iterable[Collection]] = tuple,
         targets: Callable[[Callable[[], None]], TargetStreams] | None = None,
         on_change: Callable[[], None] = lambda: None,
         pace: Pace | None = None,
         longest_silence_seconds: float = LONGEST_SILENCE_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
+        most_objects: int = 0,
     ) -> None:
         self._workload = workload
         self._version, self._version_due = "", float("-inf")
@@ -71,6 +73,7 @@ class LiveWorld:
         self._pace = pace or self._own_pace
         self._longest_silence_seconds = longest_silence_seconds
         self._silence_seconds = silence_seconds
+        self._most_objects = most_objects
         self._also = also
         self._followed_also: set[Collection] = set()
         self._lock = threading.Lock()
@@ -215,6 +218,7 @@ class LiveWorld:
             lock=self._lock,
             changed=self._changed,
             silence_seconds=self._silence_seconds,
+            most_objects=self._most_objects,
         )
 
     def _changed(self) -> None:

@@ -118,7 +118,11 @@ _PLAIN = (
     "csi_drivers",
     "capacities",
     "device_classes",
+    "resource_slices",
+    "resource_claims",
     "quotas",
+    "buffers",
+    "resource_quotas",
     "attachments",
     "limit_ranges",
     "runtime_classes",
@@ -126,7 +130,7 @@ _PLAIN = (
     "services",
     "daemons",
 )
-_KEYED = ("controllers", "of_platforms")
+_KEYED = ("controllers", "of_platforms", "templates")
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):

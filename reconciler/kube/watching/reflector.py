@@ -168,6 +168,7 @@ PAGE = 500
 # Longer than the minute between bookmarks, if there are any; else it costs one request per watch.
 SILENCE_SECONDS = 90.0
 ABSENT_PAUSE_SECONDS = 60.0
+TOO_MANY_PAUSE_SECONDS = 300.0
 # The server sends a bookmark two seconds before a watch ends, so a short watch soon reports its version.
 _CATCH_UP_SECONDS = 4
 _SHORTEST_WATCH_SECONDS, _MORE_WATCH_SECONDS = 300, 300
@@ -192,6 +193,10 @@ class Store(Protocol):
         """An object that was deleted."""
 
 
+class TooManyObjectsError(Exception):
+    """The collection has more objects than may be kept. What was read is given up."""
+
+
 class _RelistError(Exception):
     """Our version is too old to continue from."""
 
@@ -200,7 +205,8 @@ class Reflector:
     """Follows one collection in a thread of its own, between `start` and `stop`.
 
     `store` is None until the whole collection was read once. Take `lock` to read it. `changed` is called in the reflector's
-    thread after a change, without the lock. `nowhere`: the server does not have the kind.
+    thread after a change, without the lock. `nowhere`: the server does not have the kind. With `most_objects`, a collection of
+    more objects is not kept, and counts as broken.
     """
 
     def __init__(
@@ -213,8 +219,10 @@ class Reflector:
         lock: threading.Lock,
         changed: Callable[[], None],
         silence_seconds: float = SILENCE_SECONDS,
+        most_objects: int = 0,
     ) -> None:
         self.collection = collection
+        self._most_objects = most_objects
         self.store: Store | None = None
         self.nowhere = False
         self._api = api
@@ -282,6 +290,11 @@ class Reflector:
         while not self._stopping:
             try:
                 self._round()
+            except TooManyObjectsError as error:
+                with self._lock:
+                    self.store, self._version, self._last = None, "", None
+                self._failed(error)
+                wait = TOO_MANY_PAUSE_SECONDS
             except _RelistError:
                 self._forgotten()
                 # The server may have told many clients so at once.
@@ -306,7 +319,7 @@ class Reflector:
     def _failed(self, error: Exception) -> None:
         if self._stopping:
             return
-        known = isinstance(error, (ApiError, UnreachableError, msgspec.DecodeError))
+        known = isinstance(error, (ApiError, UnreachableError, msgspec.DecodeError, TooManyObjectsError))
         absent = (_NOT_FOUND, _FORBIDDEN) if self.collection.optional else (_NOT_FOUND,)
         missing = isinstance(error, ApiError) and error.status in absent and self.store is None
         self.nowhere = missing and isinstance(error, ApiError) and error.status == _NOT_FOUND
@@ -400,6 +413,7 @@ class Reflector:
                 raise
             for item in page.items or ():
                 store.put(item)
+            self._check_size(store)
             if not page.metadata.more:
                 break
             query = {"limit": str(PAGE), "continue": page.metadata.more}
@@ -462,6 +476,7 @@ class Reflector:
             return filling
         if filling is not None:
             filling.put(event.object)
+            self._check_size(filling)
             return filling
         store = self.store
         if store is None:
@@ -470,6 +485,7 @@ class Reflector:
             changed = store.discard(event.object) if event.type == "DELETED" else store.put(event.object)
             self._last = event.object
             self._event = self._pace.monotonic()
+        self._check_size(store)
         if changed:
             self._changed()
         if self._needed is not None:
@@ -484,6 +500,10 @@ class Reflector:
             self._lists += 1
         self._trust()
         self._changed()
+
+    def _check_size(self, store: Store) -> None:
+        if self._most_objects and len(store) > self._most_objects:
+            raise TooManyObjectsError(f"it has more than {self._most_objects:,} objects, which is what one cluster may take here")
 
     def _trust(self) -> None:
         with self._lock:

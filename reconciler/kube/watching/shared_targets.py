@@ -20,8 +20,8 @@ CLUSTER_KIND = "Cluster"
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Whose objects they are: those of one cluster (namespace and name of its Cluster object), or those of a namespace that
-    name no cluster, such as templates. Without a namespace: objects of which that cannot be told."""
+    """Whose objects they are: those of one cluster, by namespace and name of its Cluster object. Without a cluster: those of a
+    namespace that name none, such as templates. Without a namespace: objects of which that is unknown."""
 
     namespace: str = ""
     cluster: str = ""

@@ -7,6 +7,20 @@ _NODE_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 _OPTION = _NODE_TEMPLATE + "autoscaling-options/"
 AWS_REGION = "[a-z]{2}(-[a-z]+)+-[0-9]+"
 
+
+def _role(whose: str) -> Field:
+    """The role to assume for groups of another account."""
+    return text_field(
+        "roleARN",
+        Kind.STRING,
+        f"The role to assume for {whose} in another account.",
+        "arn:aws:iam::123456789012:role/reconciler",
+        "role_arn",
+        required=False,
+        pattern="arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+",
+    )
+
+
 KEYS = PolicyKeys(
     target=Field(
         yaml_key="aws",
@@ -16,15 +30,7 @@ KEYS = PolicyKeys(
         children=(
             text_field("autoScalingGroup", Kind.STRING, "Its name.", "general-a", "name"),
             text_field("region", Kind.STRING, "Its region.", "eu-central-1", "region", pattern=AWS_REGION),
-            text_field(
-                "roleARN",
-                Kind.STRING,
-                "The role to assume for the group, if it is in another account.",
-                "arn:aws:iam::123456789012:role/reconciler",
-                "role_arn",
-                required=False,
-                pattern="arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+",
-            ),
+            _role("the group, if it is"),
         ),
     ),
     discovery=Field(
@@ -43,6 +49,7 @@ KEYS = PolicyKeys(
                 pattern=AWS_REGION,
                 attribute="region",
             ),
+            _role("the groups, if they are"),
             Field(
                 yaml_key="tags",
                 kind=Kind.STRING_MAP,

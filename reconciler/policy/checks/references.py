@@ -98,6 +98,7 @@ def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]],
         return
     _allowed(group, policy, findings)
     _tier(group, "spec.tier", document.tier, policy, findings)
+    _own_account(group, policy, findings)
     if document.mode is Mode.ENFORCE and policy.document.mode is Mode.OBSERVE and policy.sound("spec.mode"):
         place = policy.place("spec.mode")
         origin = "says Observe" if policy.written("spec.mode") else "has the default, Observe"
@@ -121,6 +122,7 @@ def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
     document = policy.document
     for index, item in enumerate(document.discovery):
         _tier(policy, f"spec.discovery[{index}].tier", item.tier, policy, findings)
+        _account(policy, index, findings)
     levels = [(f"spec.tiers[{index}].defaults.mode", tier.defaults.mode) for index, tier in enumerate(document.tiers)]
     for path, mode in (*levels, ("spec.defaults.mode", document.defaults.mode)):
         if mode is Mode.ENFORCE and document.mode is Mode.OBSERVE and policy.sound("spec.mode"):
@@ -133,6 +135,33 @@ def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
         elif manager in _never_adopted():
             message = f"{manager} has no effect here: the reconciler never takes over what the topology of a Cluster declares"
             policy.warn(findings, "AdoptHasNoEffect", f"spec.adoptFrom[{index}]", message, _never_adopted()[manager])
+
+
+def _account(policy: Draft[NodeGroupPolicy], index: int, findings: Findings) -> None:
+    """An error where an earlier item discovers targets of the same region with another role: two accounts may have targets of one
+    name there."""
+    items = policy.document.discovery
+    mine = items[index]
+    place = (mine.provider, mine.region)
+    other = next((at for at, one in enumerate(items[:index]) if mine.region and (one.provider, one.region) == place), None)
+    if other is not None and items[other].role_arn != mine.role_arn:
+        message = f"{shown(mine.name)} and {shown(items[other].name)} discover targets of two accounts in {mine.region}"
+        related = ((policy.place(f"spec.discovery[{other}]"), "the other one"),)
+        hint = "write one policy for each account, or the same roleARN"
+        policy.report(findings, "OneAccountInRegion", f"spec.discovery[{index}]", message, hint, related=related)
+
+
+def _own_account(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
+    """An error for a group without a role where discovery takes targets of another account: both may have that name."""
+    target = group.document.target
+    items = policy.document.discovery
+    place = (target.provider, target.region)
+    at = next((at for at, one in enumerate(items) if target.region and (one.provider, one.region) == place), None)
+    if at is not None and items[at].role_arn and not target.role_arn and group.sound("spec.target"):
+        item = items[at]
+        message = f"{shown(item.name)} discovers targets of another account in {target.region}, and this target is of our own"
+        related = ((policy.place(f"spec.discovery[{at}]"), "the discovery item"),)
+        group.report(findings, "OneAccountInRegion", "spec.target", message, f"write roleARN: {item.role_arn}", related=related)
 
 
 def _nothing_returns(policy: Draft[NodeGroupPolicy], groups: Iterable[Draft[NodeGroup]], findings: Findings) -> None:

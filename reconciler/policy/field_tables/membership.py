@@ -1,6 +1,6 @@
 """Limits over nodes and discovery of targets, as fields."""
 
-from reconciler.policy.documents import QuotaReading
+from reconciler.policy.documents import BufferReading, QuotaReading
 from reconciler.policy.field import Field, Kind, Loosens
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.values.label_selector import LABEL_OPERATORS
@@ -87,6 +87,27 @@ LIMITS_FROM = Field(
             enum=tuple(QuotaReading),
             examples=("Read",),
             attribute="capacity_quotas",
+        ),
+    ),
+)
+
+HEADROOM_FROM = Field(
+    yaml_key="headroomFrom",
+    kind=Kind.OBJECT,
+    description="Objects of the cluster that are headroom as well.",
+    attribute="headroom_from",
+    children=(
+        Field(
+            yaml_key="capacityBuffers",
+            loosens=BufferReading.IGNORE,
+            kind=Kind.ENUM,
+            description=(
+                "Whether CapacityBuffer objects (`autoscaling.x-k8s.io`) are headroom. With Read, any group may grow for them, "
+                "within its maximum and the limits."
+            ),
+            enum=tuple(BufferReading),
+            examples=("Read",),
+            attribute="capacity_buffers",
         ),
     ),
 )

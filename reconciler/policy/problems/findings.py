@@ -97,6 +97,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "NotUtf8": "A policy file is UTF-8.",
     "NothingReturns": "A tier with returnAfter has groups below it.",
     "NullValue": "Every key has a value.",
+    "OneAccountInRegion": "Discovery takes targets of one account in each region. Groups there name their role.",
     "OutOfRange": "A number is within its range.",
     "Overflow": "An amount fits into a 64-bit integer.",
     "OverrideOfOverride": "A document overrides a policy, not another override.",

@@ -16,7 +16,16 @@ from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.groups import group_section
 from reconciler.rendering.html.nodes import listed_nodes, node_section, upcoming_section
 from reconciler.rendering.html.page import CLASSES, Following, Head, Section, document, mark, scrolling, slots
-from reconciler.rendering.html.plan import COST, NODES, PENDING, cautions, leaving_nodes, plan_figures, problem_section
+from reconciler.rendering.html.plan import (
+    COST,
+    NODES,
+    PENDING,
+    buffer_section,
+    cautions,
+    leaving_nodes,
+    plan_figures,
+    problem_section,
+)
 from reconciler.rendering.html.pods import pod_section
 from reconciler.rendering.html.recent import Sample, ago, line
 from reconciler.rendering.html.troubles import Known, trouble_list
@@ -167,6 +176,8 @@ def live_html(state: LiveState) -> str:
         decided_section(state.decisions, state.now_seconds, known),
         node_section(plan, listed_nodes(plan, leaving), state.picture, leaving, known),
     ]
+    if buffers := buffer_section(plan):
+        sections.append(buffers)
     if problems := problem_section(plan):
         sections.append(problems)
     digest = plan.digest if state.rest is None else f"{plan.digest} · steady state as of {instant_text(state.rest.at_seconds)}"

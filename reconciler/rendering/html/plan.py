@@ -19,7 +19,15 @@ from reconciler.rendering.html.picture import picture_section
 from reconciler.rendering.html.pods import pod_section
 from reconciler.rendering.text.plan import cautions as plan_cautions
 from reconciler.rendering.text.plan import cost_table
-from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, header_words, rest_words
+from reconciler.rendering.wording import (
+    BUFFERS_LACKING,
+    STAY_PENDING,
+    action_mark,
+    action_words,
+    buffer_words,
+    header_words,
+    rest_words,
+)
 
 # What is done, in order: alike removals told once, group by group below.
 
@@ -108,6 +116,8 @@ def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | No
     ]
     if cost := _cost(plan.cost):
         sections.append(Section("cost", "Cost", cost))
+    if buffers := buffer_section(plan):
+        sections.append(buffers)
     if problems := problem_section(plan):
         sections.append(problems)
     return sections
@@ -180,6 +190,26 @@ def _cost(cost: Cost) -> Html | None:
     table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body), class_="few")
     note = tag("p", costs.note, class_="soft small") if costs.note else None
     return joined((tag("div", table, class_="sheet scroll", tabindex="0", role="region", aria_label="Table of cost"), note))
+
+
+def buffer_section(plan: Plan) -> Section | None:
+    """The CapacityBuffers with how much of their room is there and why not all of it; None without any."""
+    buffers = plan.buffer_lines
+    if not buffers:
+        return None
+    items = [
+        tag(
+            "li",
+            tag("span", mark("!") if line.state in BUFFERS_LACKING else mark("=")),
+            tag("span", f"{buffer_words(line)}: {'; '.join(reason.message for reason in line.reasons)}"),
+            class_="held" if line.state in BUFFERS_LACKING else None,
+        )
+        for line in buffers[:_PLAN_MOST_LINES]
+    ]
+    left = len(buffers) - len(items)
+    note = tag("p", f"{counted(left, 'buffer')} left out; -o json has all.", class_="soft") if left > 0 else None
+    body = joined((tag("ul", joined(items), class_="list sheet"), note))
+    return Section("buffers", "Room for CapacityBuffers", body, f"{len(buffers):,}")
 
 
 def problem_section(plan: Plan) -> Section | None:

@@ -141,7 +141,6 @@ def validate_schema() -> dict[str, Any]:
     schema = struct_schema(ProblemReport, "validate", "Problems of a policy tree")
     properties = schema["$defs"]["ProblemReport"]["properties"]
     properties["formatVersion"] |= format_version(PROBLEMS_VERSION)
-    schema["$defs"]["ProblemReport"]["required"].remove("neighbours")
     schema["$defs"]["ProblemEntry"]["properties"]["severity"] |= {"enum": [str(severity) for severity in Severity]}
     return schema
 
@@ -166,16 +165,17 @@ def _closed(**properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def struct_schema(kind: type[msgspec.Struct], name: str, title: str) -> dict[str, Any]:
-    """The schema of a struct that is printed whole: no defaults, since nothing is left out."""
+    """The schema of a struct that is printed whole: no defaults, since nothing is left out but what is unset."""
     schema = msgspec.json.schema(kind)
     for definition in schema["$defs"].values():
         if "description" in definition:
             definition["description"] = _SPACES.sub(" ", definition["description"])
-        properties = definition.get("properties", {})
+        properties, given = definition.get("properties", {}), definition.get("required", ())
+        if properties:
+            # What may be unset has no default here.
+            definition["required"] = [key for key, value in properties.items() if key in given or "default" in value]
         for value in properties.values():
             value.pop("default", None)
-        if properties:
-            definition["required"] = list(properties)
     return {"$schema": DIALECT, "$id": schema_id(name), "title": title} | schema
 
 

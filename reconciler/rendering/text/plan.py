@@ -13,6 +13,7 @@ from reconciler.rendering.group_notes import alike_held, folded_notes, group_not
 from reconciler.rendering.plain import listed, plain
 from reconciler.rendering.text.layout import TONES, Row, Style, Tone, one_line, paragraph, table
 from reconciler.rendering.wording import (
+    BUFFERS_LACKING,
     LEGEND,
     NO_GROUPS,
     SAME,
@@ -20,6 +21,7 @@ from reconciler.rendering.wording import (
     action_mark,
     blocker_counts,
     blockers_words,
+    buffer_words,
     cost_rows,
     count,
     folded_reasons,
@@ -261,6 +263,24 @@ class Page:
             lines += paragraph(f"Pending pods with a place: {placed}", self._width, 0)
         return lines
 
+    def buffers(self) -> list[str]:
+        """CapacityBuffers: how much of their room is there, and why not all of it."""
+        buffers = self._plan.buffer_lines
+        if not buffers:
+            return []
+        lines = [self._heading(f"Room for CapacityBuffers: {len(buffers)}")]
+        shown = self._fold.shown(len(buffers), 2 * self._fold.lots)
+        for number, line in enumerate(buffers[:shown]):
+            tone = Tone.HELD if line.state in BUFFERS_LACKING else None
+            lines += [self._style.paint(text, tone) for text in paragraph(buffer_words(line), self._width, 2)]
+            for sentence in (
+                folded_reasons(line.reasons, self._fold) if number < self._fold.shown(shown, self._fold.reasoned) else ()
+            ):
+                lines += paragraph(sentence, self._width, 4, "- ")
+        return lines + (
+            [f"  and {count(len(buffers) - shown, 'buffer')} more: `--wide` lists all"] if shown < len(buffers) else []
+        )
+
     def nodes(self) -> list[str]:
         """Nodes that are not removed by this plan, and what keeps them."""
         return node_lines(self._plan, self._style, self._width, self._fold)
@@ -347,6 +367,7 @@ def plan_text(plan: Plan, *, colour: bool = False, wide: bool = False, width: in
         page.actions(),
         page.notes(),
         page.pods(),
+        page.buffers(),
         page.nodes(),
         page.held(),
         page.cost(),

@@ -14,6 +14,7 @@ The comment below shows every key of the format.
 #               owner: {manager: argocd-controller, operation: Apply}, topologyReplicas: 2}]
 #     workloads: [{name: shop/web, kind: ReplicaSet, replicas: 6, cpu: 500m, memory: 1Gi, gpu: 0, labels: {app: web},
 #                  nodeSelector: {}, tolerations: [tier], priority: 0}]
+#     buffers: [{name: shop/spare, replicas: 3, cpu: 500m, memory: 1Gi}]    # CapacityBuffers: as workloads, without a kind
 #     budgets: [{name: shop/web, minAvailable: "80%"}]    # or maxUnavailable; over the pods labelled app: web
 #   policy: ../../policies                  # relative to this file; without it, the documents in this file
 #   until: 1h
@@ -91,6 +92,7 @@ class Start(StrictDocument, frozen=True, kw_only=True):
     cluster: str = ""
     groups: tuple[StartGroup, ...] = ()
     workloads: tuple[StatedWorkload, ...] = ()
+    buffers: tuple[StatedWorkload, ...] = ()
     budgets: tuple[StartBudget, ...] = ()
 
 

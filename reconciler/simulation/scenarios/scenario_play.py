@@ -11,8 +11,9 @@ from reconciler.cluster.pods.pod import Owner, Pod, PodShape, PodTraits, Tolerat
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.workloads.capacity_buffer import ACTIVE
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
-from reconciler.cluster.world import World
+from reconciler.cluster.world import BufferPods, World
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.stated_workload import StatedWorkload
 from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour, Shortage
@@ -39,6 +40,7 @@ START_SECONDS = 1_795_219_200
 _AGE_SECONDS = 86_400
 _API_GROUPS = {"Job": "batch", "ReplicationController": ""}
 _CAPTURED = (
+    "CapacityBuffer",
     "CapacityQuota",
     "DaemonSet",
     "Deployment",
@@ -81,6 +83,10 @@ def start_world(start: Start) -> World:
         for number in range(1, workload.replicas + 1)
     ]
     rows.sort(key=lambda row: (row.namespace, row.name))
+    buffers = tuple(
+        _buffer(buffer, shapes.setdefault(_shape(buffer), len(shapes)))
+        for buffer in sorted(start.buffers, key=lambda stated: stated.name.split("/"))
+    )
     return World(
         name="scenario",
         captured_seconds=START_SECONDS,
@@ -91,10 +97,24 @@ def start_world(start: Start) -> World:
         pods=PodTable(rows),
         targets=tuple(_target(group, template) for group, template in zip(groups, templates, strict=True)),
         machines=tuple(sorted(machines)),
+        buffers=buffers,
         budgets=tuple(sorted((disruption_budget(budget) for budget in start.budgets), key=lambda b: (b.namespace, b.name))),
         controllers=tuple(sorted(controller_of(workload) for workload in workloads)),
         namespaces=tuple((name, ()) for name in sorted({workload.name.split("/")[0] for workload in workloads})),
         captured=tuple(sorted((*_CAPTURED, *_needed()))),
+    )
+
+
+def _buffer(stated: StatedWorkload, shape: int) -> BufferPods:
+    namespace, _, name = stated.name.partition("/")
+    return BufferPods(
+        namespace=namespace,
+        name=name,
+        created_seconds=START_SECONDS - _AGE_SECONDS,
+        strategy=ACTIVE,
+        shape=shape,
+        asked=stated.replicas,
+        count=stated.replicas,
     )
 
 

@@ -20,13 +20,14 @@ from tests.testbed.api import Api, Object, collection
 from tests.testbed.connections import Connections
 from tests.testbed.control_plane import MASTERS, ControlPlane, running_control_plane
 from tests.testbed.progress import step
-from tests.testbed.stub_clusters import StubCluster, StubClusters
+from tests.testbed.stub_clusters import Faults, StubCluster, StubClusters
 
 NODES, PODS, PERIOD_SECONDS = 50, 750, 10
 _HOME = "fleet-home"
 _TOKEN = "token"
 _AUTOSCALER_MIB = 61
 """An idle Cluster Autoscaler. SOURCE: measured by `tests/benchmarks/live/comparison.py`."""
+_SLOWED_BOUND_PERCENT = 10
 _MEMORY_BOUND_MIB, _CORE_BOUND, _ASKED_CLUSTERS = 600, 0.5, 100
 POLICY = """\
 apiVersion: reconciler.dev/v1alpha1
@@ -77,6 +78,7 @@ def measured(plane: ControlPlane, directory: Path, count: int, seconds: int) -> 
             passed = time.monotonic() - at
             cores = (running.processor_seconds() - cpu) / passed
             done = [after - turns.get(name, 0) for name, after in turns_of(running).items()]
+            slowed = slowed_by_one(running, stub, names, seconds, passed / statistics.median(done)) if count > 1 else 0.0
             threads = len(list(Path(f"/proc/{running.pid}/task").iterdir()))
             memory = running.peak_kib() / 1024
     print(f"{count} clusters of {NODES} nodes and {PODS} pods; {threads} threads; {min(done)} to {max(done)} turns each")
@@ -85,12 +87,24 @@ def measured(plane: ControlPlane, directory: Path, count: int, seconds: int) -> 
     return [
         Figure(name="all clusters decided once", value=first),
         Figure(name="median period", value=period, bound=1.1 * PERIOD_SECONDS),
+        Figure(name="longer beside one byte per second", value=slowed, bound=_SLOWED_BOUND_PERCENT, unit="%"),
         Figure(
             name=f"peak memory (VmHWM), {count} clusters", value=memory, bound=_MEMORY_BOUND_MIB if asked else None, unit="MiB"
         ),
         Figure(name=f"cores, {count} clusters", value=1000 * cores, bound=1000 * _CORE_BOUND if asked else None, unit="milli"),
         Figure(name=f"{count} idle Cluster Autoscalers", value=float(_AUTOSCALER_MIB * count), unit="MiB"),
     ]
+
+
+def slowed_by_one(running: Reconciler, stub: StubClusters, names: list[str], seconds: int, before: float) -> float:
+    """By how many percent the median period of all others is longer while one cluster sends one byte per second."""
+    stub.set_faults(names[0], Faults(drip=True))
+    time.sleep(PERIOD_SECONDS)
+    turns, at = turns_of(running), time.monotonic()
+    time.sleep(seconds)
+    passed, after = time.monotonic() - at, turns_of(running)
+    others = [after[name] - turns[name] for name in turns if not name.startswith(f"{names[0]}/")]
+    return 100 * (passed / statistics.median(others) / before - 1)
 
 
 def decided(running: Reconciler) -> int:

@@ -5,20 +5,17 @@ import (
 	"errors"
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	schedulingapi "k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
-	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
 )
 
 var errNoBinding = errors.New("nothing is bound here")
@@ -42,24 +39,8 @@ func newDeviceManager(ctx context.Context, cluster *snapshot) *deviceManager {
 	return manager
 }
 
-// leavesOut says why a snapshot's answer leaves DynamicResources out for a pod on a node: a device class serves one of the
-// extended resources that the pod asks for, and the node itself does not list one of them.
-func (m *deviceManager) leavesOut(pod *v1.Pod, node fwk.NodeInfo) string {
-	served, unlisted := false, ""
-	for name, amount := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
-		if amount.IsZero() || !schedutil.IsDRAExtendedResourceName(name) {
-			continue
-		}
-		served = served || m.resolver.GetDeviceClass(name) != nil
-		if node.GetAllocatable().GetScalarResources()[name] == 0 {
-			unlisted = string(name)
-		}
-	}
-	if served && unlisted != "" {
-		return "extended resource " + unlisted
-	}
-	return ""
-}
+// isModelled says whether reconciler models claims for the release: all gates of 1.36 are on.
+func (m *deviceManager) isModelled() bool { return m.resolver != nil }
 
 func (m *deviceManager) ResourceClaims() fwk.ResourceClaimTracker { return m.claims }
 func (m *deviceManager) ResourceSlices() fwk.ResourceSliceLister  { return m.slices }
@@ -104,26 +85,45 @@ func (t claimTracker) Get(namespace, name string) (*resourceapi.ResourceClaim, e
 	return nil, apierrors.NewNotFound(resourceapi.Resource("resourceclaims"), fmt.Sprintf("%s/%s", namespace, name))
 }
 
-func (t claimTracker) ListAllAllocatedDevices() (sets.Set[structured.DeviceID], error) {
-	found := sets.New[structured.DeviceID]()
+// eachResult passes over what claims have. Devices with admin access do not count as allocated.
+func (t claimTracker) eachResult(visit func(structured.DeviceID, *resourceapi.DeviceRequestAllocationResult)) {
 	for _, claim := range t {
 		if claim.Status.Allocation == nil {
 			continue
 		}
-		for _, result := range claim.Status.Allocation.Devices.Results {
-			found.Insert(structured.MakeDeviceID(result.Driver, result.Pool, result.Device))
+		for index := range claim.Status.Allocation.Devices.Results {
+			result := &claim.Status.Allocation.Devices.Results[index]
+			if result.AdminAccess == nil || !*result.AdminAccess {
+				visit(structured.MakeDeviceID(result.Driver, result.Pool, result.Device), result)
+			}
 		}
 	}
+}
+
+func (t claimTracker) ListAllAllocatedDevices() (sets.Set[structured.DeviceID], error) {
+	found := sets.New[structured.DeviceID]()
+	t.eachResult(func(id structured.DeviceID, _ *resourceapi.DeviceRequestAllocationResult) { found.Insert(id) })
 	return found, nil
 }
 
+// GatherAllocatedState does what claimTracker of the plugin does with the events of informers.
 func (t claimTracker) GatherAllocatedState() (*structured.AllocatedState, error) {
-	allocated, err := t.ListAllAllocatedDevices()
-	return &structured.AllocatedState{
-		AllocatedDevices:         allocated,
+	state := &structured.AllocatedState{
+		AllocatedDevices:         sets.New[structured.DeviceID](),
 		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
 		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
-	}, err
+	}
+	t.eachResult(func(id structured.DeviceID, result *resourceapi.DeviceRequestAllocationResult) {
+		if result.ShareID == nil {
+			state.AllocatedDevices.Insert(id)
+			return
+		}
+		state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(id, result.ShareID))
+		if result.ConsumedCapacity != nil {
+			state.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(id, result.ConsumedCapacity))
+		}
+	})
+	return state, nil
 }
 
 func (claimTracker) SignalClaimPendingAllocation(types.UID, *resourceapi.ResourceClaim) error {

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 const (
@@ -34,7 +35,7 @@ type nodeAnswer struct {
 }
 
 // fit asks every filter plugin about every waiting pod and every node, each pod alone against the cluster as it stands.
-func fit(ctx context.Context, cluster *snapshot, messages, modelsDevices bool) (*answer, error) {
+func fit(ctx context.Context, cluster *snapshot, messages bool) (*answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	built, err := newScheduler(ctx, cluster)
@@ -42,7 +43,6 @@ func fit(ctx context.Context, cluster *snapshot, messages, modelsDevices bool) (
 		return nil, err
 	}
 	defer built.queue.Close()
-	built.modelsDevices = modelsDevices
 	slices.SortFunc(built.nodes, func(a, b fwk.NodeInfo) int { return cmp.Compare(a.Node().Name, b.Node().Name) })
 	result := &answer{FormatVersion: "1.0", Pods: []podAnswer{}}
 	for _, pod := range cluster.pods {
@@ -59,20 +59,17 @@ func (s *scheduler) ask(ctx context.Context, pod *v1.Pod, messages bool) []nodeA
 	for index := range said {
 		said[index] = map[string]string{}
 	}
-	if len(pod.Spec.ResourceClaims) > 0 && !s.modelsDevices {
+	if len(pod.Spec.ResourceClaims) > 0 && !s.devices.isModelled() {
 		for index := range said {
 			said[index][notModelled] = "resource claims"
 		}
 	} else {
+		failed := map[int]string{}
 		for _, one := range s.filters {
-			s.askPlugin(ctx, one, pod, said)
+			s.askPlugin(ctx, one, pod, said, failed)
 		}
 		s.askWhole(ctx, pod, said)
-		for index, info := range s.nodes {
-			if why := s.devices.leavesOut(pod, info); why != "" && !s.modelsDevices {
-				said[index] = map[string]string{notModelled: why}
-			}
-		}
+		giveUp(said, failed)
 	}
 	nodes := make([]nodeAnswer, len(s.nodes))
 	for index, info := range s.nodes {
@@ -89,14 +86,32 @@ func (s *scheduler) ask(ctx context.Context, pod *v1.Pod, messages bool) []nodeA
 	return nodes
 }
 
+// giveUp says no on all nodes where DynamicResources fails, instead of saying no, on a node that every other plugin takes:
+// the scheduling cycle ends with the first error of a filter (findNodesThatPassFilters).
+func giveUp(said []map[string]string, failed map[int]string) {
+	for index, failure := range failed {
+		if len(said[index]) > 1 {
+			continue
+		}
+		for _, reasons := range said {
+			if reasons[names.DynamicResources] == "" {
+				reasons[names.DynamicResources] = "given up: " + failure
+			}
+		}
+	}
+}
+
 // askPlugin runs one plugin's PreFilter and, on every node, its Filter with and without the nominated pods of the node,
 // as the scheduling cycle does. An error counts as a no: the real scheduler gives the attempt up.
-func (s *scheduler) askPlugin(ctx context.Context, one filter, pod *v1.Pod, said []map[string]string) {
+func (s *scheduler) askPlugin(ctx context.Context, one filter, pod *v1.Pod, said []map[string]string, failed map[int]string) {
 	state := framework.NewCycleState()
 	chosen, status, _ := one.framework.RunPreFilterPlugins(ctx, state, pod)
 	for index, info := range s.nodes {
-		if objection := verdict(ctx, one.framework, state, status, chosen, pod, info); objection != "" {
+		if objection, failure := verdict(ctx, one.framework, state, status, chosen, pod, info); objection != "" {
 			said[index][one.name] = objection
+			if failure && one.name == names.DynamicResources {
+				failed[index] = objection
+			}
 		}
 	}
 }
@@ -107,7 +122,7 @@ func (s *scheduler) askWhole(ctx context.Context, pod *v1.Pod, said []map[string
 	state := framework.NewCycleState()
 	chosen, status, _ := s.whole.RunPreFilterPlugins(ctx, state, pod)
 	for index, info := range s.nodes {
-		objection := verdict(ctx, s.whole, state, status, chosen, pod, info)
+		objection, _ := verdict(ctx, s.whole, state, status, chosen, pod, info)
 		switch {
 		case objection != "" && len(said[index]) == 0:
 			said[index][onlyWhole] = objection
@@ -117,19 +132,19 @@ func (s *scheduler) askWhole(ctx context.Context, pod *v1.Pod, said []map[string
 	}
 }
 
-// verdict is empty where a framework lets the pod on the node, else why not.
+// verdict is empty where a framework lets the pod on the node, else why not, and whether its Filter failed.
 func verdict(
 	ctx context.Context, asked framework.Framework, state fwk.CycleState, status *fwk.Status, chosen *fwk.PreFilterResult,
 	pod *v1.Pod, info fwk.NodeInfo,
-) string {
+) (string, bool) {
 	if !status.IsSuccess() {
-		return "PreFilter: " + status.Message()
+		return "PreFilter: " + status.Message(), false
 	}
 	if !chosen.AllNodes() && !chosen.NodeNames.Has(info.Node().Name) {
-		return "excluded by PreFilter"
+		return "excluded by PreFilter", false
 	}
 	if said := asked.RunFilterPluginsWithNominatedPods(ctx, state, pod, info); !said.IsSuccess() {
-		return "Filter: " + said.Message()
+		return "Filter: " + said.Message(), said.Code() == fwk.Error
 	}
-	return ""
+	return "", false
 }

@@ -24,7 +24,6 @@ import (
 func main() {
 	messages := flag.Bool("messages", false, "add each plugin's own message to every rejection")
 	validate := flag.Bool("validate", false, "list what an API server would refuse instead of scheduling")
-	devices := flag.Bool("devices", false, "give kube-scheduler's answer where reconciler says NotModelled, too")
 	plugins := flag.Bool("plugins", false, "print the names of the filter plugins of the default profile and stop")
 	flag.Parse()
 	klog.LogToStderr(false)
@@ -46,7 +45,7 @@ func main() {
 		if *validate {
 			return refusals(cluster), nil
 		}
-		return fit(context.Background(), cluster, *messages, *devices)
+		return fit(context.Background(), cluster, *messages)
 	}))
 }
 

@@ -32,8 +32,6 @@ type scheduler struct {
 	nodes   []fwk.NodeInfo
 	queue   *queue.PriorityQueue
 	devices *deviceManager
-	// Whether answers about devices are given, or left out as reconciler leaves them out.
-	modelsDevices bool
 }
 
 type filter struct {

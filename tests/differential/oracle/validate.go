@@ -12,6 +12,9 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/apis/resource"
+	_ "k8s.io/kubernetes/pkg/apis/resource/install"
+	resourcevalidation "k8s.io/kubernetes/pkg/apis/resource/validation"
 	"k8s.io/kubernetes/pkg/apis/storage"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 	storagevalidation "k8s.io/kubernetes/pkg/apis/storage/validation"
@@ -71,6 +74,18 @@ func refusals(cluster *snapshot) []string {
 	for _, item := range cluster.attachments {
 		attachment, err := internal[storage.VolumeAttachment](item)
 		say("VolumeAttachment", item.Name, err, storagevalidation.ValidateVolumeAttachment(attachment))
+	}
+	for _, item := range cluster.deviceClasses {
+		class, err := internal[resource.DeviceClass](item)
+		say("DeviceClass", item.Name, err, resourcevalidation.ValidateDeviceClass(class))
+	}
+	for _, item := range cluster.slices {
+		slice, err := internal[resource.ResourceSlice](item)
+		say("ResourceSlice", item.Name, err, resourcevalidation.ValidateResourceSlice(slice))
+	}
+	for _, item := range cluster.resourceClaims {
+		claim, err := internal[resource.ResourceClaim](item)
+		say("ResourceClaim", item.Namespace+"/"+item.Name, err, resourcevalidation.ValidateResourceClaim(claim))
 	}
 	slices.Sort(found)
 	return found

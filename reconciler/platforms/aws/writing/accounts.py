@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from reconciler.platforms.aws.writing.calls import Aws, Metered
+from reconciler.platforms.aws.writing.calls import Aws, Bucket, Metered
 from reconciler.platforms.aws.writing.client import BotoAws
 
 
@@ -15,14 +15,16 @@ class Accounts:
         self._made = made
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], Metered] = {}
+        self._buckets: dict[tuple[str, str], Bucket] = {}
         self._named: dict[tuple[str, str], str] = {}
         self._written: list[Callable[[str, str, bool], None]] = []
 
     def of(self, region: str, role: str = "") -> Metered:
-        """The client of that region with that role."""
+        """The client of that region with that role. All roles of one account share its rate of calls."""
         with self._lock:
             if (region, role) not in self._known:
-                self._known[region, role] = Metered(self._made(region, role))
+                bucket = self._buckets.setdefault((region, _account(role)), Bucket())
+                self._known[region, role] = Metered(self._made(region, role), bucket)
             return self._known[region, role]
 
     def put(self, region: str, role: str, metered: Metered) -> None:
@@ -54,6 +56,11 @@ class Accounts:
         """Record a write to a group: earlier reads of it are now old."""
         for listener in self._written:
             listener(region, name, others)
+
+
+def _account(role: str) -> str:
+    """The account of a role, as its ARN names it; empty for the process's own identity."""
+    return role.split(":")[4] if role.count(":") >= 5 else ""
 
 
 @cache

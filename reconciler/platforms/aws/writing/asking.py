@@ -53,7 +53,7 @@ def wanted(policy: PolicySet | None) -> tuple[Wanted, ...]:
     tagged: dict[tuple[str, str], set[Tags]] = {}
     for item in policy.policy.discovery:
         if item.provider == "aws" and item.region:
-            tagged.setdefault((item.region, ""), set()).add(item.tags)
+            tagged.setdefault((item.region, item.role_arn), set()).add(item.tags)
     return tuple(
         Wanted(
             region=place[0], role=place[1], names=tuple(sorted(named.get(place, ()))), tags=tuple(sorted(tagged.get(place, ())))
@@ -63,16 +63,17 @@ def wanted(policy: PolicySet | None) -> tuple[Wanted, ...]:
 
 
 def role_of(policy: PolicySet | None, region: str, name: str) -> str:
-    """The role for a group; empty if a policy discovers it."""
-    groups = policy.groups if policy is not None else ()
-    return next(
-        (
-            one.target.role_arn
-            for one in groups
-            if one.target.provider == "aws" and (one.target.region, one.target.name) == (region, name)
-        ),
-        "",
+    """The role for a group: that of its NodeGroup, else that of discovery in its region. Discovery asks for one account in each
+    region (`OneAccountInRegion`): a group is known by its region and name."""
+    if policy is None:
+        return ""
+    named = (one.target for one in policy.groups if one.target.provider == "aws")
+    items = (one for one in policy.policy.discovery if one.provider == "aws")
+    roles = (
+        *(one.role_arn for one in named if (one.region, one.name) == (region, name)),
+        *(one.role_arn for one in items if one.region == region),
     )
+    return next(iter(roles), "")
 
 
 LISTED_SECONDS = 85.0

@@ -127,14 +127,10 @@ BURST, PER_SECOND = 25, 5
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0
 
 
-class Metered:
-    """An `Aws` that spends tokens for calls of Auto Scaling. After a throttled call it sends none for a while. The last answers
-    stay, with their date, and nothing is written on them."""
+class Bucket:
+    """The tokens of one account and region, whoever calls."""
 
-    def __init__(
-        self, aws: Aws, *, monotonic: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
-        self._aws = aws
+    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep) -> None:
         self._monotonic = monotonic
         self._sleep = sleep
         self._lock = threading.Lock()
@@ -143,15 +139,60 @@ class Metered:
         self._closed_until = 0.0
         self._refused_by = AwsError("Throttling", "Rate exceeded")
         self._pause = _FIRST_PAUSE
+
+    def take(self) -> None:
+        """Spend a token, and wait for one if there is none. Raises `Throttling` if AWS has throttled just now."""
+        with self._lock:
+            now = self._monotonic()
+            if now < self._closed_until:
+                raise self._closed()
+            self._tokens = min(float(BURST), self._tokens + (now - self._at) * PER_SECOND)
+            self._at = now
+            if self._tokens < 1:
+                self._sleep((1 - self._tokens) / PER_SECOND)
+                self._tokens, self._at = 1.0, self._monotonic()
+            self._tokens -= 1
+
+    def close(self, error: AwsError) -> AwsError:
+        """Give out no token for a while, longer each time until a call succeeds. Returns the error for the caller."""
+        with self._lock:
+            self._closed_until = self._monotonic() + self._pause
+            self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+            self._refused_by = error
+            return self._closed()
+
+    def succeeded(self) -> None:
+        """AWS has answered."""
+        with self._lock:
+            self._pause = _FIRST_PAUSE
+
+    def _closed(self) -> AwsError:
+        """One sentence for the refused call and for those that are not sent after it."""
+        left, by = self._closed_until - self._monotonic(), self._refused_by
+        message = f"{by.message}: AWS throttles this account and region; next attempt in {left:.0f} s"
+        return AwsError(by.code, message, status=by.status)
+
+
+class Metered:
+    """An `Aws` that spends tokens for calls of Auto Scaling. After a throttled call it sends none for a while. The last answers
+    stay, with their date, and nothing is written on them. `bucket` may be shared with other roles of the same account."""
+
+    def __init__(
+        self, aws: Aws, bucket: Bucket | None = None, *, monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:  # fmt: skip
+        self._aws = aws
+        self._bucket = Bucket(monotonic=monotonic, sleep=sleep) if bucket is None else bucket
+        self._lock = threading.Lock()
         self.calls = Counter[str]()
         """How often each action was sent."""
         self.throttled = 0
 
     def call(self, service: str, action: str, **parameters: Any) -> Answer:  # noqa: ANN401 - as the action has them
         """Forward the call. Raises `Throttling` without a call if AWS has throttled just now."""
+        if service == AUTO_SCALING:
+            self._bucket.take()
         with self._lock:
-            if service == AUTO_SCALING:
-                self._wait()
             self.calls[action] += 1
         try:
             answer = self._aws.call(service, action, **parameters)
@@ -160,27 +201,6 @@ class Metered:
                 raise
             with self._lock:
                 self.throttled += 1
-                self._closed_until = self._monotonic() + self._pause
-                self._pause = min(self._pause * 2, _LONGEST_PAUSE)
-                self._refused_by = error
-                raise self._closed() from error
-        with self._lock:
-            self._pause = _FIRST_PAUSE
+            raise self._bucket.close(error) from error
+        self._bucket.succeeded()
         return answer
-
-    def _wait(self) -> None:
-        now = self._monotonic()
-        if now < self._closed_until:
-            raise self._closed()
-        self._tokens = min(float(BURST), self._tokens + (now - self._at) * PER_SECOND)
-        self._at = now
-        if self._tokens < 1:
-            self._sleep((1 - self._tokens) / PER_SECOND)
-            self._tokens, self._at = 1.0, self._monotonic()
-        self._tokens -= 1
-
-    def _closed(self) -> AwsError:
-        """One sentence for the refused call and for those that are not sent after it."""
-        left, by = self._closed_until - self._monotonic(), self._refused_by
-        message = f"{by.message}: AWS throttles this account and region; next attempt in {left:.0f} s"
-        return AwsError(by.code, message, status=by.status)

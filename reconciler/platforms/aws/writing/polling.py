@@ -273,14 +273,16 @@ class AwsPoll:
 
 
 def _former(targets: Iterable[str], asked: tuple[Wanted, ...]) -> dict[tuple[str, str], frozenset[str]]:
-    """The groups among these targets that nobody names any more, by region, asked as the process itself."""
+    """The groups among these targets that nobody names any more, by region, asked with the role of discovery there, else as the
+    process itself."""
+    roles = {one.region: one.role for one in asked if one.tags}
     named = {(one.region, name) for one in asked for name in one.names}
     by_region: dict[tuple[str, str], set[str]] = {}
     for text in targets:
         kind, _, rest = text.partition(" ")
         region, _, name = rest.partition("/")
         if kind == AUTO_SCALING_GROUP and (region, name) not in named:
-            by_region.setdefault((region, ""), set()).add(name)
+            by_region.setdefault((region, roles.get(region, "")), set()).add(name)
     return {place: frozenset(names) for place, names in by_region.items()}
 
 

@@ -1,0 +1,1 @@
+"""Devices as dynamic resource allocation knows them: classes, slices and claims."""

@@ -1,0 +1,228 @@
+"""What CapacityBuffers ask room for: the shape of their pods, and how many the namespace may still have."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+import msgspec
+from msgspec import Raw
+
+from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.pods.pod_shaping import ShapeDraft, draft_shape
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, Kept, Key, RawPart, finding
+from reconciler.cluster.values.unreadable import UnreadableError
+from reconciler.cluster.wire.meta import EMPTY
+from reconciler.cluster.wire.pod import PodTemplate
+from reconciler.cluster.workloads.capacity_buffer import (
+    ACTIVE,
+    MOST_PODS,
+    SCALABLE,
+    CapacityBuffer,
+    ResourceQuota,
+    pods_within,
+)
+from reconciler.cluster.world import BufferPods, BufferProblem
+
+POD_TEMPLATE, QUOTA = "PodTemplate", "ResourceQuota"
+_template = RawPart(PodTemplate, "template")
+
+
+class StatedTemplate(msgspec.Struct, frozen=True):
+    """The template of pods as some object states it, not yet decoded, with the replicas that the object asks for."""
+
+    template: bytes
+    replicas: int = 0
+    generation: int = 0
+
+
+class BufferDraft(msgspec.Struct, frozen=True):
+    """A buffer whose pods have no number of a shape yet. Without a `draft` there is a problem. `replicas` are those of its
+    scalable object; `class_name` is the priority class of its pods."""
+
+    buffer: CapacityBuffer
+    draft: ShapeDraft | None = None
+    replicas: int = 0
+    generation: int = 0
+    class_name: str = ""
+    code: BufferProblem | None = None
+    problem: str = ""
+
+
+Admission = Callable[[str, PodTemplate], PodTemplate]
+"""The template of a namespace with what the API server writes into its pods. Raises `UnreadableError`."""
+
+
+def buffer_drafts(
+    buffers: Iterable[CapacityBuffer],
+    templates: Mapping[tuple[str, str], Kept[StatedTemplate]],
+    controllers: Collection[tuple[str, str, str, str]],
+    captured: Collection[str],
+    admission: Admission,
+) -> tuple[BufferDraft, ...]:
+    """The buffers in the order of their names. `templates` are by API group and kind; `controllers` are (API group, kind,
+    namespace, name) of all controllers."""
+    return tuple(_draft(one, templates, controllers, captured, admission) for one in buffers)
+
+
+def _draft(
+    buffer: CapacityBuffer,
+    templates: Mapping[tuple[str, str], Kept[StatedTemplate]],
+    controllers: Collection[tuple[str, str, str, str]],
+    captured: Collection[str],
+    admission: Admission,
+) -> BufferDraft:
+    def refuse(code: BufferProblem, problem: str) -> BufferDraft:
+        return BufferDraft(buffer, code=code, problem=problem)
+
+    if buffer.problem:
+        return refuse(BufferProblem.UNREADABLE, buffer.problem)
+    if buffer.strategy != ACTIVE:
+        return refuse(BufferProblem.UNKNOWN_STRATEGY, f"the strategy {buffer.strategy} is not known here, only {ACTIVE} is")
+    if bool(buffer.template) == (buffer.scalable is not None):
+        return refuse(BufferProblem.UNREADABLE, "one of podTemplateRef and scalableRef must be set, and not both")
+    group, kind, name = buffer.scalable or ("", POD_TEMPLATE, buffer.template)
+    where = SCALABLE.get((group, kind)) if buffer.scalable is not None else ("", POD_TEMPLATE)
+    if where is None:
+        shown = f"{kind} of {group}" if group else kind
+        return refuse(BufferProblem.KIND_NOT_SUPPORTED, f"the pod template of a {shown} is not known")
+    if where[1] not in captured:
+        return refuse(BufferProblem.NOT_CAPTURED, f"{where[1]} objects were not captured")
+    if QUOTA not in captured:
+        return refuse(
+            BufferProblem.NOT_CAPTURED, f"{QUOTA} objects were not captured, so nobody knows what the namespace may have"
+        )
+    kept = templates.get(where)
+    stated = kept.get((buffer.namespace, name)) if kept is not None else None
+    if stated is None and (*where, buffer.namespace, name) in controllers:
+        return refuse(BufferProblem.KIND_NOT_SUPPORTED, f"{kind} {name} belongs to another controller: refer to that one")
+    if stated is None:
+        return refuse(BufferProblem.NOT_FOUND, f"there is no {kind} {name} in namespace {buffer.namespace}")
+    try:
+        template = _template.read(Raw(stated.template))
+        if template is None:
+            return refuse(BufferProblem.UNREADABLE, f"{kind} {name} has no pod template")
+        draft = _shape(buffer.namespace, admission(buffer.namespace, template))
+    except UnreadableError as error:
+        return refuse(BufferProblem.UNREADABLE, f"{kind} {name}: {error}")
+    except DECODING_ERRORS as error:
+        return refuse(BufferProblem.UNREADABLE, f"{kind} {name}: {finding(error)}")
+    return BufferDraft(buffer, draft, stated.replicas, stated.generation, template.spec.priority_class_name or "")
+
+
+def _shape(namespace: str, template: PodTemplate) -> ShapeDraft:
+    labels = template.metadata.labels if template.metadata else EMPTY
+    draft = draft_shape(namespace, "", labels, template.spec, None, template=True)
+    # The claim of an ephemeral volume is made with its pod.
+    volumes = tuple(one for one in draft.shape.volumes if not one.ephemeral)
+    return msgspec.structs.replace(draft, shape=msgspec.structs.replace(draft.shape, volumes=volumes))
+
+
+def buffer_pods(
+    drafts: Iterable[BufferDraft], numbers: Mapping[Key, int], shapes: tuple[PodShape, ...], quotas: Iterable[ResourceQuota]
+) -> tuple[BufferPods, ...]:
+    """What is asked for, by namespace and name. `numbers` are those of the shapes of buffers with a draft.
+
+    SOURCE: the Cluster Autoscaler serves quotas by the age of the buffers, then by name, and counts requests only.
+    """
+    by_namespace: dict[str, list[ResourceQuota]] = {}
+    for quota in quotas:
+        by_namespace.setdefault(quota.namespace, []).append(quota)
+    taken: dict[tuple[str, str], dict[str, int]] = {}
+    made = []
+    for one in sorted(drafts, key=lambda entry: (entry.buffer.created_seconds, entry.buffer.namespace, entry.buffer.name)):
+        buffer = one.buffer
+        shape = numbers.get((buffer.namespace, buffer.name), -1)
+        asked, code, problem = (0, one.code, one.problem) if shape < 0 else _count(one, shapes[shape])
+        count, limited_by = asked, tuple[str, ...]()
+        if code is None and asked:
+            mine = [quota for quota in by_namespace.get(buffer.namespace, ()) if _counts(quota, shapes[shape], one.class_name)]
+            unknown = next((quota for quota in mine if quota.problem), None)
+            if unknown is not None:
+                code, problem = BufferProblem.QUOTA_UNKNOWN, f"{QUOTA} {unknown.name}: {unknown.problem}"
+            else:
+                count, limited_by = _within(mine, shapes[shape], asked, taken)
+        made.append(
+            BufferPods(
+                namespace=buffer.namespace,
+                name=buffer.name,
+                uid=buffer.uid,
+                generation=buffer.generation,
+                created_seconds=buffer.created_seconds,
+                strategy=buffer.strategy,
+                template=buffer.template,
+                template_generation=one.generation,
+                shape=shape if code is None else -1,
+                asked=0 if code is not None else asked,
+                count=0 if code is not None else count,
+                limited_by=limited_by,
+                writers=buffer.writers,
+                code=code,
+                problem=problem,
+            )
+        )
+    return tuple(sorted(made, key=lambda entry: (entry.namespace, entry.name)))
+
+
+def _count(one: BufferDraft, shape: PodShape) -> tuple[int, BufferProblem | None, str]:
+    """How many pods a buffer asks for, or why that cannot be told."""
+    buffer = one.buffer
+    wanted = [max(0, buffer.replicas)] if buffer.replicas is not None else []
+    if buffer.percentage is not None and buffer.scalable is not None:
+        wanted.append(max(0, -(-buffer.percentage * one.replicas // 100)))
+    allowed = pods_within(buffer.limits, shape.requests)
+    if buffer.limits and allowed is None:
+        return 0, BufferProblem.LIMITS_UNMATCHED, "its pods request nothing of what spec.limits names"
+    if not wanted and allowed is None:
+        return 0, BufferProblem.UNREADABLE, "one of replicas, percentage (of a scalableRef) and limits must be set"
+    most = max(wanted) if wanted else allowed or 0
+    count = most if allowed is None else min(most, allowed)
+    if count > MOST_PODS:
+        return 0, BufferProblem.TOO_MANY, f"it asks for {count} pods; at most {MOST_PODS} are kept room for"
+    return count, None, ""
+
+
+def _counts(quota: ResourceQuota, shape: PodShape, class_name: str) -> bool:
+    """Whether the quota counts such pods. A scope that is not known here counts them.
+
+    SOURCE: the scopes of ResourceQuotas in Kubernetes 1.36. As in the Cluster Autoscaler, pods of buffers do not terminate.
+    """
+    best_effort = not (shape.requests.cpu_milli or shape.requests.memory_bytes)
+    for scope, operator, values in quota.scopes:
+        if scope == "Terminating" or (scope == "BestEffort" and not best_effort) or (scope == "NotBestEffort" and best_effort):
+            return False
+        if scope == "PriorityClass" and not _of_class(operator, values, class_name):
+            return False
+    return True
+
+
+def _of_class(operator: str, values: tuple[str, ...], name: str) -> bool:
+    match operator:
+        case "Exists":
+            return bool(name)
+        case "DoesNotExist":
+            return not name
+        case "In":
+            return name in values
+        case "NotIn":
+            return name not in values
+        case _:
+            return True
+
+
+def _within(
+    quotas: Iterable[ResourceQuota], shape: PodShape, asked: int, taken: dict[tuple[str, str], dict[str, int]]
+) -> tuple[int, tuple[str, ...]]:
+    """How many of the pods the quotas leave room for, and the names of those that allow fewer. Adds to `taken`, which has what
+    older buffers took of each quota."""
+    count, limiting = asked, []
+    counted = list(quotas)
+    for quota in counted:
+        before = taken.get((quota.namespace, quota.name), {})
+        rest = tuple((name, max(0, left - before.get(name, 0))) for name, left in quota.left)
+        allowed = pods_within(rest, shape.requests)
+        if allowed is not None and allowed < asked:
+            limiting.append(quota.name)
+            count = min(count, allowed)
+    for quota in counted:
+        sums = taken.setdefault((quota.namespace, quota.name), {})
+        for name, _ in quota.left:
+            sums[name] = sums.get(name, 0) + count * shape.requests.get(name)
+    return count, tuple(limiting)

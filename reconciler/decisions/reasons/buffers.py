@@ -1,0 +1,86 @@
+"""Reasons about CapacityBuffers: what becomes of the room that they ask for."""
+
+from reconciler.plan.reason import Because
+from reconciler.values.plural import count_text
+
+
+class BufferFits(Because, frozen=True, kw_only=True):
+    """Nodes that are there have room for these pods of the buffer."""
+
+    code = "BufferFits"
+    pods: int
+
+    template = "{pods:pod} would run now"
+
+
+class BufferUpcoming(Because, frozen=True, kw_only=True):
+    """Nodes that are on their way will have room for these pods of the buffer."""
+
+    code = "BufferUpcoming"
+    pods: int
+    groups: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """How many, and whose nodes."""
+        return f"{count_text(self.pods, 'pod')} would run on nodes of {', '.join(self.groups)} that are on their way"
+
+
+class BufferRequested(Because, frozen=True, kw_only=True):
+    """Groups grow for these pods of the buffer."""
+
+    code = "BufferRequested"
+    pods: int
+    groups: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """How many, and which groups grow."""
+        return f"{', '.join(self.groups)} {'grows' if len(self.groups) == 1 else 'grow'} for {count_text(self.pods, 'pod')}"
+
+
+class BufferShort(Because, frozen=True, kw_only=True):
+    """No room can be had for these pods of the buffer. The reasons after it say why."""
+
+    code = "BufferShort"
+    pods: int
+
+    template = "there is no room for {pods:pod}, and no group grows for them"
+
+
+class BufferEmpty(Because, frozen=True, kw_only=True):
+    """The buffer asks room for no pod."""
+
+    code = "BufferEmpty"
+
+    template = "it asks room for no pod"
+
+
+class BufferLimited(Because, frozen=True, kw_only=True):
+    """ResourceQuotas of its namespace leave the buffer fewer pods than it asks for."""
+
+    code = "BufferLimited"
+    asked: int
+    allowed: int
+    quotas: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """What is left, and the quotas."""
+        return f"it asks for {count_text(self.asked, 'pod')}, of which {', '.join(self.quotas)} allow {self.allowed}"
+
+
+class BufferRefused(Because, frozen=True, kw_only=True):
+    """What the buffer asks for cannot be told, so that no room is kept for it."""
+
+    code = "BufferRefused"
+    problem: str
+    why: str
+
+    template = "no room is kept for it: {why}"
+
+
+class BufferAnswered(Because, frozen=True, kw_only=True):
+    """Another program writes the status of the buffer, so that it is left alone."""
+
+    code = "BufferAnswered"
+    by: str
+
+    template = "{by} answers it, so no room is kept for it here"

@@ -1,0 +1,518 @@
+"""Selectors of devices: the part of the Common Expression Language that is evaluated here.
+
+Values: the driver of a device, whether it allows several allocations, its attributes and capacities, texts, whole numbers,
+booleans, and lists of these three. Operators: `&& || ! ?: == != < <= > >= in .?`. Functions: `has`, `cel.bind`, `orValue`,
+`hasValue`, `quantity`, `semver`, `compareTo`, `isGreaterThan`, `isLessThan`, `startsWith`, `endsWith`, `contains`,
+`lowerAscii` and `matches`. Patterns are only those that every engine reads alike. Everything else raises `NotEvaluatedError` with
+its place, before any device is looked at.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from reconciler.cluster.devices.resource_slice import Device
+from reconciler.scheduling.devices.selector_values import (
+    DeviceValue,
+    NotEvaluatedError,
+    Present,
+    SelectorError,
+    compared,
+    contains,
+    device_value,
+    equal,
+    ordered,
+    quantity,
+    selected,
+    semver,
+    text_of,
+    truth,
+    unequal,
+)
+
+_LONGEST = 10 * 1024
+"""Source: `CELSelectorExpressionMaxLength` of resource.k8s.io/v1, in bytes."""
+_DEEPEST = 40
+_INT64 = 2**63
+
+Scope = Mapping[str, object]
+Code = Callable[[Scope], object]
+
+# The type that an expression has whatever the device. `dyn`: only the device tells.
+DYN, BOOL, INT, TEXT, QUANTITY, SEMVER, LIST, MAP, DOMAINS, OPTIONAL = (
+    "dyn", "bool", "int", "string", "quantity", "semver", "list", "map", "domains", "optional",
+)  # fmt: skip
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """A compiled part: its type, what evaluates it, and the type of its values where it is a map of known values or a list."""
+
+    type: str
+    code: Code
+    of: str = DYN
+
+
+class Selector:
+    """One compiled selector."""
+
+    def __init__(self, expression: str) -> None:
+        """Raises `NotEvaluatedError`."""
+        if len(expression.encode()) > _LONGEST:
+            raise NotEvaluatedError("an expression of more than 10 KiB")
+        self._code = _Parser(expression).whole()
+
+    def matches(self, driver: str, device: Device) -> bool:
+        """Does it select the device? Raises `SelectorError` and `NotEvaluatedError`."""
+        return truth(self._code({"device": device_value(driver, device)}))
+
+
+# Words.
+
+_WORD = re.compile(
+    r"""(?P<space>[ \t\r\n]+)
+    |(?P<text>[rR]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
+    |(?P<number>0x[0-9a-fA-F]+|[0-9]+)(?![0-9a-zA-Z_.])
+    |(?P<name>[_a-zA-Z][_a-zA-Z0-9]*)
+    |(?P<sign>&&|\|\||==|!=|<=|>=|\.\?|[-!<>()\[\].,?:])""",
+    re.VERBOSE,
+)
+_ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "r": "\r", "`": "`", "?": "?"}
+_END = "the end"
+
+
+class _Word(msgspec.Struct, frozen=True):
+    kind: str
+    text: str
+    at: int
+
+
+def _words(expression: str) -> list[_Word]:
+    words: list[_Word] = []
+    at = 0
+    while at < len(expression):
+        found = _WORD.match(expression, at)
+        if found is None:
+            raise NotEvaluatedError(f"{expression[at : at + 12]!r} at character {at + 1}")
+        kind = found.lastgroup or ""
+        if kind != "space":
+            words.append(_Word(kind, found[0], at))
+        at = found.end()
+    words.append(_Word("end", _END, at))
+    return words
+
+
+def _text(word: _Word) -> str:
+    raw = word.text[0] in "rR"
+    body = word.text[2:-1] if raw else word.text[1:-1]
+    if raw or "\\" not in body:
+        return body
+    parts = re.split(r"\\(.)", body)
+    for index in range(1, len(parts), 2):
+        if parts[index] not in _ESCAPES:
+            raise NotEvaluatedError(f"the escape \\{parts[index]} at character {word.at + 1}")
+        parts[index] = _ESCAPES[parts[index]]
+    return "".join(parts)
+
+
+_ORDERED = (INT, TEXT, BOOL)
+_WORDS_OF_THE_LANGUAGE = frozenset({"null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"})
+
+
+class _Parser:
+    """Reads by the grammar of CEL, and compiles on the way."""
+
+    def __init__(self, expression: str) -> None:
+        self._words = _words(expression)
+        self._next = 0
+        self._depth = 0
+        self._bound: dict[str, _Part] = {}
+        self._tested: tuple[_Part, str] | None = None
+        """The map and the name of the field that was read last, for `has`."""
+
+    def whole(self) -> Code:
+        part = self._expression()
+        if self._peek.kind != "end":
+            raise self._cannot(self._peek)
+        self._demand(part, BOOL, self._words[0])
+        return part.code
+
+    @property
+    def _peek(self) -> _Word:
+        return self._words[self._next]
+
+    def _take(self) -> _Word:
+        word = self._peek
+        self._next += 1
+        return word
+
+    def _accept(self, *signs: str) -> _Word | None:
+        word = self._peek
+        return self._take() if word.text in signs and word.kind in ("sign", "name") else None
+
+    def _expect(self, sign: str) -> _Word:
+        word = self._accept(sign)
+        if word is None:
+            raise self._cannot(self._peek)
+        return word
+
+    def _cannot(self, word: _Word, what: str = "") -> NotEvaluatedError:
+        return NotEvaluatedError(f"{what or repr(word.text)} at character {word.at + 1}")
+
+    def _demand(self, part: _Part, kind: str, word: _Word) -> None:
+        if part.type not in (kind, DYN):
+            raise self._cannot(word, f"{part.type} where {kind} is needed")
+
+    def _expression(self) -> _Part:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._cannot(self._peek, "brackets nested too deeply")
+        start = self._peek
+        part = self._or()
+        if self._accept("?"):
+            self._demand(part, BOOL, start)
+            yes = self._or()
+            self._expect(":")
+            no = self._expression()
+            kind = yes.type if yes.type == no.type else DYN
+            if kind == DYN and DYN not in (yes.type, no.type):
+                raise self._cannot(start, f"{yes.type} or {no.type}")
+            condition, first, second = part.code, yes.code, no.code
+            part = _Part(kind, lambda scope: first(scope) if truth(condition(scope)) else second(scope))
+        self._depth -= 1
+        return part
+
+    def _or(self) -> _Part:
+        return self._logical("||", self._and, decides=True)
+
+    def _and(self) -> _Part:
+        return self._logical("&&", self._relation, decides=False)
+
+    def _logical(self, sign: str, operand: Callable[[], _Part], *, decides: bool) -> _Part:
+        part = operand()
+        while word := self._accept(sign):
+            other = operand()
+            self._demand(part, BOOL, word)
+            self._demand(other, BOOL, word)
+            part = _Part(BOOL, _either(part.code, other.code, decides=decides))
+        return part
+
+    def _relation(self) -> _Part:
+        part = self._unary()
+        while word := self._accept("==", "!=", "<", "<=", ">", ">=", "in"):
+            other = self._unary()
+            part = _Part(BOOL, self._related(word, part, other))
+        return part
+
+    def _related(self, word: _Word, part: _Part, other: _Part) -> Code:
+        one, two, sign = part.code, other.code, word.text
+        if sign == "in":
+            if other.type not in (LIST, MAP, DOMAINS, DYN):
+                raise self._cannot(word, f"in {other.type}")
+            if other.type == LIST and DYN not in (part.type, other.of) and part.type != other.of:
+                raise self._cannot(word, f"{part.type} in a list of {other.of}")
+            if other.type in (MAP, DOMAINS):
+                self._demand(part, TEXT, word)
+            return lambda scope: contains(one(scope), two(scope))
+        if part.type != other.type and DYN not in (part.type, other.type):
+            raise self._cannot(word, f"{part.type} {sign} {other.type}")
+        if sign in ("==", "!="):
+            if {part.type, other.type} & {LIST, MAP, DOMAINS, OPTIONAL}:
+                raise self._cannot(word, f"{sign} of maps, lists or optional values")
+            judge = equal if sign == "==" else unequal
+            return lambda scope: judge(one(scope), two(scope))
+        for kind in (part.type, other.type):
+            if kind not in (*_ORDERED, DYN):
+                raise self._cannot(word, f"{sign} of {kind}")
+        return lambda scope: ordered(sign, one(scope), two(scope))
+
+    def _unary(self) -> _Part:
+        if word := self._accept("!"):
+            self._depth += 1
+            if self._depth > _DEEPEST:
+                raise self._cannot(word, "signs nested too deeply")
+            part = self._unary()
+            self._depth -= 1
+            self._demand(part, BOOL, word)
+            inner = part.code
+            return _Part(BOOL, lambda scope: not truth(inner(scope)))
+        if word := self._accept("-"):
+            number = self._take()
+            if number.kind != "number":
+                raise self._cannot(word)
+            return self._number(number, -1)
+        return self._member()
+
+    def _number(self, word: _Word, sign: int) -> _Part:
+        value = sign * int(word.text, 0 if word.text.startswith("0x") else 10)
+        if not -_INT64 <= value < _INT64:
+            raise self._cannot(word, "a number beyond 64 bits")
+        return _constant(INT, value)
+
+    def _member(self) -> _Part:
+        part = self._primary()
+        tested: tuple[_Part, str] | None = None
+        while word := self._accept(".", ".?", "["):
+            before, tested = part, None
+            if word.text == "[":
+                key = self._expression()
+                self._demand(key, TEXT, word)
+                self._expect("]")
+                part = self._selected(word, part, key)
+                continue
+            name = self._take()
+            if name.kind != "name":
+                raise self._cannot(name)
+            if word.text == ".?":
+                part = self._maybe(word, part, name.text)
+            elif self._accept("("):
+                part = self._method(name, part, self._arguments())
+            elif part.type == DOMAINS:
+                raise self._cannot(name)
+            else:
+                part, tested = self._selected(name, part, _constant(TEXT, name.text)), (before, name.text)
+        self._tested = tested
+        return part
+
+    def _selected(self, word: _Word, part: _Part, key: _Part) -> _Part:
+        if part.type not in (MAP, DOMAINS):
+            raise self._cannot(word)
+        kind, of = (MAP, part.of) if part.type == DOMAINS else (part.of, DYN)
+        inner, name = part.code, key.code
+        return _Part(kind, lambda scope: selected(inner(scope), name(scope)), of)
+
+    def _maybe(self, word: _Word, part: _Part, name: str) -> _Part:
+        if part.type != MAP:
+            raise self._cannot(word)
+        inner = part.code
+
+        def look(scope: Scope) -> object:
+            names = inner(scope)
+            return Present(names[name]) if isinstance(names, dict) and name in names else None
+
+        return _Part(OPTIONAL, look, part.of)
+
+    def _arguments(self) -> list[_Part]:
+        if self._accept(")"):
+            return []
+        arguments = [self._expression()]
+        while self._accept(","):
+            arguments.append(self._expression())
+        self._expect(")")
+        return arguments
+
+    def _primary(self) -> _Part:
+        word = self._take()
+        if word.kind == "text":
+            text = _text(word)
+            return _constant(TEXT, text)
+        if word.kind == "number":
+            return self._number(word, 1)
+        if word.text == "(" and word.kind == "sign":
+            part = self._expression()
+            self._expect(")")
+            return part
+        if word.text == "[" and word.kind == "sign":
+            return self._list(word)
+        if word.kind == "name":
+            return self._named(word)
+        raise self._cannot(word)
+
+    def _list(self, word: _Word) -> _Part:
+        items: list[_Part] = []
+        while not self._accept("]"):
+            if items:
+                self._expect(",")
+            items.append(self._expression())
+        kinds = {item.type for item in items}
+        if len(kinds) != 1 or not kinds <= {TEXT, INT, BOOL, DYN}:
+            raise self._cannot(word, "a list of nothing or of several types")
+        codes = [item.code for item in items]
+        return _Part(LIST, lambda scope: [code(scope) for code in codes], kinds.pop())
+
+    def _named(self, word: _Word) -> _Part:
+        name = word.text
+        if name in self._bound:
+            return self._bound[name]
+        if name in ("true", "false"):
+            return _constant(BOOL, name == "true")
+        if name == "device":
+            return self._field(word)
+        if name == "cel":
+            self._expect(".")
+            if self._take().text != "bind":
+                raise self._cannot(word)
+            self._expect("(")
+            return self._bind()
+        if self._accept("("):
+            return self._has(word) if name == "has" else self._function(word, self._arguments())
+        raise self._cannot(word)
+
+    def _field(self, word: _Word) -> _Part:
+        if not self._accept("."):
+            raise self._cannot(word, "device without a field")
+        field = self._take()
+        if field.text not in _FIELDS or self._peek.text == "(":
+            raise self._cannot(field)
+        return _FIELDS[field.text]
+
+    def _bind(self) -> _Part:
+        name = self._take()
+        if name.kind != "name" or name.text in (*self._bound, "device", "cel", "has", "true", "false", *_WORDS_OF_THE_LANGUAGE):
+            raise self._cannot(name)
+        self._expect(",")
+        value = self._expression()
+        self._expect(",")
+        key = name.text
+        self._bound[key] = _Part(value.type, lambda scope: _bound(scope[key]), value.of)
+        body = self._expression()
+        del self._bound[key]
+        self._expect(")")
+        code, inner = value.code, body.code
+        return _Part(body.type, lambda scope: inner({**scope, key: _attempt(code, scope)}), body.of)
+
+    def _has(self, word: _Word) -> _Part:
+        self._member()
+        if self._tested is None:
+            raise self._cannot(word)
+        owner, name = self._tested
+        self._expect(")")
+        if owner.type != MAP:
+            raise self._cannot(word)
+        inner = owner.code
+        return _Part(BOOL, lambda scope: contains(name, inner(scope)))
+
+    def _function(self, word: _Word, arguments: list[_Part]) -> _Part:
+        if word.text not in ("quantity", "semver") or len(arguments) != 1:
+            raise self._cannot(word, f"the function {word.text}")
+        self._demand(arguments[0], TEXT, word)
+        inner = arguments[0].code
+        if word.text == "quantity":
+            return _Part(QUANTITY, lambda scope: quantity(inner(scope)))
+        return _Part(SEMVER, lambda scope: semver(inner(scope)))
+
+    def _method(self, word: _Word, part: _Part, arguments: list[_Part]) -> _Part:
+        name, inner = word.text, part.code
+        if name == "hasValue" and part.type == OPTIONAL and not arguments:
+            return _Part(BOOL, lambda scope: inner(scope) is not None)
+        if name == "orValue" and part.type == OPTIONAL and len(arguments) == 1:
+            return self._or_value(word, part, arguments[0])
+        if name in _COMPARISONS and len(arguments) == 1:
+            kinds = {part.type, arguments[0].type} - {DYN}
+            if len(kinds) != 1 or not kinds <= {QUANTITY, SEMVER}:
+                raise self._cannot(word, f"{name} of {part.type} and {arguments[0].type}")
+            kind, judge, other = *_COMPARISONS[name], arguments[0].code
+            return _Part(kind, lambda scope: judge(compared(inner(scope), other(scope))))
+        if name in _TEXTS and len(arguments) == 1:
+            self._demand(part, TEXT, word)
+            self._demand(arguments[0], TEXT, word)
+            said, other = _TEXTS[name], arguments[0].code
+            return _Part(BOOL, lambda scope: said(text_of(inner(scope)), text_of(other(scope))))
+        if name == "lowerAscii" and not arguments:
+            self._demand(part, TEXT, word)
+            return _Part(TEXT, lambda scope: _lower(text_of(inner(scope))))
+        if name == "matches" and len(arguments) == 1:
+            self._demand(part, TEXT, word)
+            pattern = self._pattern(word)
+            return _Part(BOOL, lambda scope: _found(pattern, text_of(inner(scope))))
+        raise self._cannot(word, f"the function {name}")
+
+    def _or_value(self, word: _Word, part: _Part, other: _Part) -> _Part:
+        if DYN not in (part.of, other.type) and part.of != other.type:
+            raise self._cannot(word, f"{part.of} or {other.type}")
+        inner, instead = part.code, other.code
+
+        def value(scope: Scope) -> object:
+            found = inner(scope)
+            return found.value if isinstance(found, Present) else instead(scope)
+
+        return _Part(other.type if part.of == other.type else DYN, value)
+
+    def _pattern(self, word: _Word) -> "re.Pattern[str]":
+        argument = self._words[self._next - 2]
+        before = self._words[self._next - 3]
+        if argument.kind != "text" or before.text != "(":
+            raise self._cannot(word, "matches without a pattern as a text")
+        text = _text(argument)
+        if not _PLAIN_PATTERN.fullmatch(text) or len(_REPEATS.findall(text)) > _MOST_REPEATS:
+            raise self._cannot(argument, f"the pattern {text!r}")
+        try:
+            # In Python, `$` also matches before a line break at the end.
+            return re.compile(text.replace("$", r"\Z"), re.ASCII)
+        except re.error:
+            raise self._cannot(argument, f"the pattern {text!r}") from None
+
+
+_CLASS = r"\[(?:[A-Z]-[A-Z]|[a-z]-[a-z]|[0-9]-[0-9]|[A-Za-z0-9_.])+-?\]"
+_PLAIN_PATTERN = re.compile(rf"(?:[A-Za-z0-9 _/:,.$^|-]|\\\.|\\d|{_CLASS}|(?<![*+?^|])(?<!\A)[*+?])*")
+_REPEATS = re.compile(r"[*+?]")
+_MOST_REPEATS = 3
+_LONGEST_SEARCHED = 256
+_COMPARISONS: Mapping[str, tuple[str, Callable[[int], object]]] = {
+    "compareTo": (INT, lambda sign: sign),
+    "isGreaterThan": (BOOL, lambda sign: sign > 0),
+    "isLessThan": (BOOL, lambda sign: sign < 0),
+}
+_TEXTS: Mapping[str, Callable[[str, str], bool]] = {
+    "startsWith": str.startswith,
+    "endsWith": str.endswith,
+    "contains": str.__contains__,
+}
+
+
+def _device(scope: Scope) -> DeviceValue:
+    device = scope["device"]
+    if not isinstance(device, DeviceValue):
+        raise TypeError("the variable device is none")
+    return device
+
+
+_FIELDS: Mapping[str, _Part] = {
+    "driver": _Part(TEXT, lambda scope: _device(scope).driver),
+    "allowMultipleAllocations": _Part(BOOL, lambda scope: _device(scope).multiple),
+    "attributes": _Part(DOMAINS, lambda scope: _device(scope).attributes),
+    "capacity": _Part(DOMAINS, lambda scope: _device(scope).capacity, QUANTITY),
+}
+
+
+def _constant(kind: str, value: object) -> _Part:
+    return _Part(kind, lambda _: value)
+
+
+def _attempt(code: Code, scope: Scope) -> object:
+    """The value, or the error that whoever uses it meets: what is bound and not used does no harm."""
+    try:
+        return code(scope)
+    except SelectorError as error:
+        return error
+
+
+def _bound(value: object) -> object:
+    if isinstance(value, SelectorError):
+        raise value
+    return value
+
+
+def _found(pattern: "re.Pattern[str]", text: str) -> bool:
+    if len(text) > _LONGEST_SEARCHED:
+        raise NotEvaluatedError("a pattern over a text of more than 256 characters")
+    return pattern.search(text) is not None
+
+
+def _lower(text: str) -> str:
+    return "".join(chr(ord(sign) + 32) if "A" <= sign <= "Z" else sign for sign in text)
+
+
+def _either(one: Code, other: Code, *, decides: bool) -> Code:
+    """`||` where true decides, `&&` where false does: whichever side decides, an error on the other one does not matter."""
+
+    def code(scope: Scope) -> object:
+        try:
+            first = truth(one(scope))
+        except SelectorError:
+            if truth(other(scope)) is decides:
+                return decides
+            raise
+        return first if first is decides else truth(other(scope))
+
+    return code

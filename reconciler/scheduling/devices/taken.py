@@ -1,0 +1,94 @@
+"""What of devices is taken: whole devices, and parts of those that several claims may share.
+
+Source: `foreachAllocatedDevice` of plugin DynamicResources, and `consumable_capacity.go` of the allocator (incubating), 1.36.
+Amounts are in thousandths.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from reconciler.cluster.devices.resource_claim import Alternative, ResourceClaim
+from reconciler.cluster.devices.resource_slice import Device, DeviceCapacity
+from reconciler.scheduling.devices.pools import DeviceId
+
+_MILLI = 1000
+
+
+class Taken:
+    """Which devices are taken. `unmodelled` is empty, or what of an allocation is not understood."""
+
+    def __init__(self, claims: Iterable[ResourceClaim]) -> None:
+        self.whole: set[DeviceId] = set()
+        self.shared: set[DeviceId] = set()
+        self.parts: dict[DeviceId, dict[str, int]] = {}
+        self.unmodelled = ""
+        for claim in claims:
+            allocation = claim.allocation
+            if allocation is None:
+                continue
+            if allocation.unmodelled and not self.unmodelled:
+                self.unmodelled = f"{allocation.unmodelled} in ResourceClaim {claim.namespace}/{claim.name}"
+            for one in allocation.devices:
+                device = one.driver, one.pool, one.device
+                if one.admin:
+                    continue
+                if not one.shared:
+                    self.whole.add(device)
+                    continue
+                self.shared.add(device)
+                if one.consumed is not None:
+                    parts = self.parts.setdefault(device, {})
+                    for name, milli in one.consumed:
+                        parts[name] = parts.get(name, 0) + milli
+
+    def has(self, device: DeviceId) -> bool:
+        """Does any claim have the device or a part of it?"""
+        return device in self.whole or device in self.shared or device in self.parts
+
+
+def wanted_parts(request: Alternative, device: Device) -> dict[str, int] | None:
+    """How much of each capacity the request would have, rounded as the device's policy says; None: the device cannot give it.
+
+    Source: `CmpRequestOverCapacity` without what others have, and `GetConsumedCapacityFromRequest`.
+    """
+    wanted = dict(request.amounts)
+    if not wanted.keys() <= {item.name for item in device.capacities}:
+        return None
+    parts = {item.name: _rounded(wanted.get(item.name), item) for item in device.capacities}
+    return None if any(_is_against(parts[item.name], item) for item in device.capacities) else parts
+
+
+def fits_in(parts: Mapping[str, int], device: Device, taken: Mapping[str, int], taking: Mapping[str, int]) -> bool:
+    """Is so much of each capacity left?"""
+    return all(parts[item.name] + taken.get(item.name, 0) + taking.get(item.name, 0) <= item.milli for item in device.capacities)
+
+
+def _rounded(wanted: int | None, item: DeviceCapacity) -> int:
+    if wanted is None:
+        return item.milli if item.default_milli is None else item.default_milli
+    if item.limited and item.min_milli is not None:
+        return _in_steps(wanted, item.min_milli, item.step_milli)
+    return next((valid for valid in item.valid_milli if wanted <= valid), wanted)
+
+
+def _in_steps(wanted: int, least: int, step: int | None) -> int:
+    if wanted < least:
+        return least
+    if not step:
+        return wanted
+    steps, rest = divmod(_whole(wanted) - _whole(least), _whole(step))
+    return (_whole(least) + _whole(step) * (steps + bool(rest))) * _MILLI
+
+
+def _is_against(milli: int, item: DeviceCapacity) -> bool:
+    if not item.has_policy or milli == item.default_milli:
+        return False
+    if item.limited:
+        if item.max_milli is not None and milli > item.max_milli:
+            return True
+        return bool(item.step_milli) and (_whole(milli) - _whole(item.min_milli or 0)) % _whole(item.step_milli or 0) != 0
+    return bool(item.valid_milli) and milli not in item.valid_milli
+
+
+def _whole(milli: int) -> int:
+    """Units, rounded up as `Quantity.Value` does."""
+    return -(-milli // _MILLI)
