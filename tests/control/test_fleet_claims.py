@@ -1,4 +1,4 @@
-"""Loops of several clusters and one target: those of the management cluster cannot meet, those in a cloud can."""
+"""What loops of a fleet read of each other, and options that do not go with a fleet."""
 
 import json
 
@@ -15,7 +15,6 @@ from tests.kube.api_server import FakeApiServer
 
 HOME = "reconciler"
 EAST, WEST = LoopName("fleet", "infra", "east"), LoopName("fleet", "infra", "west")
-GROUP = "AutoScalingGroup eu-central-1/workers"
 
 
 def claim(server: FakeApiServer, loop: LoopName, target: str) -> None:
@@ -29,27 +28,18 @@ def claim(server: FakeApiServer, loop: LoopName, target: str) -> None:
     server.put(path, {"metadata": {"name": loop.lease, "namespace": HOME}, "spec": spec})
 
 
-def known(server: FakeApiServer, *, clouds: bool) -> list[tuple[str, str]]:
-    others = OtherPolicies(
-        server, HOME, EAST, monotonic=lambda: 0.0, wall_seconds=lambda: 1_800_000_000.0, names_clouds=lambda: clouds
-    )
+def known(server: FakeApiServer) -> list[tuple[str, str]]:
+    others = OtherPolicies(server, HOME, EAST, monotonic=lambda: 0.0, wall_seconds=lambda: 1_800_000_000.0)
     return [(one.policy, one.target) for one in others.before_write()]
-
-
-def test_a_group_in_a_cloud_has_one_loop_among_all_clusters() -> None:
-    """The same policy counts in both clusters, and names or discovers the group in each: the first claim is seen by the other."""
-    server = FakeApiServer()
-    claim(server, WEST, GROUP)
-    assert known(server, clouds=True) == [(WEST.text, GROUP)]
 
 
 def test_states_of_other_clusters_are_not_read_for_targets_that_cannot_meet() -> None:
     """500 of them are large. Another policy of the same cluster, and a loop outside of the fleet, are read."""
     server = FakeApiServer()
-    claim(server, WEST, GROUP)
+    claim(server, WEST, "MachineDeployment infra/c")
     claim(server, LoopName("gpu", "infra", "east"), "MachineDeployment infra/a")
     claim(server, LoopName("prod"), "MachineDeployment infra/b")
-    assert sorted(known(server, clouds=False)) == [
+    assert sorted(known(server)) == [
         ("gpu.infra.east", "MachineDeployment infra/a"), ("prod", "MachineDeployment infra/b"),
     ]  # fmt: skip
 

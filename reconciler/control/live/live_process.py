@@ -34,7 +34,7 @@ from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.target_streams import TargetStreams
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
-from reconciler.providers.live_platforms import Surroundings, autoscaler_homes, names_clouds, polled
+from reconciler.providers.live_platforms import Surroundings, autoscaler_homes, polled
 from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.cluster_identity import ClusterIdentity
 
@@ -224,7 +224,6 @@ class LiveProcess:
                 monotonic=self._pace.monotonic,
                 wall_seconds=wall_seconds,
                 saves=lambda: self.state.saves,
-                names_clouds=lambda: not self.source.missing() and names_clouds(self.source.current()),
             ),
         )
         store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)

@@ -79,8 +79,7 @@ class _Renewed(msgspec.Struct, frozen=True):
 
 class OtherPolicies:
     """Used by one thread. `monotonic` is the clock for ages. `wall_seconds` is the clock that a Lease is compared with when it is
-    first seen. `saves` counts how often our own state has been written. What was read before that is too old for a write.
-    `names_clouds` says whether our policy names targets in a cloud, which loops of other clusters may name as well."""
+    first seen. `saves` counts how often our own state has been written. What was read before that is too old for a write."""
 
     def __init__(
         self,
@@ -91,13 +90,12 @@ class OtherPolicies:
         monotonic: Callable[[], float],
         wall_seconds: Callable[[], float],
         saves: Callable[[], int] = lambda: 0,
-        names_clouds: Callable[[], bool] = lambda: False,
     ) -> None:
         self._api = api
         self._namespace = namespace
         own = policy if isinstance(policy, LoopName) else LoopName(policy)
         self._policy = own.text
-        # Other clusters of a fleet have other targets in the management cluster, and all their states together are large.
+        # Other clusters of a fleet have other targets, and all their states together are large.
         cluster = own.labels.get(CLUSTER_LABEL, "")
         self._selectors: tuple[str, ...] = (STATE_LABEL,)
         if cluster:
@@ -105,7 +103,6 @@ class OtherPolicies:
         self._monotonic = monotonic
         self._wall_seconds = wall_seconds
         self._saves = saves
-        self._names_clouds = names_clouds
         self._looked: tuple[float, int] | None = None
         self._stored: dict[str, _Stored] = {}
         self._renewed: dict[str, _Renewed] = {}
@@ -132,8 +129,7 @@ class OtherPolicies:
         began = self._monotonic(), self._saves()
         try:
             path = f"/api/v1/namespaces/{self._namespace}/configmaps"
-            selectors = (STATE_LABEL,) if self._names_clouds() else self._selectors
-            listed = [self._api.get(path, {"labelSelector": selector}) for selector in selectors]
+            listed = [self._api.get(path, {"labelSelector": selector}) for selector in self._selectors]
         except ApiError as error:
             if error.status not in (_FORBIDDEN, _NOT_FOUND):
                 raise
