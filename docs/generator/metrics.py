@@ -42,8 +42,8 @@ def metrics_page() -> str:
         "Series of groups that are gone disappear with them.\n\n"
         + table(head, (row for row in rows if _UPSTREAM not in row[0]))
         + "\n## Of a fleet\n\nWith `run --fleet`, each metric above has the label `cluster` (`namespace/name` of its Cluster). "
-        "An instance shows the loops that it holds. `state` is `Problem`, `NoHolder`, `Here` or `Elsewhere`, as this instance "
-        "sees the cluster.\n\n"
+        "An instance shows the loops that it holds. `state` is `NoPolicy`, `Problem`, `NoHolder`, `Here` or `Elsewhere`, as "
+        "this instance sees the cluster.\n\n"
         + table(head, fleet)
         + "\n## Under the Cluster Autoscaler's names\n\n`run --cluster-autoscaler-metrics` adds these if they mean the same. "
         "Dashboards and alerts keep working.\n\n" + table(head, (row for row in rows if _UPSTREAM in row[0]))

@@ -141,11 +141,12 @@ def test_a_cluster_counts_once_by_the_worst_of_its_loops() -> None:
         ClusterStatus(cluster="infra/b", policy="gpu"),
         ClusterStatus(cluster="infra/c", policy="cpu", holder="b_1"),
         ClusterStatus(cluster="infra/d", policy="cpu", holder="a_1", here=True, pending=3),
+        ClusterStatus(cluster="infra/e", problem="no policy counts in this cluster"),
     )
     found = dict(re.findall(r'^reconciler_fleet_clusters\{state="(\w+)"\} ([0-9.]+)', metrics(shown), re.MULTILINE))
-    assert found == {"Problem": "1.0", "NoHolder": "1.0", "Elsewhere": "1.0", "Here": "1.0"}
+    assert found == {"Problem": "1.0", "NoHolder": "1.0", "NoPolicy": "1.0", "Elsewhere": "1.0", "Here": "1.0"}
     assert shown.status().summary == (
-        "4 clusters, run by 2 instances: 2 have problems, 1 has pending pods or held groups, 1 needs nobody"
+        "5 clusters, run by 2 instances: 3 have problems, 1 has pending pods or held groups, 1 needs nobody"
     )
 
 

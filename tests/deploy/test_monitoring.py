@@ -50,7 +50,7 @@ def labels_by_name(found: list[Sample]) -> dict[str, set[str]]:
     return names
 
 
-STATES = ("Problem", "NoHolder", "Here", "Elsewhere")
+STATES = ("NoPolicy", "Problem", "NoHolder", "Here", "Elsewhere")
 ALONE = labels_by_name(samples(exposition(loop())))
 EXPORTED = labels_by_name(samples(fleet_exposition({"clusters/eu": loop()}, clusters=STATES, instances=2)))
 """What a fleet exports: all that a single loop does, with the label `cluster`, and figures of its own."""
@@ -114,6 +114,7 @@ def test_a_single_loop_is_not_asked_for_a_cluster() -> None:
     asked = {title for title, expression in ALERTS + PANELS if 'cluster!=""' in expression or "reconciler_fleet_" in expression}
     assert {title for title in asked if title.startswith("Reconciler")} == {
         "ReconcilerClusterHasNoHolder", "ReconcilerClusterNotDecided", "ReconcilerClusterHasProblem",
+        "ReconcilerClusterWithoutPolicy",
     }  # fmt: skip
     assert all(title.startswith(("ReconcilerCluster", "Fleet: ")) for title in asked)
     assert {name for name in EXPORTED if not name.startswith("reconciler_fleet_")} == set(ALONE)
@@ -132,7 +133,8 @@ def test_every_panel_of_loops_can_be_narrowed_to_a_cluster() -> None:
 def test_states_of_clusters_are_those_that_are_exported() -> None:
     """As the pages name them: a state that nobody exports would never alarm."""
     clusters = (
-        ClusterStatus(cluster="a", problem="x"),
+        ClusterStatus(cluster="0", problem="no policy counts in this cluster"),
+        ClusterStatus(cluster="a", policy="p", problem="x", holder="me", here=True),
         ClusterStatus(cluster="b", policy="p"),
         ClusterStatus(cluster="c", policy="p", holder="me", here=True),
         ClusterStatus(cluster="d", policy="p", holder="other"),
@@ -141,7 +143,7 @@ def test_states_of_clusters_are_those_that_are_exported() -> None:
     found = samples(metrics.answer(Request(method="GET", path="/metrics", headers={})).body)
     assert {one.labels["state"] for one in found if one.name == "reconciler_fleet_clusters"} == set(STATES)
     asked = [value for _, expression in ALERTS + PANELS for value in re.findall(r'state=~?"([\w|]+)"', expression)]
-    assert {word for value in asked for word in value.split("|")} == {"Problem", "NoHolder", "Here"}
+    assert {word for value in asked for word in value.split("|")} == {"NoPolicy", "Problem", "NoHolder", "Here"}
 
 
 class _Shown:

@@ -9,12 +9,12 @@ from reconciler.control.pages.fleet_metrics import fleet_exposition
 from reconciler.control.pages.metrics import CONTENT_TYPE
 from reconciler.control.pages.route import HTML, JSON, Answer, Request, Route, routed
 from reconciler.control.turn.figures import Figures
-from reconciler.rendering.fleet_status import FleetStatusDocument, fleet_status_json
+from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status_json
 from reconciler.rendering.html.fleet import fleet_html
 
 CLUSTERS = "/clusters/"
 PERIOD_SECONDS = 5
-_STATES = ("Problem", "NoHolder", "Here", "Elsewhere")
+_STATES = ("Problem", "NoHolder", "NoPolicy", "Here", "Elsewhere")
 """Of a cluster. One with several policies has the first of these that any of its loops has."""
 
 
@@ -57,7 +57,7 @@ def fleet_routes(fleet: ShownFleet, *, cluster_autoscaler_names: bool = False) -
         status, loops = fleet.status(), fleet.loops()
         states: dict[str, str] = {}
         for one in status.clusters:
-            found = _state(one.problem, one.holder, here=one.here)
+            found = _state(one)
             states[one.cluster] = min(found, states.get(one.cluster, found), key=_STATES.index)
         figures = {_label(key, loops): loop.figures for key, loop in loops.items()}
         body = fleet_exposition(
@@ -92,12 +92,15 @@ def fleet_routes(fleet: ShownFleet, *, cluster_autoscaler_names: bool = False) -
     )
 
 
-def _state(problem: str, holder: str, *, here: bool) -> str:
-    if problem:
+def _state(one: ClusterStatus) -> str:
+    if not one.policy:
+        # It may be meant so: no alert of a problem for each cluster that people size themselves.
+        return "NoPolicy"
+    if one.problem:
         return "Problem"
-    if not holder:
+    if not one.holder:
         return "NoHolder"
-    return "Here" if here else "Elsewhere"
+    return "Here" if one.here else "Elsewhere"
 
 
 def _label(key: tuple[str, str], loops: Mapping[tuple[str, str], object]) -> str:

@@ -25,8 +25,8 @@ SUFFIXES = ("-reconciler-kubeconfig", "-kubeconfig")
 """Of the Secrets' names behind that of the Cluster: the first that is there counts."""
 LARGEST_BYTES = 1 << 20
 _BOUNDS = Bounds(documents=1, levels=30, values=20_000)
-"""Whoever writes the Secret of one cluster must not take the time of the others. By the rules of YAML 1.1, one long number to the
-base of 60 would take a minute."""
+"""Whoever writes the Secret of one cluster must not take the time of the others. A long number like 1:1:1, read by the rules of
+YAML 1.1, would take a minute."""
 _PRINTED = re.compile(r"[!-~]*")
 """What may be in an address or a token, which both go into the head of a request. SOURCE: RFC 3986 and RFC 6750."""
 _SHOWN_KEY = re.compile(r"[A-Za-z-]{1,40}")
