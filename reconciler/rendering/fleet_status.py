@@ -100,11 +100,15 @@ def state_words(one: ClusterStatus) -> str:
 
 
 def _summary(clusters: Sequence[ClusterStatus], instances: int) -> str:
-    """`50 clusters, run by 3 instances: 1 has a problem, 2 wait, 47 need nobody`."""
-    problems, waiting = (sum(one.rank == rank for one in clusters) for rank in (0, 1))
-    fine = len(clusters) - problems - waiting
+    """`50 clusters, run by 3 instances: 1 has a problem, 2 have pending pods or held groups, 47 need nobody`. A cluster with
+    several policies counts once, by the worst of them."""
+    ranks: dict[str, int] = {}
+    for one in clusters:
+        ranks[one.cluster] = min(one.rank, ranks.get(one.cluster, one.rank))
+    problems, waiting = (sum(each == rank for each in ranks.values()) for rank in (0, 1))
+    fine = len(ranks) - problems - waiting
     parts = [f"{problems} {'has a problem' if problems == 1 else 'have problems'}"] if problems else []
     parts += [f"{waiting} {'has' if waiting == 1 else 'have'} pending pods or held groups"] if waiting else []
     parts += [f"{fine} {'needs' if fine == 1 else 'need'} nobody"] if fine else []
-    head = f"{count(len(clusters), 'cluster')}, run by {count(instances, 'instance')}"
+    head = f"{count(len(ranks), 'cluster')}, run by {count(instances, 'instance')}"
     return f"{head}: {', '.join(parts)}" if parts else head

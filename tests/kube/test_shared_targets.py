@@ -166,3 +166,37 @@ def test_the_clusters_that_there_are(management: FakeApiServer) -> None:
         pace.stop()
         shared.stop()
         assert shared.join(lambda: 10)
+
+
+def test_targets_of_other_namespaces_are_not_seen(management: FakeApiServer) -> None:
+    """Also those of a cluster with the same name: a policy that names them explicitly finds nothing that could be written."""
+    theirs = deployment("theirs", "east")
+    theirs["metadata"]["namespace"] = "other"
+    management.put(path("MachineDeployment", "theirs", "other"), theirs)
+    item = cluster("east")
+    item["metadata"]["namespace"] = "other"
+    management.put(path("Cluster", "east", "other"), item)
+    with views(management) as made:
+        assert {name: names(view) for name, view in made.items()} == {"east": ["east-a"], "west": ["west-a"]}
+        assert [one.title for one in made["east"].observe().clusters] == ["infra/east"]
+
+
+def test_the_uids_of_clusters(management: FakeApiServer) -> None:
+    """Another Cluster of the same name has another one, and one that is gone has none."""
+    pace = RealPace()
+    shared = SharedTargets(management, served=SERVED, namespaces=(), capi_group=objects.GROUP, pace=pace)
+    shared.start()
+    try:
+        eventually(lambda: set(shared.cluster_uids()) == {("infra", "east"), ("infra", "west")}, "both", 30)
+        before = shared.cluster_uids()
+        management.remove(path("Cluster", "east"))
+        eventually(lambda: set(shared.cluster_uids()) == {("infra", "west")}, "its end", 30)
+        management.put(path("Cluster", "east"), cluster("east"))
+        eventually(lambda: ("infra", "east") in shared.cluster_uids(), "another", 30)
+        after = shared.cluster_uids()
+        assert after["infra", "east"] != before["infra", "east"]
+        assert after["infra", "west"] == before["infra", "west"]
+    finally:
+        pace.stop()
+        shared.stop()
+        assert shared.join(lambda: 10)

@@ -150,6 +150,8 @@ def command(
     choice = source_choice(source)
     only_source(choice, policy_path)
     if scenario is not None:
+        if fleet:
+            raise InputError("--simulate runs one cluster in memory: it does not go with --fleet")
         if choice.in_cluster:
             raise InputError("--custom-resources and --flux-source read a real cluster: they do not go with --simulate")
         from reconciler.cli.processes.simulated_loop import run_simulated

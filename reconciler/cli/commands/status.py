@@ -51,6 +51,10 @@ def command(
     from reconciler.control.live.loop_status import loop_status
     from reconciler.rendering.status import status_json, status_text
 
+    beside = {"--name": name, "--cluster": cluster_name, "--live": live_url}
+    if fleet and any(beside.values()):
+        option = next(option for option, given in beside.items() if given)
+        raise click.UsageError(f"--fleet shows the loops of all clusters: leave {option} out")
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
     where = own_namespace(namespace)
     if fleet:

@@ -30,7 +30,7 @@ POLICY_SECONDS = 15.0
 FIRST_READING_SECONDS = 30.0
 """So long the first reading of the tree is waited for. Then loops that there were are taken, with their last good policies."""
 CHANGE_SECONDS = 10.0
-"""At most so often the view of a cluster is built again because labels of its Cluster change."""
+"""When labels of a Cluster change, its view is built again at most this often."""
 _AT_ONCE = 16
 
 
@@ -354,7 +354,7 @@ class FleetProcess:
         member.start()
 
     def _end(self, name: LoopName, why: str, *, handed_over: bool, retired: bool = False) -> None:
-        """`retired`: the loop is one that there was no more, also when no tree can be read."""
+        """`retired`: another policy counts there. The loop then does not come back while no tree can be read."""
         member = self._members.pop(name)
         self._log_of(name).info("LoopEnded", f"this instance ends the loop of {name.title}: {why}")
         if retired:

@@ -226,9 +226,9 @@ class Member:
         self.lease.release()
 
     def _may_renew(self) -> bool:
-        """Whether the loop turns, as far as it leads, or has left its Lease to others for long enough.
+        """Whether to renew: the loop turns, or does not lead, or has left its Lease to others for long enough.
 
-        It is asked before each renewal. Ages are counted here, because the wall clock may jump.
+        It is asked before each renewal. Ages are counted on our own clock, because the wall clock may jump.
         """
         now, process = self._pace.monotonic(), self.process
         turned = None if process is None else (process, process.figures.seen().turned_seconds)

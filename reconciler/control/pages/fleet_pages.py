@@ -14,6 +14,8 @@ from reconciler.rendering.html.fleet import fleet_html
 
 CLUSTERS = "/clusters/"
 PERIOD_SECONDS = 5
+_STATES = ("Problem", "NoHolder", "NoPolicy", "Here", "Elsewhere")
+"""Of a cluster. One with several policies has the first of these that any of its loops has."""
 
 
 class ShownLoop(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,10 +55,13 @@ def fleet_routes(fleet: ShownFleet, *, cluster_autoscaler_names: bool = False) -
 
     def metrics(_: Request) -> Answer:
         status, loops = fleet.status(), fleet.loops()
-        states = [_state(one) for one in status.clusters]
+        states: dict[str, str] = {}
+        for one in status.clusters:
+            found = _state(one)
+            states[one.cluster] = min(found, states.get(one.cluster, found), key=_STATES.index)
         figures = {_label(key, loops): loop.figures for key, loop in loops.items()}
         body = fleet_exposition(
-            figures, clusters=states, instances=len(status.instances), cluster_autoscaler_names=cluster_autoscaler_names
+            figures, clusters=states.values(), instances=len(status.instances), cluster_autoscaler_names=cluster_autoscaler_names
         )
         return Answer(content_type=CONTENT_TYPE, body=body)
 
