@@ -102,10 +102,11 @@ bench: $(STAMP) ## Print every figure, absolute and as a multiple of the yardsti
 bench-check: $(STAMP) ## Fail where a figure is above 1.5 times the committed multiple
 	@$(BIN)/python -m tests.benchmarks.harness --check
 
-bench-live: $(STAMP) ## Measure the live loop on a real control plane: first sync, steady loop, memory, list calls, bursts and their end
+bench-live: $(STAMP) ## Measure the live loop on a real control plane: first sync, steady loop, memory, list calls, bursts, a fleet
 	$(TIMED) "components for the figures" $(BIN)/python -m tests.testbed.components etcd kube-apiserver kube-scheduler kube-controller-manager kwok kwok-stages cluster-api cluster-api-manifests
 	@$(BIN)/python -m tests.benchmarks.live.bench
 	@$(BIN)/python -m tests.benchmarks.live.comparison
+	@$(BIN)/python -m tests.benchmarks.live.fleet
 
 bench-data: $(STAMP) ## Generate the large inputs
 	$(TIMED) "inputs in bench-data" $(BIN)/python examples/make_openb.py --out bench-data/openb
