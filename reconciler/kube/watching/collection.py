@@ -144,6 +144,9 @@ def renamed_group(served: Iterable[Served]) -> str:
     return next((item.group for item in served if item.platform in renamed), "")
 
 
+_NOT_FOUND = 404
+
+
 class _Version(msgspec.Struct):
     version: str
 
@@ -172,20 +175,34 @@ def located(collection: Collection, api: Api) -> Collection:
     if not resolved.version:
         group = decode(api.get(f"/apis/{resolved.group}"), _Group)
         versions = list(dict.fromkeys((group.preferred_version.version, *(one.version for one in group.versions))))
-        having = versions if len(versions) == 1 else [one for one in versions if _has_kind(api, resolved, one)]
-        resolved = msgspec.structs.replace(resolved, version=(having or versions)[0])
+        resolved = _in_first(resolved, versions, api)
     if not resolved.plural:
-        listed = decode(api.get(f"/apis/{resolved.group}/{resolved.version}"), _Resources)
-        plural = next((item.name for item in listed.resources if item.kind == resolved.kind and "/" not in item.name), None)
+        plural = _plural(resolved, api)
         if plural is None:
             raise ApiError(404, "NotFound", f"{resolved.api_version} has no kind {resolved.kind}")
         resolved = msgspec.structs.replace(resolved, plural=plural)
     return resolved
 
 
-def _has_kind(api: Api, collection: Collection, version: str) -> bool:
-    listed = decode(api.get(f"/apis/{collection.group}/{version}"), _Resources)
-    return any(item.kind == collection.kind for item in listed.resources)
+def _in_first(collection: Collection, versions: list[str], api: Api) -> Collection:
+    """In the first version that has the kind; in the first of all where none has it."""
+    candidates = [msgspec.structs.replace(collection, version=version) for version in versions]
+    for candidate in candidates if len(candidates) > 1 else ():
+        plural = _plural(candidate, api)
+        if plural is not None:
+            return msgspec.structs.replace(candidate, plural=collection.plural or plural)
+    return candidates[0]
+
+
+def _plural(collection: Collection, api: Api) -> str | None:
+    """By the server's own list of its kinds; None: it does not have this one."""
+    try:
+        listed = decode(api.get(f"/apis/{collection.group}/{collection.version}"), _Resources)
+    except ApiError as error:
+        if error.status != _NOT_FOUND:
+            raise
+        return None
+    return next((item.name for item in listed.resources if item.kind == collection.kind and "/" not in item.name), None)
 
 
 # The path of a target's object on the server, for every platform.
