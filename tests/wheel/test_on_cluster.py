@@ -12,6 +12,7 @@ from tests.openshift.conftest import NewSet, new_set
 from tests.testbed.cluster_documents import Group
 from tests.testbed.control_plane import ControlPlane
 from tests.testbed.fixtures import NewCluster
+from tests.testbed.work_cluster import NAME
 from tests.wheel.conftest import Installed, asking_others
 
 __all__ = ["first_commit", "github", "new_set", "repo"]
@@ -48,6 +49,7 @@ def test_examples(control_plane: ControlPlane, new_cluster: NewCluster, packages
         ("general-a", _GROUP), ("batch/", f"{cluster.namespace}/"), ("2026-12-24", "2126-12-24"),
         ("--out snapshot/", "--out snapshot/ --force"), ("apply plan.json", f"apply plan.json --namespace {cluster.namespace}"),
         ("reconciler doctor", f"reconciler doctor --namespace {cluster.namespace}"),
+        ("infra/west", f"{cluster.namespace}/{NAME}"),
     ):  # fmt: skip
         lines = [line.replace(before, after) for line in lines]
     assert lines[0].startswith("reconciler init")
