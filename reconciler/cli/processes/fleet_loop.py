@@ -26,7 +26,6 @@ FRESH_SECONDS = 10.0
 MOST_OBJECTS = 200_000
 """Of each kind that one cluster may take memory for, in a process that others share. SOURCE: Kubernetes is tested up to 150,000
 pods in a cluster."""
-_CLUSTER_API = "clusterAPI"
 
 
 def run_fleet(loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice) -> int:
@@ -80,7 +79,7 @@ class _Fleet:
         from reconciler.control.fleet.fleet_process import FleetProcess, FleetSettings
         from reconciler.gitops.sources.fleet_tree import FleetTrees
         from reconciler.gitops.sources.shared_source import SharedSource
-        from reconciler.kube.watching.collection import renamed_group
+        from reconciler.kube.watching.collection import cluster_api, renamed_group
         from reconciler.kube.watching.reflector import RealPace
         from reconciler.kube.watching.shared_targets import SharedTargets
 
@@ -89,7 +88,8 @@ class _Fleet:
         self._journal = journal
         self._namespace = own_namespace(loop.namespace)
         self._management = connections.management
-        self._served: tuple[Served, ...] = tuple(one for one in connections.served if one.platform == _CLUSTER_API)
+        describes = cluster_api().platform
+        self._served: tuple[Served, ...] = tuple(one for one in connections.served if one.platform == describes)
         if not self._served:
             raise InputError(f"{self._management.server}: it has no Cluster API, whose Clusters --fleet runs the loops of")
         identity = own_identity()
