@@ -20,11 +20,11 @@ Object = dict[str, Any]
 
 def our_world(snapshot: Object) -> World:
     """A snapshot as we read it, for the scheduler that it was made for. No object of a kind means that there is none."""
-    world = read_snapshot({"cluster.json": json.dumps(snapshot).encode(), "snapshot.yaml": _ALL_KINDS})
+    world = read_snapshot({"cluster.json": json.dumps(snapshot).encode(), "snapshot.yaml": ALL_KINDS})
     return with_default_spread(world, our_policy(snapshot))
 
 
-_ALL_KINDS = b"""formatVersion: "1.0"
+ALL_KINDS = b"""formatVersion: "1.0"
 kinds: [Service, ReplicaSet, StatefulSet, ReplicationController, DeviceClass, ResourceSlice, ResourceClaim]
 """
 
