@@ -63,7 +63,7 @@ def test_who_imports_a_file() -> None:
     """Its constants are seen there."""
     found = importing("reconciler/kube/leading/lease.py")
     assert {"reconciler/kube/leading/lease.py", "reconciler/control/saved_plans/live_apply.py"} <= found
-    assert len(found) < 20
+    assert len(found) < 30
 
 
 def test_every_mutant_is_python() -> None:

@@ -347,8 +347,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
         "group is None or own -> own": "a node of no group has a blocker that says so",
         "moved.short or 0 -> moved.short": "asked only where a shape lacks a place",
-        "node != candidate.index and any((self._draft.state.fits(shape, node) for shape in candidate.moving)) -> "
-        "any((self._draft.state.fits(shape, node) for shape in candidate.moving))": (
+        "node != candidate.index and any((state.fits(shape, node) for shape in shapes)) -> "
+        "any((state.fits(shape, node) for shape in shapes))": (
             "a node that headroom stands on and that is little used was kept for that before"
         ),
         "False -> True in: return Judged(candidate=candidate, safe=False, blockers=candidate.keeps)": (
