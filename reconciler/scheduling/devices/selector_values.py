@@ -108,12 +108,17 @@ def semver(text: object) -> Semver:
         raise SelectorError(f"{text!r} is not a semantic version")
     major, minor, patch = map(int, numbers)
     # A version with marks comes before the same one without. Numbers come before words.
-    marked = tuple((0, int(mark), "") if mark.isdigit() else (1, 0, mark) for mark in marks)
+    marked = tuple((0, int(mark), "") if _is_digits(mark) else (1, 0, mark) for mark in marks)
     return Semver((major, minor, patch, marked or ((2, 0, ""),)))
 
 
+def _is_digits(text: str) -> bool:
+    """Digits of ASCII alone: a number of any length, unlike `whole_number`."""
+    return bool(text) and set(text) <= set("0123456789")
+
+
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")
+    return _is_digits(text) and (text == "0" or text[0] != "0")
 
 
 def _is_word(text: str) -> bool:
@@ -121,7 +126,7 @@ def _is_word(text: str) -> bool:
 
 
 def _is_mark(text: str) -> bool:
-    return _is_word(text) and (not text.isdigit() or _is_number(text))
+    return _is_word(text) and (not _is_digits(text) or _is_number(text))
 
 
 def equal(one: object, other: object) -> bool:
