@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+import json
 import os
 import random
 import signal
@@ -12,7 +13,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from tests.live.command_line import SCHEMAS, CommandLine
 from tests.live.fleet_audit import FleetAudit
 from tests.live.fleet_plane import POLICY, Workload, fleet_leases, statuses, workloads, write_kubeconfig_secret
 from tests.live.reconciler_process import Reconciler, user
@@ -71,6 +74,25 @@ def test_one_instance_runs_the_loops_of_all_clusters(
         west.until_bound(2)
         assert (east.replicas(), west.replicas()) == (4, 2)
         assert len(set(fleet_leases(cluster_api, home).values())) == 1
+        asked = CommandLine(cluster_api.plane.kubeconfig)
+        scope = [f"--target-namespace={one}" for one in PAIR]
+        told = json.loads(asked.done("status", "--fleet", f"--namespace={home}", *scope, "-o", "json").stdout)
+        validator = Draft202012Validator(json.loads((SCHEMAS / "fleet-status.schema.json").read_text()))
+        assert list(validator.iter_errors(told)) == []
+        assert [(one["cluster"], one["policy"], one["problem"]) for one in told["clusters"]] == [
+            (east.title, "fleet", ""), (west.title, "fleet", ""),
+        ]  # fmt: skip
+        of_west = asked.done("status", "--cluster", west.title, f"--namespace={home}", *scope).stdout
+        assert "fleet-west/general" in of_west
+        assert "fleet-east" not in of_west
+        held = asked.done("hold", "--all", "--cluster", west.title, "--reason", "racks", f"--policy={policies}", *scope).stdout
+        assert "general" in held
+        west.pods("c", 1, "3")
+        running.until_page("/fleet", lambda _, body: statuses(body)[west.title]["held"] == 1)
+        assert west.replicas() == 2
+        asked.done("hold", "--all", "--cluster", west.title, "--release", f"--policy={policies}", *scope)
+        west.until_bound(3)
+        assert east.replicas() == 4
 
 
 # Twenty take six minutes on a busy machine: `FLEET_STUBS=20 FLEET_DEATHS=2` is the measured case.
