@@ -37,7 +37,8 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class End(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A credential that ends at an instant (Unix time). `expected`: somebody renews it in time, so only its end is told."""
+    """A credential that ends at an instant (Unix time). `expected`: somebody renews it in time, so it is reported only once it
+    has ended."""
 
     end_seconds: int
     what: str
@@ -114,7 +115,7 @@ def secrets_check(management: Api, clusters: Sequence[ClusterIdentity], now_seco
     ends, problems = _all(held)
     left = missing + len(named[MOST_SECRETS:])
     nothing = f"nothing in {count_text(len(held), 'kubeconfig Secret')} ends" if held else "no kubeconfig Secret can be read here"
-    advice = "find out why whoever keeps the Secret does not renew it: without it, nobody reaches the cluster"
+    advice = "the owner of the Secret should have renewed it: without it, nobody reaches the cluster"
     check = _check("KubeconfigSecrets", ends, (*unusable, *problems), now_seconds, nothing, advice)
     if left and held:
         check = msgspec.structs.replace(check, message=f"{check.message}; {left} more {'was' if left == 1 else 'were'} not read")

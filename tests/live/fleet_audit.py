@@ -2,42 +2,13 @@
 
 import datetime
 import itertools
-from typing import Any
 
 import msgspec
 
+from tests.testbed.audit import event_in
 from tests.testbed.control_plane import ControlPlane
 
 _WRITES = ("create", "update", "patch", "delete")
-
-
-class _Reference(msgspec.Struct):
-    resource: str = ""
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
-
-
-class _User(msgspec.Struct):
-    username: str = ""
-
-
-class _Status(msgspec.Struct):
-    code: int = 0
-
-
-class _Event(msgspec.Struct, rename="camel"):
-    stage: str
-    verb: str
-    user: _User
-    request_received_timestamp: str
-    stage_timestamp: str
-    object_ref: _Reference = msgspec.field(default_factory=_Reference)
-    response_status: _Status = msgspec.field(default_factory=_Status)
-    request_object: Any = None
-
-
-_event = msgspec.json.Decoder(_Event)
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -58,13 +29,16 @@ class FleetAudit:
         for line in plane.audit_lines():
             if b"ResponseComplete" not in line:
                 continue
-            event = _event.decode(line)
+            event = event_in(line)
+            if event is None:
+                continue
             where = event.object_ref
             if event.verb not in _WRITES or event.user.username not in users or not 200 <= event.response_status.code < 300:
                 continue
             if where.resource == "leases" and where.namespace == home:
-                spec = event.request_object["spec"]
-                name = where.name or event.request_object["metadata"]["name"]
+                sent = event.request().body
+                spec = sent["spec"]
+                name = where.name or sent["metadata"]["name"]
                 held = Held(_seconds(event.stage_timestamp), spec.get("holderIdentity") or "")
                 self.leases.setdefault(name, []).append(held)
             elif where.resource in ("machinedeployments", "machines"):

@@ -63,6 +63,8 @@ class _Event(msgspec.Struct, rename="camel"):
     request_uri: str = msgspec.field(name="requestURI")
     audit_id: str = msgspec.field(name="auditID")
     user_agent: str = ""
+    request_received_timestamp: str = ""
+    stage_timestamp: str = ""
     object_ref: _Reference = msgspec.field(default_factory=_Reference)
     response_status: _Status = msgspec.field(default_factory=_Status)
     request_object: msgspec.Raw = msgspec.Raw(b"null")

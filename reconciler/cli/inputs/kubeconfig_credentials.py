@@ -81,7 +81,7 @@ def _credentials(choice: Choice) -> Credentials:
     certificate, authority = (
         _read(entry, key, problems) for entry, key in ((user, "client-certificate"), (cluster, "certificate-authority"))
     )
-    # A token in a file is replaced there by whoever renews it.
+    # Whoever renews a token replaces it in its file.
     token = "" if user.text("tokenFile") else user.text("token")
     return Credentials(
         where=f"kubeconfig {choice.files}, context {choice.context}", certificate=certificate, authority=authority, token=token,

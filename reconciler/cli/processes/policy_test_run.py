@@ -251,7 +251,7 @@ class PolicyTestRunner:
             clusters, met = one.given.clusters, self._met.get((id(one.text), one.index), set())
             missing = [name for name in clusters.names if name not in met] if clusters is not None else []
             if clusters is not None and (missing or not met):
-                what = f"there is no snapshot of {', '.join(missing)}" if missing else "no cluster of the fleet is meant"
+                what = f"there is no snapshot of {', '.join(missing)}" if missing else "no cluster of the fleet matches"
                 error = one.text.error(_of(one.text, one.index, "clusters"), what)
                 list(self._taken(_Answer(problems=error.problems)))
 

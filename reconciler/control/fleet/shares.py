@@ -69,7 +69,7 @@ def next_step(seen: Loops) -> Step:
         takes = free if not others or _newest(seen.me, seen.instances) else waited
         room = max(most - len(mine), 0)
         taken = takes[:room]
-        # Nobody has room, or whoever has does not take: better too many here than one without an owner.
+        # No instance with room takes them. An instance above its share is better than a loop without an owner.
         left = [name for name in waited if name not in taken]
         urgent = [name for name in left if seen.free_seconds.get(name, 0) >= seen.lasts_seconds * URGENT_SHARE]
         return Step(take=(*taken, *(urgent or left[:1])))

@@ -1,8 +1,8 @@
 """The status of CapacityBuffers that the loop keeps room for: what was read of them, and whether the room is there.
 
 SOURCE: the conditions of `autoscaling.x-k8s.io` and their meaning in the Cluster Autoscaler and in Karpenter. Both write
-ReadyForProvisioning and LimitedByQuotas alike. Provisioning is True here as in Karpenter: the pods would run on nodes that are
-there.
+ReadyForProvisioning and LimitedByQuotas in the same way. As in Karpenter, Provisioning is True while the pods would run on
+existing nodes.
 """
 
 from collections.abc import Callable

@@ -43,7 +43,7 @@ class BufferShort(Because, frozen=True, kw_only=True):
     code = "BufferShort"
     pods: int
 
-    template = "there is no room for {pods:pod}, and no group grows for them"
+    template = "there is no room for {pods:pod}, and no group can grow for them"
 
 
 class BufferEmpty(Because, frozen=True, kw_only=True):

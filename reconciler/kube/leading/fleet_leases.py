@@ -28,13 +28,30 @@ class _Spec(msgspec.Struct, rename="camel"):
     renew_time: str | None = None
 
 
-class _Lease(msgspec.Struct):
+class FleetLease(msgspec.Struct):
+    """A Lease of a loop or of an instance, as the server has it."""
+
     metadata: _Meta
     spec: _Spec = msgspec.field(default_factory=_Spec)
 
+    @property
+    def holder(self) -> str:
+        """Who claimed it last; empty: it was released."""
+        return self.spec.holder_identity or ""
+
+    def label(self, key: str) -> str:
+        """The value of a label; empty without it."""
+        return (self.metadata.labels or {}).get(key, "")
+
 
 class _Leases(msgspec.Struct):
-    items: list[_Lease] = []
+    items: list[FleetLease] = []
+
+
+def read_fleet_leases(api: Api, namespace: str) -> list[FleetLease]:
+    """All Leases of a fleet, with one request. Raises `ApiError`, `UnreachableError` and `DecodeError`."""
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+    return decode(api.get(path, {"labelSelector": FLEET_LABEL}), _Leases).items
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -70,7 +87,7 @@ class FleetLeases:
 
     def __init__(self, api: Api, namespace: str, monotonic: Callable[[], float], *, lasts_seconds: float) -> None:
         self._api = api
-        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._namespace = namespace
         self._monotonic = monotonic
         self._lasts_seconds = lasts_seconds
         self._known: dict[str, _Known] = {}
@@ -79,22 +96,20 @@ class FleetLeases:
 
     def look(self, loops: Iterable[LoopName]) -> SeenLeases:
         """As they are now, for these loops. Raises `ApiError`, `UnreachableError` and `DecodeError`."""
-        found = decode(self._api.get(self._path, {"labelSelector": FLEET_LABEL}), _Leases).items
+        found = read_fleet_leases(self._api, self._namespace)
         now = self._monotonic()
         by_name = {one.metadata.name: one for one in found}
         self._known = {name: self._seen(lease, now) for name, lease in by_name.items()}
         holders = {loop.text: self._holder(by_name.get(loop.lease), now) for loop in loops}
         self._free = {loop: self._free.get(loop, now) for loop, holder in holders.items() if not holder}
         instances = [
-            (lease, holder)
-            for lease in found
-            if (lease.metadata.labels or {}).get(FLEET_LABEL) == INSTANCE and (holder := self._holder(lease, now))
+            (lease, holder) for lease in found if lease.label(FLEET_LABEL) == INSTANCE and (holder := self._holder(lease, now))
         ]
         self._came = {holder: self._came.get(holder, now) for _, holder in instances}
         return SeenLeases(
             instances=tuple(
                 SeenInstance(
-                    identity=holder, template=(lease.metadata.labels or {}).get(TEMPLATE_LABEL, ""),
+                    identity=holder, template=lease.label(TEMPLATE_LABEL),
                     started=_seconds(lease.spec.acquire_time or ""), seen_seconds=now - self._came[holder],
                 )
                 for lease, holder in instances
@@ -114,14 +129,14 @@ class FleetLeases:
         if known is not None:
             lease.seen(known.holder, known.renew_time, known.changed)
 
-    def _seen(self, lease: _Lease, now: float) -> _Known:
+    def _seen(self, lease: FleetLease, now: float) -> _Known:
         version, spec = lease.metadata.resource_version, lease.spec
         known = self._known.get(lease.metadata.name)
         if known is not None and known.version == version:
             return known
         return _Known(version, spec.holder_identity or "", spec.renew_time or "", now)
 
-    def _holder(self, lease: _Lease | None, now: float) -> str:
+    def _holder(self, lease: FleetLease | None, now: float) -> str:
         """Who holds it in force; empty: nobody."""
         if lease is None:
             return ""

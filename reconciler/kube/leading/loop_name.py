@@ -66,8 +66,8 @@ def cluster_label(namespace: str, name: str) -> str:
 
 
 def _joined(*parts: str) -> str:
-    """The parts with dots between them. Where that could be read in two ways or is too long, the end is a digest. So it is where
-    the parts themselves end like one: whoever names a cluster cannot take the name of another one's Lease."""
+    """The parts with dots between them. If that is ambiguous or too long, it ends with a digest. It also does if the parts end
+    like a digest: so nobody can name a cluster to get the Lease of another one."""
     plain = ".".join(parts)
     if len(plain) <= _LONGEST and all("." not in part for part in parts) and not _LIKE_A_DIGEST.search(plain):
         return plain

@@ -229,7 +229,7 @@ class SharedTargets:
 
         def changed() -> None:
             store = made[0].store
-            # A list that was read anew may lack anything that the one before had.
+            # Any object of the old list may be missing from the new one.
             whole, known[0] = store is None or store is not known[0], store
             with self.lock:
                 touched = store.touched() if isinstance(store, PartedStore) else frozenset[Part]()
