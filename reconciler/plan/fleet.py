@@ -26,13 +26,14 @@ class ClusterState(StrEnum):
 
 class ClusterOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """One cluster. `preview` is that of a cluster that changes. `problems` are those of a policy with errors, and `why` is a
-    sentence for everything else."""
+    sentence for everything else. `wave` is its place in rollouts."""
 
     cluster: str
     state: ClusterState
     preview: Preview | None = None
     problems: tuple[Problem, ...] = ()
     why: str = ""
+    wave: int | None = None
 
 
 class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,11 +78,12 @@ class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """One cluster. `plan` is None if nothing was decided; `why` says why then."""
+    """One cluster. `plan` is None if nothing was decided; `why` says why then. `wave` is its place in rollouts."""
 
     cluster: str
     plan: Plan | None = None
     why: str = ""
+    wave: int | None = None
 
 
 class FleetPlans(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ import msgspec
 from reconciler.plan.fleet import ClusterOutcome, ClusterState, FleetPreview
 from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.plan.waves import waves_in_order
 from reconciler.rendering import document as tree
 from reconciler.rendering.change_figures import ChangeFigure, change_figures, limit_rows
 from reconciler.rendering.consequences import Grade, consequences
@@ -73,12 +74,13 @@ def lots(fleet: FleetPreview) -> tuple[Lot, ...]:
 def fleet_document(fleet: FleetPreview) -> tree.Document:
     """Its lines describe the clusters that differ. The others are only named."""
     found = lots(fleet)
+    waves = waves_in_order(one.wave for one in fleet.clusters)
     without_preview = [lot for lot in found if lot.outcome.state is not ClusterState.CHANGES]
     return tree.Document(
         title=f"What {THIS_PR} does to the clusters",
         alarms=tuple(_alarm(lot) for lot in without_preview),
         lead=(fleet_summary(fleet),),
-        facts=(("snapshots", fleet.source),),
+        facts=(("snapshots", fleet.source), *((("waves", waves),) if waves else ())),
         blocks=tuple(_blocks(fleet, [lot for lot in found if lot not in without_preview])),
         digest=fleet.digest,
     )

@@ -5,6 +5,7 @@ import msgspec
 from reconciler.plan.fleet import ClusterPlan, FleetPlans
 from reconciler.plan.plan import Plan
 from reconciler.plan.summary import NOWHERE
+from reconciler.plan.waves import waves_in_order
 from reconciler.rendering import document as tree
 from reconciler.rendering.document import Foreign
 from reconciler.rendering.json_text import json_text
@@ -52,10 +53,11 @@ def fleet_plans_document(plans: FleetPlans) -> tree.Document:
     """A line for each cluster: first those without a plan, then those with pods that stay pending or groups that are held."""
     columns = (tree.Column(heading="cluster", shrinks=True), tree.Column(heading="plan", wraps=True))
     rows = tuple((Foreign(one.cluster), _words(one)) for one in sorted(plans.clusters, key=_rank))
+    waves = waves_in_order(one.wave for one in plans.clusters)
     return tree.Document(
         title="What the policy does in each cluster",
         lead=(fleet_plans_summary(plans),),
-        facts=(("snapshots", plans.source),),
+        facts=(("snapshots", plans.source), *((("waves", waves),) if waves else ())),
         blocks=(tree.Table(columns=columns, rows=rows),),
     )
 

@@ -174,7 +174,7 @@ class Tree:
             time.sleep(0.02)
         if self.broken:
             raise failed(FaultCode.UNREACHABLE, "nobody answers")
-        return Fetched(revision=str(self.revision), root="", files={})
+        return Fetched(revision=str(self.revision), root="", files={"policy.yaml": str(self.revision).encode()})
 
     def counted(
         self, fetched: Fetched, clusters: tuple[ClusterIdentity, ...], now_seconds: int
@@ -192,13 +192,16 @@ class Instance:
         self.refused: dict[str, Exception] = {}
         """Clusters whose connection fails."""
         self._pace = RealPace()
+        self._process = fleet.process
         shared = SharedTargets(
             self.api, served=SERVED, namespaces=(), capi_group=objects.GROUP, pace=self._pace,
             on_clusters=self._clusters_changed,
         )  # fmt: skip
         self.source = SharedSource(fleet.tree, time.monotonic, fresh_seconds=0.2)
         self.process = FleetProcess(
-            FleetSettings(namespace=HOME, identity=self.identity, instance=name, lease=TIMING),
+            FleetSettings(
+                namespace=HOME, identity=self.identity, instance=name, lease=TIMING, soak_seconds=fleet.soak_seconds
+            ),
             self.api, shared, self.source, fleet.tree.counted,
             connect=self._connect, make=self._make, log=lambda _: Log(fleet.text, lambda: 0),
             now_seconds=lambda: int(time.time()),
@@ -214,7 +217,7 @@ class Instance:
 
     def _make(self, name: LoopName, cluster: ClusterIdentity, connection: Connection, lease: LeaderLease, log: Log) -> Process:
         del connection, log
-        self.made.append(Process(self.api, name, cluster, lease))
+        self.made.append(self._process(self, name, cluster, lease))
         return self.made[-1]
 
     def kill(self) -> None:
@@ -232,6 +235,10 @@ class Fleet:
 
     def __init__(self, text: Any, *names: str, tree: Tree | None = None) -> None:
         self.text, self.tree = text, tree or Tree()
+        self.soak_seconds = 600
+        self.process: Callable[[Instance, LoopName, ClusterIdentity, LeaderLease], Process] = lambda instance, *given: Process(
+            instance.api, *given
+        )
         self.server = FakeApiServer()
         for item in objects.definitions():
             self.server.define(item)

@@ -80,6 +80,15 @@ DEMO = "demo"
     help="Another instance takes over so many seconds after this one was last heard of.",
 )
 @click.option(
+    "--wave-soak",
+    "wave_soak_seconds",
+    metavar="S",
+    type=click.IntRange(0, 604_800),
+    default=600,
+    show_default=True,
+    help="In a fleet: a wave does well for so many seconds before the next takes a policy.",
+)
+@click.option(
     "--beside-cluster-autoscaler",
     "beside_autoscaler",
     is_flag=True,
@@ -113,6 +122,7 @@ def command(
     cluster_name: str,
     drain_timeout_seconds: int,
     lease_seconds: int,
+    wave_soak_seconds: int,
     beside_autoscaler: bool,
     cluster_autoscaler_metrics: bool,
     webhook_secret_file: Path | None,
@@ -167,7 +177,7 @@ def command(
         policy=policy_path, namespace=namespace, read_only=read_only, once=once, period_seconds=period_seconds,
         cluster_name=cluster_name, cluster_autoscaler_metrics=cluster_autoscaler_metrics,
         beside_autoscaler=beside_autoscaler, lease_seconds=lease_seconds, drain_timeout_seconds=drain_timeout_seconds,
-        log=LogChoice(form=log_format, level=log_level),
+        wave_soak_seconds=wave_soak_seconds, log=LogChoice(form=log_format, level=log_level),
         listening=Listening(
             listen=listen, probes=probes, tls_certificate=tls_certificate, webhook_secret=webhook_secret_file,
         ),

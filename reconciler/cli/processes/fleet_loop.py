@@ -77,6 +77,7 @@ class _Fleet:
         self, loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice, connections: Connections, journal: "Log"
     ) -> None:
         from reconciler.control.fleet.fleet_process import FleetProcess, FleetSettings
+        from reconciler.control.fleet.wave_gate import Contents
         from reconciler.gitops.sources.fleet_tree import FleetTrees
         from reconciler.gitops.sources.shared_source import SharedSource
         from reconciler.kube.watching.collection import cluster_api, renamed_group
@@ -84,6 +85,7 @@ class _Fleet:
         from reconciler.kube.watching.shared_targets import SharedTargets
 
         self._loop = loop
+        self._contents: Contents = Contents()
         self._repository = repository
         self._journal = journal
         self._namespace = own_namespace(loop.namespace)
@@ -108,6 +110,7 @@ class _Fleet:
         settings = FleetSettings(
             namespace=self._namespace, identity=identity, instance=identity.partition("_")[0], lease=lease,
             policy=repository.policy_name or "", template=os.environ.get("POD_TEMPLATE_HASH", ""), owners=_owners(os.environ),
+            soak_seconds=loop.wave_soak_seconds,
         )  # fmt: skip
         self.process: FleetProcess = FleetProcess(
             settings, self._management.with_timeout(lease.call_timeout_seconds), self._shared, self._source, self._trees.counted,
@@ -130,7 +133,9 @@ class _Fleet:
         lease: "LeaderLease",
         log: "Log",
     ) -> "LiveProcess":
+        from reconciler.control.fleet.wave_gate import WaveGate
         from reconciler.control.live.live_process import Settings
+        from reconciler.gitops.sources.gated_source import GatedSource
 
         loop = self._loop
         settings = Settings(
@@ -140,11 +145,14 @@ class _Fleet:
             lease=timing(loop.lease_seconds), beside_autoscaler=loop.beside_autoscaler, most_objects=MOST_OBJECTS,
         )  # fmt: skip
         connections = Connections(connection.api, self._management, self._served)
+        gate = WaveGate(
+            lease, self._contents, lambda content, decides: self.process.closed(name, content, decides), loop.wave_soak_seconds
+        )
         source = LiveSource(
             None, self._repository, keep=True, tell=lambda event: say(log, event),
-            shared=(self._source, self._trees.of(cluster)),
+            shared=(GatedSource(self._source, gate.fault), self._trees.of(cluster)),
         )  # fmt: skip
-        return wired(settings, connections, source, log, lease=lease, targets=self._shared.of(cluster))
+        return wired(settings, connections, source, log, lease=lease, targets=self._shared.of(cluster), turned=gate.turned)
 
     def _log(self, name: "LoopName | None") -> "Log":
         return self._journal if name is None else self._journal.of({"cluster": name.title, "policy": name.policy})

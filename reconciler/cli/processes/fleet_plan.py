@@ -63,7 +63,8 @@ def _plan(cluster: str, world: World | str, asked: FleetPlanAsked) -> ClusterPla
     try:
         policy = read_policy(asked.policy, asked.name, now_seconds, identity)
     except InputError as error:
-        return ClusterPlan(cluster=cluster, why=str(error))
+        return ClusterPlan(cluster=cluster, why=str(error), wave=identity.wave)
     # A tree that names no clusters is not narrowed by reading it; what is narrowed stays as it is.
     (here,) = narrowed((policy,), identity)
-    return ClusterPlan(cluster=cluster, plan=decide(world, here, Memory(), now_seconds, asked.work_budget)[0])
+    plan = decide(world, here, Memory(), now_seconds, asked.work_budget)[0]
+    return ClusterPlan(cluster=cluster, plan=plan, wave=identity.wave)

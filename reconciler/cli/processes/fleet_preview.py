@@ -120,6 +120,13 @@ def _outcome(cluster: str, world: World, policies: _HeadPolicies, asked: FleetAs
     if not now_seconds:
         return _unreadable(cluster, "nothing in the snapshot says when it was taken: give --now RFC3339")
     identity = identity_of(world) or ClusterIdentity(name=cluster)
+    found = _judged(cluster, identity, world, now_seconds, policies, asked)
+    return msgspec.structs.replace(found, wave=identity.wave)
+
+
+def _judged(
+    cluster: str, identity: ClusterIdentity, world: World, now_seconds: int, policies: _HeadPolicies, asked: FleetAsked
+) -> ClusterOutcome:
     earlier, later = policies.here(identity, now_seconds)
     if later.errors:
         return ClusterOutcome(cluster=cluster, state=ClusterState.REFUSED, problems=later.problems)

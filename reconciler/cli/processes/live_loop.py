@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reconciler.control.policy.custom_resources import CustomResourceSource, OwnObjects
     from reconciler.control.policy.policy_in_force import LockedState
     from reconciler.control.policy.policy_source import FollowedSource
+    from reconciler.control.turn.loop import LoopReport
     from reconciler.gitops.sources.standing import Standing
     from reconciler.kube.connection.api import Api
     from reconciler.kube.leading.lease import LeaderLease, Timing
@@ -49,6 +50,7 @@ class LoopChoice(msgspec.Struct, frozen=True, kw_only=True):
     beside_autoscaler: bool
     drain_timeout_seconds: int
     lease_seconds: int
+    wave_soak_seconds: int
     log: LogChoice
 
 
@@ -166,13 +168,14 @@ def wired(
     *,
     lease: "LeaderLease | None" = None,
     targets: "Callable[[Callable[[], None]], TargetStreams] | None" = None,
+    turned: "Callable[[LoopReport], None]" = lambda _: None,
 ) -> "LiveProcess":
-    """The process of one loop. `lease` and `targets` as `LiveProcess` takes them."""
+    """The process of one loop. `lease`, `targets` and `turned` as `LiveProcess` takes them."""
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.loop_status import StandingRecord
     from reconciler.control.policy.status_beside import StatusBeside
-    from reconciler.gitops.git.fault import AWAITED
+    from reconciler.gitops.git.fault import AWAITED, FaultCode
     from reconciler.kube.custom.custom_object import CustomObjects
     from reconciler.kube.custom.status import StatusWriter
 
@@ -186,7 +189,10 @@ def wired(
         fault = standing.fault
         problem = fault.sentence if fault is not None else ""
         awaited = fault is not None and fault.code in AWAITED and bool(made[0].source.missing())
-        made[0].figures.policy(standing.revision, problem, awaited=problem if awaited else "")
+        waits = fault is not None and fault.code is FaultCode.WAITS_FOR_WAVE and not awaited
+        made[0].figures.policy(
+            standing.revision, "" if waits else problem, awaited=problem if awaited else "", waits=problem if waits else ""
+        )
         if not made[0].source.missing():
             sized.look(made[0].source.current())
         if records:
@@ -214,6 +220,7 @@ def wired(
     process = LiveProcess(
         settings, connections.workload, connections.management, follow,
         journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects, lease=lease, targets=targets,
+        turned=turned,
     )  # fmt: skip
     made.append(process)
     if not settings.read_only:

@@ -20,6 +20,7 @@ from reconciler.kube.leading.lease import LeaderLease, Timing
 from reconciler.kube.leading.loop_name import ENDED, FLEET_LABEL, INSTANCE, TEMPLATE_LABEL, LoopName, cluster_label
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.shared_targets import SharedTargets
+from reconciler.plan.waves import SOAK_SECONDS, Ring, Wait, WaveRecord, closed, wave_record
 from reconciler.values.cluster_identity import ClusterIdentity
 
 LONGEST_SILENCE_SECONDS = 120.0
@@ -45,7 +46,8 @@ class Counting(Protocol):
 
 class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the process runs. `namespace` is that of Leases and states. `policy` chooses one of several (empty: all that count).
-    `template` is the version of the Deployment; `owners` are the owner references of the instance's own Lease."""
+    `template` is the version of the Deployment; `owners` are the owner references of the instance's own Lease. A wave must do
+    well under a new tree for `soak_seconds` before the next one takes it."""
 
     namespace: str
     identity: str
@@ -53,17 +55,20 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
     policy: str = ""
     template: str = ""
     owners: tuple[Mapping[str, object], ...] = ()
+    soak_seconds: int = SOAK_SECONDS
     lease: Timing = Timing()
 
 
 class ClusterStanding(msgspec.Struct, frozen=True, kw_only=True):
     """What this instance knows of one cluster. `holder` runs its loop (empty: nobody); `member` is set where that is us.
-    `problem` says why nothing is decided, or what is wrong. `loop` is None where no policy counts."""
+    `problem` says why nothing is decided, or what is wrong. `loop` is None where no policy counts. `record` is what its Lease
+    says about the rollout of policies."""
 
     cluster: ClusterIdentity
     loop: LoopName | None = None
     holder: str = ""
     member: Member | None = None
+    record: WaveRecord | None = None
     problem: str = ""
 
 
@@ -117,6 +122,7 @@ class FleetProcess:
         self._reading: Future[None] | None = None
         self._news = threading.Event()
         self._seen = SeenLeases()
+        self._rings: Mapping[LoopName, Ring] = {}
         self._standings: tuple[ClusterStanding, ...] = ()
         self.problem = "the Clusters of the management cluster were not read yet"
         """Why the fleet is not seen now; empty: it is."""
@@ -148,6 +154,14 @@ class FleetProcess:
     def standings(self) -> tuple[ClusterStanding, ...]:
         """Every cluster that is known, by name; one with several policies has a line for each."""
         return self._standings
+
+    def closed(self, name: LoopName, content: str, decides: bool) -> Wait | None:  # noqa: FBT001 - as a gate asks
+        """Why a loop does not take a tree yet (see `plan/waves.py`). From any thread, by the last look at the fleet."""
+        rings = self._rings
+        own = rings.get(name)
+        others = (ring for loop, ring in rings.items() if loop != name)
+        wave = own.wave if own is not None else None
+        return closed(content, wave, others, decides=decides, soak_seconds=self.settings.soak_seconds)
 
     def instances(self) -> tuple[str, ...]:
         """The identities of all instances that live, this one among them."""
@@ -218,6 +232,10 @@ class FleetProcess:
             self.problem = f"the Leases of the fleet cannot be read: {error}"
             self._say("FleetNotSeen", self.problem)
             return
+        self._rings = {
+            name: Ring(cluster=name.title, wave=cluster.wave, record=wave_record(self._seen.annotations.get(name.text, {})))
+            for name, cluster in loops.items()
+        }
         self.problem = ""
         self._reported.pop("FleetNotSeen", None)
         uids = self.shared.cluster_uids()
@@ -388,11 +406,13 @@ class FleetProcess:
             why = counts.problem if counts is not None and counts.problem else "no policy counts in this cluster"
             return ClusterStanding(cluster=cluster, problem=why)
         member = self._members.get(name)
-        problem = counts.problem if counts is not None else ""
+        problem = (counts.problem if counts is not None else "") or cluster.wave_problem
         if member is not None:
             problem = member.problem or problem
         holder = self.settings.identity if member is not None else self._seen.holders.get(name.text, "")
-        return ClusterStanding(cluster=cluster, loop=name, holder=holder, member=member, problem=problem)
+        ring = self._rings.get(name)
+        record = ring.record if ring is not None else None
+        return ClusterStanding(cluster=cluster, loop=name, holder=holder, member=member, record=record, problem=problem)
 
     def _say(self, code: str, message: str) -> None:
         """Once for each code, until it has another message or the fleet was seen again."""

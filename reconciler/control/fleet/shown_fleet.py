@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from reconciler.control.fleet.fleet_process import ClusterStanding, FleetProcess
 from reconciler.control.fleet.member import Member, MemberState
+from reconciler.control.live.fleet_report import with_record
 from reconciler.control.live.live_process import LiveProcess
 from reconciler.control.pages.fleet_pages import ShownLoop
 from reconciler.control.pages.pages import STUCK_SECONDS
@@ -61,19 +64,24 @@ class FleetShown:
 
     def _line(self, one: ClusterStanding) -> ClusterStatus:
         policy = one.loop.policy if one.loop is not None else ""
-        known = ClusterStatus(cluster=one.cluster.title, policy=policy, holder=one.holder, problem=one.problem)
+        known = with_record(
+            ClusterStatus(
+                cluster=one.cluster.title, policy=policy, holder=one.holder, problem=one.problem, wave=one.cluster.wave
+            ),
+            one.record,
+        )
         return known if one.member is None else _here(known, one.member)
 
 
 def _here(known: ClusterStatus, member: Member) -> ClusterStatus:
     process = member.process
     seen = process.figures.seen() if process is not None else Figures().seen()
-    problem = known.problem or seen.unavailable or seen.policy_problem
+    problem = known.problem or seen.unavailable or ("" if known.stopped else seen.policy_problem)
     if member.state is MemberState.CONNECTING:
         problem = problem or "the cluster is being connected to"
     plan = seen.plan
-    return ClusterStatus(
-        cluster=known.cluster, policy=known.policy, holder=known.holder, here=True, problem=problem,
+    return msgspec.structs.replace(
+        known, here=True, problem=problem,
         plan=plan.summary if plan is not None else "", plan_at=instant_text(seen.plan_seconds) if plan is not None else "",
         nodes=len(plan.nodes) if plan is not None else None, pending=len(plan.pods) if plan is not None else None,
         held=sum(line.held for line in plan.groups) if plan is not None else None,

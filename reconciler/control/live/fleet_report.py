@@ -10,6 +10,7 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.fleet_leases import FleetLease, read_fleet_leases
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, FLEET_LABEL, INSTANCE, LOOP, POLICY_LABEL, cluster_label
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
+from reconciler.plan.waves import WaveRecord, wave_record
 from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.instant import InstantError, instant_text, parse_instant
@@ -26,10 +27,10 @@ def fleet_report(api: Api, namespace: str, clusters: Iterable[ClusterIdentity], 
     lines: list[ClusterStatus] = []
     for cluster in clusters:
         found = loops.pop(cluster_label(cluster.namespace, cluster.name), [])
-        lines += [_line(api, namespace, cluster.title, one, now_seconds) for one in found]
+        lines += [_line(api, namespace, cluster, one, now_seconds) for one in found]
         if not found:
             problem = "no loop has run for it yet: no policy counts in this cluster, or no instance runs"
-            lines.append(ClusterStatus(cluster=cluster.title, problem=problem))
+            lines.append(ClusterStatus(cluster=cluster.title, problem=problem, wave=cluster.wave))
     for label, found in loops.items():
         # A Cluster that is gone: who holds its loop has not seen that yet.
         lines += [
@@ -40,14 +41,26 @@ def fleet_report(api: Api, namespace: str, clusters: Iterable[ClusterIdentity], 
     return fleet_status(lines, namespace=namespace, now=instant_text(now_seconds), instances=instances)
 
 
-def _line(api: Api, namespace: str, title: str, lease: FleetLease, now_seconds: int) -> ClusterStatus:
-    known = ClusterStatus(cluster=title, policy=lease.label(POLICY_LABEL), holder=_holder(lease, now_seconds))
+def with_record(known: ClusterStatus, record: WaveRecord | None) -> ClusterStatus:
+    """The same, with what the Lease of the loop says about the rollout of policies."""
+    if record is None:
+        return known
+    return msgspec.structs.replace(known, revision=record.revision, waiting=record.waiting, stopped=record.stopped)
+
+
+def _line(api: Api, namespace: str, cluster: ClusterIdentity, lease: FleetLease, now_seconds: int) -> ClusterStatus:
+    known = ClusterStatus(
+        cluster=cluster.title, policy=lease.label(POLICY_LABEL), holder=_holder(lease, now_seconds), wave=cluster.wave,
+        problem=cluster.wave_problem,
+    )  # fmt: skip
+    known = with_record(known, wave_record(lease.annotations))
     try:
         record = plan_in(StateObject(api, namespace, lease.metadata.name.removeprefix(LEASE_PREFIX)))
     except StateUnavailableError as error:
         return msgspec.structs.replace(known, problem=str(error))
     if record is None:
-        return msgspec.structs.replace(known, problem="" if known.holder else "nobody runs the loop, and it left no plan")
+        gone = "" if known.holder else "nobody runs the loop, and it left no plan"
+        return msgspec.structs.replace(known, problem=known.problem or gone)
     return msgspec.structs.replace(
         known, plan=record.summary, plan_at=record.at, held=sum(group.line.held for group in record.groups)
     )

@@ -122,8 +122,7 @@ class LiveProcess:
     `objects` makes what tells on custom resources, given a connection that writes while this process leads.
     `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
     `lease` is one that somebody else renews, who calls `lease_stepped` (None: this process claims one and renews it). `targets`
-    makes the streams of the management cluster
-    where several processes share them.
+    makes the streams of the management cluster where several processes share them. `turned` is given every report.
 
     A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
     then uses nothing that it knew as the leader. It reads memory and policy again; drains are marked on the nodes.
@@ -142,6 +141,7 @@ class LiveProcess:
         objects: Callable[[Api], OwnObjects | None] = lambda _: None,
         lease: LeaderLease | None = None,
         targets: Callable[[Callable[[], None]], TargetStreams] | None = None,
+        turned: Callable[[LoopReport], None] = lambda _: None,
     ) -> None:
         self.settings = settings
         self.journal = log
@@ -251,6 +251,7 @@ class LiveProcess:
             after_turn=self._announce,
             period_seconds=settings.period_seconds,
         )
+        self._turned = turned
         self._following = False
         self._renews = lease is None
         self._led, self._reported = 0, ""
@@ -410,6 +411,7 @@ class LiveProcess:
         """Best effort: what cannot be told does not stop what is done."""
         if report.plan is not None and report.decided is not None:
             self.last = (report.plan, report.decided)
+        self._turned(report)
         if not self.settings.read_only:
             self._telling.turned(report, self.port.last_world, self.settings.served)
             if not self.source.missing():

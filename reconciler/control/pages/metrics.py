@@ -59,6 +59,9 @@ def _loop(seen: Seen) -> Iterator[Metric]:
     yield _gauge(
         "reconciler_policy_awaited", "1: the loop decides nothing, since it has no first policy yet.", bool(seen.policy_awaited)
     )
+    yield _gauge(
+        "reconciler_policy_waits_for_wave", "1: earlier waves of the fleet take a newer policy first.", bool(seen.policy_waits)
+    )
     revision = GaugeMetricFamily("reconciler_policy_info", "The policy revision in force.", labels=["revision"])
     revision.add_metric([seen.policy_revision], 1)
     yield revision

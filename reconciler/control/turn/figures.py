@@ -172,7 +172,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The state after the last iteration. Times are Unix seconds, 0: never. `plan` is the last one that was decided, whenever
     that was. `unavailable` states why the last iteration decided nothing, `policy_awaited` which first policy is not there yet.
     `decisions` are the last ones of this process, oldest first, `samples` its last six hours. `held_since` says, by target, since
-    when it has seen a group held. `lead_times` are those that were learned, by group."""
+    when it has seen a group held. `lead_times` are those that were learned, by group. `policy_waits` says for which wave of a
+    fleet a newer policy waits."""
 
     plan: Plan | None = None
     plan_seconds: int = 0
@@ -183,6 +184,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     policy_revision: str = ""
     policy_problem: str = ""
     policy_awaited: str = ""
+    policy_waits: str = ""
     turns: tuple[tuple[str, int], ...] = ()
     actions: tuple[tuple[str, str, int], ...] = ()
     added_nodes: int = 0
@@ -229,11 +231,16 @@ class Figures:
             held = self._seen.held_since if leader else {}
             self._seen = msgspec.structs.replace(self._seen, leader=leader, held_since=held)
 
-    def policy(self, revision: str, problem: str = "", *, awaited: str = "") -> None:
-        """The revision in force, and what is wrong with a newer one; `awaited`: none ever was, and nothing is wrong but that."""
+    def policy(self, revision: str, problem: str = "", *, awaited: str = "", waits: str = "") -> None:
+        """The revision in force, and what is wrong with a newer one. `awaited`: none ever was, and nothing is wrong but that.
+        `waits`: other clusters of the fleet take the newer one first."""
         with self._lock:
             self._seen = msgspec.structs.replace(
-                self._seen, policy_revision=revision, policy_problem="" if awaited else problem, policy_awaited=awaited
+                self._seen,
+                policy_revision=revision,
+                policy_problem="" if awaited else problem,
+                policy_awaited=awaited,
+                policy_waits=waits,
             )
 
     def page_failed(self, path: str) -> None:

@@ -13,7 +13,7 @@ class FaultCode(StrEnum):
     """Stable: conditions, events, metrics and scripts name them.
 
     The first group is about reaching the source: nothing is known about newer policy. The second is about the fetched content:
-    it is known and refused.
+    it is known and refused. The third is about other clusters of a fleet: content may be good, but is not taken yet.
     """
 
     UNREACHABLE = "SourceUnreachable"
@@ -33,6 +33,9 @@ class FaultCode(StrEnum):
     NO_POLICY = "NoPolicy"
     NO_GROUPS = "NoGroups"
 
+    WAITS_FOR_WAVE = "WaitsForWave"
+    ROLLOUT_STOPPED = "RolloutStopped"
+
 
 GETTING = frozenset(
     {
@@ -42,7 +45,7 @@ GETTING = frozenset(
 )  # fmt: skip
 """Faults that may end by themselves, so that another attempt may help."""
 
-AWAITED = frozenset({FaultCode.REF_NOT_FOUND, FaultCode.PATH_NOT_FOUND, FaultCode.NO_POLICY})
+AWAITED = frozenset({FaultCode.REF_NOT_FOUND, FaultCode.PATH_NOT_FOUND, FaultCode.NO_POLICY, FaultCode.WAITS_FOR_WAVE})
 """Faults of a source that was reached and holds no policy yet. A loop that never had one waits for it, and is ready."""
 
 

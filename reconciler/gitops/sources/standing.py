@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.gitops.git.fault import GETTING, Fault
+from reconciler.gitops.git.fault import GETTING, Fault, FaultCode
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.plain import shortened
@@ -68,7 +68,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         message = fault_words(self.fault, self.revision)
         reason = self.fault.code.value
         ready = Condition(type="Ready", status="False", reason=reason, message=message)
-        return ready, Condition(type="Stalled", status=_written(not self.getting_fails), reason=reason, message=message)
+        stalled = not self.getting_fails and self.fault.code is not FaultCode.WAITS_FOR_WAVE
+        return ready, Condition(type="Stalled", status=_written(stalled), reason=reason, message=message)
 
 
 def succeeded(before: Standing, revision: str, signer: str, now_seconds: int) -> tuple[Standing, tuple[SourceEvent, ...]]:

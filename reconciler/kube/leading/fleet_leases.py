@@ -19,6 +19,7 @@ class _Meta(msgspec.Struct, rename="camel"):
     name: str
     resource_version: str = ""
     labels: Mapping[str, str] | None = None
+    annotations: Mapping[str, str] | None = None
 
 
 class _Spec(msgspec.Struct, rename="camel"):
@@ -42,6 +43,11 @@ class FleetLease(msgspec.Struct):
     def label(self, key: str) -> str:
         """The value of a label; empty without it."""
         return (self.metadata.labels or {}).get(key, "")
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """What its holder wrote on it."""
+        return self.metadata.annotations or {}
 
 
 class _Leases(msgspec.Struct):
@@ -73,11 +79,13 @@ class SeenInstance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeenLeases(msgspec.Struct, frozen=True, kw_only=True):
-    """One look. `holders` is by the name of a loop: who holds its Lease in force (empty: it is free). `free_seconds` says for how
-    long a free one has been seen free. `ever` has the label of the cluster and the policy of each loop that there ever was."""
+    """One look. `holders` is by the name of a loop: who holds its Lease in force (empty: it is free). `annotations` are those of
+    the Lease of each loop that has one. `free_seconds` says for how long a free one has been seen free. `ever` has the label of
+    the cluster and the policy of each loop that there ever was."""
 
     instances: tuple[SeenInstance, ...] = ()
     holders: Mapping[str, str] = {}
+    annotations: Mapping[str, Mapping[str, str]] = {}
     free_seconds: Mapping[str, float] = {}
     ever: frozenset[tuple[str, str]] = frozenset()
 
@@ -100,7 +108,8 @@ class FleetLeases:
         now = self._monotonic()
         by_name = {one.metadata.name: one for one in found}
         self._known = {name: self._seen(lease, now) for name, lease in by_name.items()}
-        holders = {loop.text: self._holder(by_name.get(loop.lease), now) for loop in loops}
+        asked = tuple(loops)
+        holders = {loop.text: self._holder(by_name.get(loop.lease), now) for loop in asked}
         self._free = {loop: self._free.get(loop, now) for loop, holder in holders.items() if not holder}
         instances = [
             (lease, holder) for lease in found if lease.label(FLEET_LABEL) == INSTANCE and (holder := self._holder(lease, now))
@@ -115,6 +124,7 @@ class FleetLeases:
                 for lease, holder in instances
             ),
             holders=holders,
+            annotations={loop.text: by_name[loop.lease].annotations for loop in asked if loop.lease in by_name},
             free_seconds={loop: now - since for loop, since in self._free.items()},
             ever=frozenset(
                 (labels.get(CLUSTER_LABEL, ""), labels.get(POLICY_LABEL, ""))

@@ -61,6 +61,7 @@ class _LeaseSpec(msgspec.Struct, rename="camel"):
 
 class _LeaseMeta(msgspec.Struct, rename="camel"):
     resource_version: str = ""
+    annotations: Mapping[str, str] | None = None
 
 
 class _Lease(msgspec.Struct):
@@ -93,6 +94,8 @@ class LeaderLease:
         self._wall_seconds = wall_seconds
         self._timing = timing
         self._metadata = dict(metadata or {})
+        self._annotations: Mapping[str, str] = {}
+        self._found: Mapping[str, str] = {}
         self._claim: _Claim | None = None
         self._terms = 0
         self._bound = threading.local()
@@ -113,6 +116,15 @@ class LeaderLease:
     def relabel(self, labels: Mapping[str, str]) -> None:
         """The object has these labels from the next write on, at the latest when it is released."""
         self._metadata = {**self._metadata, "labels": labels}
+
+    def annotate(self, annotations: Mapping[str, str]) -> None:
+        """The object has these annotations from the next renewal on, besides those that it has."""
+        self._annotations = annotations
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Those of the object as it was last read: an earlier holder may have left them."""
+        return self._found
 
     def leads(self) -> bool:
         """Whether a write that is sent now would come from the leader."""
@@ -219,11 +231,13 @@ class LeaderLease:
 
     def _read(self) -> _Lease | None:
         try:
-            return decode(self._api.get(f"{self._collection}/{self._name}"), _Lease)
+            lease = decode(self._api.get(f"{self._collection}/{self._name}"), _Lease)
         except ApiError as error:
             if error.status == _NOT_FOUND:
                 return None
             raise
+        self._found = lease.metadata.annotations or {}
+        return lease
 
     def _write(self, method: str, version: str, holder: str, duration: int, acquired: str | None) -> bool:
         """Write with the version that was read; false if somebody was faster."""
@@ -238,6 +252,8 @@ class LeaderLease:
         metadata = {**self._metadata, "name": self._name, "namespace": self._namespace}
         if version:
             metadata["resourceVersion"] = version
+        if annotations := {**self._found, **self._annotations}:
+            metadata["annotations"] = annotations
         body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
         path = self._collection if method == "POST" else f"{self._collection}/{self._name}"
         try:

@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 from reconciler import __version__
-from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, by_rank, state_words
+from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, by_rank, state_words, wave_title, wave_words
 from reconciler.rendering.html.element import Html, joined, tag
 from reconciler.rendering.html.page import Following, Head, Section, document, scrolling
 
@@ -23,9 +23,15 @@ def fleet_html(status: FleetStatusDocument, period_seconds: int) -> str:
     heads = joined(tag("th", name, scope="col") for name in ("Cluster", "Policy", "Run by", "State"))
     body = joined(_row(one) for one in by_rank(status))
     table = tag("table", tag("thead", tag("tr", heads)), tag("tbody", body), class_="stack")
-    section = Section("clusters", "Clusters", scrolling("Table of clusters", table), str(len(status.clusters)))
+    sections = [Section("clusters", "Clusters", scrolling("Table of clusters", table), str(len(status.clusters)))]
+    if status.waves:
+        lines = joined(
+            tag("tr", tag("th", wave_title(one), scope="row"), tag("td", wave_words(one), class_="why small"))
+            for one in status.waves
+        )
+        sections.append(Section("rollout", "Rollout", tag("table", tag("tbody", lines)), str(len(status.waves))))
     following = Following(period_seconds=period_seconds, shown_at=status.now)
-    return document(head, (section,), (), (f"reconciler {__version__}",), following)
+    return document(head, tuple(sections), (), (f"reconciler {__version__}",), following)
 
 
 def _row(one: ClusterStatus) -> Html:
