@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.kube.connection.api import ApiError, QuietError, UnreachableError
 from reconciler.kube.watching.collection import Collection
-from reconciler.kube.watching.reflector import Phase, StreamState
+from reconciler.kube.watching.reflector import Phase, StreamState, _OwnThread
 from tests.kube.reflected import NODES, Run, bookmark, event, gone, page, watches
 
 REFUSED = ApiError(400, "BadRequest", "unknown field")
@@ -54,7 +54,11 @@ def test_a_thread_that_was_never_started() -> None:
     """It has ended, as far as anybody waits for it; and it keeps no process alive."""
     run = Run([])
     assert run.reflector.join(0.0)
-    assert run.reflector._thread.daemon
+    run.reflector.start()
+    driven = run.reflector._driven
+    assert isinstance(driven, _OwnThread)
+    assert driven._thread.daemon
+    assert driven.join(10)
 
 
 def test_a_thread_that_goes_on() -> None:

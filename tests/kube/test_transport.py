@@ -4,9 +4,12 @@ import json
 import logging
 import os
 import socket
+import ssl
 import stat
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from reconciler.kube.connection.api import ApiError, ContentType, QuietError, Un
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
 from reconciler.kube.connection.transport import KubernetesApi, LineStream, connect
 from tests.kube.local_server import Behaviour, LocalServer, answer, stream
+from tests.testbed.certificates import Authority
 
 TOKEN = "a-very-secret-token"
 
@@ -40,6 +44,34 @@ def server(behaviour: Behaviour) -> LocalServer:
 
 def api_of(tmp_path: Path, local: LocalServer, **options: object) -> KubernetesApi:
     return connect(kubeconfig(tmp_path, local.url), environment={}, **options)  # type: ignore[arg-type]
+
+
+Watching = Callable[[Behaviour], AbstractContextManager[tuple[LocalServer, KubernetesApi]]]
+
+
+@pytest.fixture(params=["pool", "own socket"])
+def watching(request: pytest.FixtureRequest, tmp_path: Path) -> Watching:
+    """A server and its client: streams through the client library, or on sockets of their own."""
+
+    @contextmanager
+    def running(behaviour: Behaviour) -> Iterator[tuple[LocalServer, KubernetesApi]]:
+        if request.param == "pool":
+            with server(behaviour).running() as local:
+                yield local, api_of(tmp_path, local)
+            return
+        authority = Authority(tmp_path)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*authority.server("server"))
+        with LocalServer(behaviour, context).running() as local:
+            path = kubeconfig(tmp_path, local.url)
+            content = yaml.safe_load(path.read_text())
+            content["clusters"][0]["cluster"]["certificate-authority"] = str(authority.certificate)
+            path.write_text(yaml.safe_dump(content))
+            api = connect(path, environment={}, own_sockets=True)
+            assert api.streams_on_sockets
+            yield local, api
+
+    return running
 
 
 def ok(request, body: bytes) -> None:
@@ -178,15 +210,40 @@ def test_the_guard_comes_after_the_connection(tmp_path: Path) -> None:
     assert asked == []
 
 
-def test_lines(tmp_path: Path) -> None:
+def test_lines(watching: Watching) -> None:
     """Lines come out whole, wherever the pieces of the body were cut."""
 
     def watch(request, body: bytes) -> None:
         stream(request, [b'{"a":', b'1}\n{"b":2}\n{"c"', b":3}\n"])
         request.wfile.write(b"0\r\n\r\n")
 
-    with server(watch).running() as local, api_of(tmp_path, local).stream("/w", {"watch": "1"}, silence_seconds=60) as lines:
+    with watching(watch) as (local, api), api.stream("/w", {"watch": "1"}, silence_seconds=60) as lines:
         assert list(lines) == [b'{"a":1}', b'{"b":2}', b'{"c":3}']
+    method, path, headers, _ = local.requests[0]
+    assert (method, path, headers["Authorization"]) == ("GET", "/w?watch=1", f"Bearer {TOKEN}")
+    assert headers["Host"] == local.url.partition("//")[2]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_watch_that_is_refused(watching: Watching, whole: bool) -> None:
+    """The words of the server, or that they broke off."""
+
+    def refuse(request, body: bytes) -> None:
+        text = b'{"kind":"Status","code":403,"reason":"Forbidden","message":"you may not watch"}'
+        request.send_response(403)
+        request.send_header("Content-Length", str(len(text) + (0 if whole else 9)))
+        request.send_header("Connection", "close")
+        request.end_headers()
+        request.wfile.write(text)
+        request.close_connection = True
+
+    with (
+        watching(refuse) as (_, api),
+        pytest.raises(ApiError if whole else UnreachableError) as caught,
+        api.stream("/w", {}, silence_seconds=60),
+    ):
+        pass
+    assert ("you may not watch" if whole else "broke off") in str(caught.value)
 
 
 def test_a_line_in_many_pieces() -> None:
@@ -209,41 +266,41 @@ def test_a_line_in_many_pieces() -> None:
         assert list(lines) == [b'{"a":7}']
 
 
-def test_silence(tmp_path: Path) -> None:
+def test_silence(watching: Watching) -> None:
     """Nothing comes for the time given: that is told apart from a break, since it may be well."""
 
     def watch(request, body: bytes) -> None:
         stream(request, [b"{}\n"])
         local.release.wait(20)
 
-    with server(watch).running() as local, api_of(tmp_path, local).stream("/w", {}, silence_seconds=2) as lines:
+    with watching(watch) as (local, api), api.stream("/w", {}, silence_seconds=2) as lines:
         assert next(lines) == b"{}"
         with pytest.raises(QuietError):
             next(lines)
 
 
-def test_silence_in_the_middle_of_an_event(tmp_path: Path) -> None:
+def test_silence_in_the_middle_of_an_event(watching: Watching) -> None:
     """Half an event and then nothing is no quiet watch."""
 
     def watch(request, body: bytes) -> None:
         stream(request, [b'{"type":"ADD'])
         local.release.wait(20)
 
-    with server(watch).running() as local, api_of(tmp_path, local).stream("/w", {}, silence_seconds=1) as lines:
+    with watching(watch) as (local, api), api.stream("/w", {}, silence_seconds=1) as lines:
         with pytest.raises(UnreachableError, match="watch broke") as caught:
             next(lines)
         assert not isinstance(caught.value, QuietError)
 
 
-def test_cut_from_another_thread(tmp_path: Path) -> None:
+def test_cut_from_another_thread(watching: Watching) -> None:
     """A reader that waits for the next line ends when another thread cuts the stream."""
 
     def watch(request, body: bytes) -> None:
         stream(request, [b"{}\n"])
         local.release.wait(20)
 
-    with server(watch).running() as local:
-        opened = api_of(tmp_path, local).stream("/w", {}, silence_seconds=20)
+    with watching(watch) as (local, api):
+        opened = api.stream("/w", {}, silence_seconds=20)
         with opened as lines:
             assert next(lines) == b"{}"
             cutter = threading.Thread(target=opened.cut)
@@ -252,14 +309,14 @@ def test_cut_from_another_thread(tmp_path: Path) -> None:
             cutter.join()
 
 
-def test_a_line_that_breaks_off(tmp_path: Path) -> None:
+def test_a_line_that_breaks_off(watching: Watching) -> None:
     """An event of which only a part came is not handed out."""
 
     def watch(request, body: bytes) -> None:
         stream(request, [b'{"whole":1}\n{"cut'])
         request.wfile.write(b"0\r\n\r\n")
 
-    with server(watch).running() as local, api_of(tmp_path, local).stream("/w", {}, silence_seconds=60) as lines:
+    with watching(watch) as (_, api), api.stream("/w", {}, silence_seconds=60) as lines:
         assert next(lines) == b'{"whole":1}'
         with pytest.raises(UnreachableError, match="in the middle of an event"):
             next(lines)

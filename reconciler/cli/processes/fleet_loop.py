@@ -35,7 +35,8 @@ def run_fleet(loop: LoopChoice, connection: ConnectionChoice, repository: Source
     journal = loop.log.opened()
     ending = Ending()
     connections = connected(connection, tell=lambda words: journal.warning("CertificateNotChecked", words))
-    fleet = _Fleet(loop, connection, repository, connections, journal).process
+    made = _Fleet(loop, connection, repository, connections, journal)
+    fleet = made.process
     servers = fleet_listening(loop.listening, journal, connections.management, fleet, upstream=loop.cluster_autoscaler_metrics)
     for server in servers:
         server.start()
@@ -49,6 +50,7 @@ def run_fleet(loop: LoopChoice, connection: ConnectionChoice, repository: Source
     finally:
         journal.info("Stopping", "no new turn begins; loops are handed over")
         fleet.stop()
+        made.stop()
         for server in servers:
             server.stop()
     journal.info("Stopped", "all Leases are released")
@@ -83,9 +85,11 @@ class _Fleet:
         from reconciler.kube.watching.collection import cluster_api, renamed_group
         from reconciler.kube.watching.reflector import RealPace
         from reconciler.kube.watching.shared_targets import SharedTargets
+        from reconciler.kube.watching.stream_hub import StreamHub
 
         self._loop = loop
         self._contents: Contents = Contents()
+        self._hub: StreamHub = StreamHub(RealPace().monotonic)
         self._repository = repository
         self._journal = journal
         self._namespace = own_namespace(loop.namespace)
@@ -118,6 +122,10 @@ class _Fleet:
         )  # fmt: skip
         made.append(self.process)
 
+    def stop(self) -> None:
+        """End what the loops shared, once they have ended."""
+        self._hub.stop()
+
     def _connect(self, cluster: "ClusterIdentity") -> "WorkloadConnection":
         from reconciler.kube.connection.workload_connection import WorkloadConnection
 
@@ -148,11 +156,15 @@ class _Fleet:
         gate = WaveGate(
             lease, self._contents, lambda content, decides: self.process.closed(name, content, decides), loop.wave_soak_seconds
         )
+        # Through a proxy, streams cannot be read without waiting: each then has a thread.
+        drive = self._hub.lane() if connection.api.streams_on_sockets else None
         source = LiveSource(
             None, self._repository, keep=True, tell=lambda event: say(log, event),
             shared=(GatedSource(self._source, gate.fault), self._trees.of(cluster)),
         )  # fmt: skip
-        return wired(settings, connections, source, log, lease=lease, targets=self._shared.of(cluster), turned=gate.turned)
+        return wired(
+            settings, connections, source, log, lease=lease, targets=self._shared.of(cluster), turned=gate.turned, drive=drive
+        )
 
     def _log(self, name: "LoopName | None") -> "Log":
         return self._journal if name is None else self._journal.of({"cluster": name.title, "policy": name.policy})

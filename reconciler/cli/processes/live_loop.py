@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reconciler.gitops.sources.standing import Standing
     from reconciler.kube.connection.api import Api
     from reconciler.kube.leading.lease import LeaderLease, Timing
+    from reconciler.kube.watching.reflector import Drive
     from reconciler.kube.watching.target_streams import TargetStreams
 
 EXIT_ABANDONED = 1
@@ -169,8 +170,9 @@ def wired(
     lease: "LeaderLease | None" = None,
     targets: "Callable[[Callable[[], None]], TargetStreams] | None" = None,
     turned: "Callable[[LoopReport], None]" = lambda _: None,
+    drive: "Drive | None" = None,
 ) -> "LiveProcess":
-    """The process of one loop. `lease`, `targets` and `turned` as `LiveProcess` takes them."""
+    """The process of one loop. `lease`, `targets`, `turned` and `drive` as `LiveProcess` takes them."""
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.loop_status import StandingRecord
@@ -220,7 +222,7 @@ def wired(
     process = LiveProcess(
         settings, connections.workload, connections.management, follow,
         journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects, lease=lease, targets=targets,
-        turned=turned,
+        turned=turned, drive=drive,
     )  # fmt: skip
     made.append(process)
     if not settings.read_only:

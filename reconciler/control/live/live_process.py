@@ -30,7 +30,7 @@ from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
 from reconciler.kube.watching.collection import BUFFERS, SERVICES, Collection, Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
-from reconciler.kube.watching.reflector import RealPace
+from reconciler.kube.watching.reflector import Drive, RealPace
 from reconciler.kube.watching.target_streams import TargetStreams
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
@@ -123,6 +123,7 @@ class LiveProcess:
     `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
     `lease` is one that somebody else renews, who calls `lease_stepped` (None: this process claims one and renews it). `targets`
     makes the streams of the management cluster where several processes share them. `turned` is given every report.
+    `drive` drives the streams of the workload cluster (None: each has a thread).
 
     A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
     then uses nothing that it knew as the leader. It reads memory and policy again; drains are marked on the nodes.
@@ -142,6 +143,7 @@ class LiveProcess:
         lease: LeaderLease | None = None,
         targets: Callable[[Callable[[], None]], TargetStreams] | None = None,
         turned: Callable[[LoopReport], None] = lambda _: None,
+        drive: Drive | None = None,
     ) -> None:
         self.settings = settings
         self.journal = log
@@ -190,6 +192,7 @@ class LiveProcess:
             also=self._also_followed,
             targets=targets,
             most_objects=settings.most_objects,
+            drive=drive,
             on_change=self.wake.notify,
             pace=self._pace,
             longest_silence_seconds=settings.longest_silence_seconds,

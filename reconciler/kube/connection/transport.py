@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -21,6 +21,7 @@ from reconciler.kube.connection.api import ContentType, Guard, QuietError, Unrea
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
 from reconciler.kube.connection.connections import Attempt, announce_requests
 from reconciler.kube.connection.outages import Outages
+from reconciler.kube.connection.socket_body import FAILURES, Dial, SocketBody, opened
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration
@@ -51,7 +52,8 @@ class LineStream:
     """Lines of one answer, opened by `with`. One thread reads; any thread may `cut`.
 
     `failures` are the exceptions that the transport raises while it reads. They come out as `UnreachableError`. If those of
-    `silences` come between two lines, they come out as `QuietError`. `broken` is called before an `UnreachableError`.
+    `silences` come between two lines, they come out as `QuietError`. `broken` is called before an `UnreachableError`. The body
+    may be silent for `silence_seconds`.
     """
 
     def __init__(
@@ -60,13 +62,15 @@ class LineStream:
         failures: tuple[type[Exception], ...],
         silences: tuple[type[Exception], ...] = (),
         broken: Callable[[], None] = lambda: None,
+        silence_seconds: float = 0.0,
     ) -> None:
+        self.silence_seconds = silence_seconds
         self._open_body = open_body
         self._failures = failures
         self._silences = silences
         self._broken = broken
         self._body: Body | None = None
-        self._rest = b""
+        self._rest = bytearray()  # An event that comes in small pieces is not copied with each.
         self._lines: list[bytes] = []
         self._is_cut = False
 
@@ -86,8 +90,29 @@ class LineStream:
 
     def __next__(self) -> bytes:
         while not self._lines:
-            self._read()
+            if not self._read():
+                raise StopIteration
         return self._lines.pop()
+
+    def fileno(self) -> int:
+        """The socket to wait for before `ready_lines`; -1 if the body has none."""
+        return self._body.fileno() if isinstance(self._body, SocketBody) else -1
+
+    def ready_lines(self) -> list[bytes] | None:
+        """The lines that are there now, of a body that has a socket: none if more is to come, None at the end. Raises as the
+        iteration does."""
+        while not self._lines:
+            whole = self._read(waits=False)
+            if whole is None:
+                return []
+            if not whole:
+                return None
+        lines, self._lines = self._lines[::-1], []
+        return lines
+
+    def silence(self) -> UnreachableError:
+        """What the iteration raises after the allowed silence, for one who waits elsewhere."""
+        return self._failure(TimeoutError("it was silent"))
 
     def cut(self) -> None:
         """End the stream from another thread. The reader gets what was already read, then the end."""
@@ -101,36 +126,60 @@ class LineStream:
             # Closed already, by its reader or by the other end.
             return
 
-    def _read(self) -> None:
-        if self._body is None or self._is_cut:
-            raise StopIteration
+    def _cut_meanwhile(self) -> bool:
+        return self._is_cut
+
+    def _failure(self, error: Exception) -> UnreachableError:
+        if isinstance(error, self._silences) and not self._rest.strip():
+            return QuietError("the watch brought nothing within the allowed time")
+        self._broken()
+        return UnreachableError(f"the watch broke: {cause(error)}")
+
+    def _read(self, *, waits: bool = True) -> bool | None:
+        """Read once; false at the end, and None if there is nothing now and it does not wait."""
+        body = self._body
+        if body is None or self._is_cut:
+            return False
         try:
-            chunk = self._body.read1(_CHUNK_BYTES)
+            chunk = body.read_now() if not waits and isinstance(body, SocketBody) else body.read1(_CHUNK_BYTES)
         except self._failures as error:
-            if self._is_cut:
-                raise StopIteration from None
-            if isinstance(error, self._silences) and not self._rest.strip():
-                raise QuietError("the watch brought nothing within the allowed time") from None
-            self._broken()
-            raise UnreachableError(f"the watch broke: {cause(error)}") from None
+            if self._cut_meanwhile():
+                return False
+            raise self._failure(error) from None
+        if chunk is None:
+            return None
         if not chunk:
-            rest, self._rest = self._rest, b""
+            rest, self._rest = self._rest, bytearray()
             if rest.strip() and not self._is_cut:
                 self._broken()
                 raise UnreachableError("the watch ended in the middle of an event")
-            raise StopIteration
+            return False
         head, newline, tail = chunk.rpartition(b"\n")
         if not newline:
             self._rest += chunk
             if len(self._rest) > LONGEST_LINE_BYTES:
                 self._broken()
                 raise UnreachableError(f"the watch sent an event of more than {LONGEST_LINE_BYTES >> 20} MiB")
-            return
+            return True
         # Taken from the end: popping there is cheap, however many lines a chunk has.
-        self._lines = [line for line in reversed((self._rest + head).split(b"\n")) if line]
-        self._rest = tail
+        self._lines = [line for line in reversed((bytes(self._rest) + head).split(b"\n")) if line]
+        self._rest = bytearray(tail)
+        return True
 
 
+class _Headed(Protocol):
+    """An answer of which the head was read."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    def close(self) -> None: ...
+
+
+_Answer = TypeVar("_Answer", bound=_Headed)
 FIELD_MANAGER = "nodegroup-reconciler"
 DEFAULT_TIMEOUT_SECONDS = 30.0
 _UNAUTHORIZED = 401
@@ -148,13 +197,16 @@ def connect(
     guard: Guard | None = None,
     user_agent: str = FIELD_MANAGER,
     environment: Mapping[str, str] = os.environ,
+    own_sockets: bool = False,
 ) -> "KubernetesApi":
     """An `Api` for the chosen cluster; nothing is sent yet. Raises `ConnectionConfigError`.
 
     `kubeconfig` None: the files in KUBECONFIG, else `~/.kube/config`, else the pod's service account.
     """
     choice = choose(str(kubeconfig) if kubeconfig is not None else None, context, environment)
-    return KubernetesApi(Session(choice), timeout_seconds=timeout_seconds, guard=guard, user_agent=user_agent)
+    return KubernetesApi(
+        Session(choice), timeout_seconds=timeout_seconds, guard=guard, user_agent=user_agent, own_sockets=own_sockets
+    )
 
 
 class Session:
@@ -168,6 +220,7 @@ class Session:
         self._document = document
         self._lock = threading.Lock()
         self._configuration, self._pools = _opened(choice, document)
+        self._dial = _dial(self._configuration)
         self._renewed = time.monotonic()
         self.outages = Outages(time.monotonic)
 
@@ -184,6 +237,10 @@ class Session:
     def pools(self) -> "PoolManager":
         """The connections to use now."""
         return self._pools
+
+    def dial(self) -> Dial | None:
+        """How to reach the server without the pools; None through a proxy, or without TLS that checks certificates."""
+        return self._dial
 
     def authorization(self) -> dict[str, str]:
         """The header with our identity, refreshed after it has expired; empty with client certificates. Raises `UnreachableError`
@@ -219,16 +276,21 @@ class Session:
     def _open(self) -> None:
         self._renewed = time.monotonic()
         self._configuration, self._pools = _opened(self.choice, self._document)
+        self._dial = _dial(self._configuration)
 
 
 class KubernetesApi:
     """An `Api` over HTTP. Several threads may use it at once."""
 
-    def __init__(self, session: Session, *, timeout_seconds: float, guard: Guard | None, user_agent: str) -> None:
+    def __init__(
+        self, session: Session, *, timeout_seconds: float, guard: Guard | None, user_agent: str, own_sockets: bool = False
+    ) -> None:
+        """`own_sockets`: its streams can be read without waiting, if the way to the server allows that."""
         self._session = session
         self._timeout_seconds = timeout_seconds
         self._guard = guard
         self._user_agent = user_agent
+        self._own_sockets = own_sockets
 
     @property
     def server(self) -> str:
@@ -247,11 +309,21 @@ class KubernetesApi:
 
     def with_timeout(self, seconds: float) -> "KubernetesApi":
         """The same user and connections; every call ends after so many seconds."""
-        return KubernetesApi(self._session, timeout_seconds=seconds, guard=self._guard, user_agent=self._user_agent)
+        return self._with(seconds, self._guard)
 
     def with_guard(self, guard: Guard | None) -> "KubernetesApi":
         """The same user and connections; `guard` is asked before every write."""
-        return KubernetesApi(self._session, timeout_seconds=self._timeout_seconds, guard=guard, user_agent=self._user_agent)
+        return self._with(self._timeout_seconds, guard)
+
+    def _with(self, seconds: float, guard: Guard | None) -> "KubernetesApi":
+        return KubernetesApi(
+            self._session, timeout_seconds=seconds, guard=guard, user_agent=self._user_agent, own_sockets=self._own_sockets
+        )
+
+    @property
+    def streams_on_sockets(self) -> bool:
+        """Whether streams can be read without waiting."""
+        return self._own_sockets and self._session.dial() is not None
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
         """The body of a read. Raises `ApiError` or `UnreachableError`."""
@@ -291,6 +363,16 @@ class KubernetesApi:
         """The lines of a watch, from `with` on. Silence is counted between any two pieces that arrive."""
         from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
         from urllib3.exceptions import HTTPError, ReadTimeoutError  # noqa: PLC0415
+
+        if self.streams_on_sockets:
+
+            def open_socket() -> Body:
+                return self._accepted(
+                    lambda: self._dialled(path, query, silence_seconds),
+                    lambda answer: answer.whole(time.monotonic() + self._timeout_seconds),
+                )
+
+            return LineStream(open_socket, FAILURES, (TimeoutError,), self._session.outages.failed, silence_seconds)
 
         def open_body() -> Body:
             timeout = Timeout(connect=self._timeout_seconds, read=silence_seconds)
@@ -342,14 +424,45 @@ class KubernetesApi:
         timeout: object,
     ) -> "Iterator[BaseHTTPResponse]":
         """A good answer, of which only the headers were read."""
-        answer = self._sent(method, path, query, content, headers, guard, timeout)
+        yield self._accepted(
+            lambda: self._sent(method, path, query, content, headers, guard, timeout),
+            lambda answer: self._read(answer, time.monotonic() + self._timeout_seconds),
+        )
+
+    def _accepted(self, send: Callable[[], _Answer], body: Callable[[_Answer], bytes]) -> _Answer:
+        """The answer to a request, sent again with new credentials after a 401. Raises `ApiError` unless it is good; `body` reads
+        the rest of one that is not."""
+        answer = send()
         if answer.status == _UNAUTHORIZED and self._session.renew():
             answer.close()
             # The server did not accept the request, so nothing was done: it may be sent again.
-            answer = self._sent(method, path, query, content, headers, guard, timeout)
+            answer = send()
         if not 200 <= answer.status < 300:
-            raise api_error(answer.status, self._read(answer, time.monotonic() + self._timeout_seconds), answer.headers)
-        yield answer
+            try:
+                raise api_error(answer.status, body(answer), answer.headers)
+            except FAILURES as error:
+                raise UnreachableError(f"{self.server}: the answer broke off: {cause(error)}") from None
+            finally:
+                answer.close()
+        return answer
+
+    def _dialled(self, path: str, query: Mapping[str, str], silence_seconds: float) -> SocketBody:
+        dial = self._session.dial()
+        if dial is None:
+            raise UnreachableError("the credentials now need another way to the server", sent=False)
+        target = f"{path}?{urlencode(query)}" if query else path
+        try:
+            answer = opened(
+                dial, target, self._own_headers(), timeout_seconds=self._timeout_seconds, silence_seconds=silence_seconds
+            )
+        except FAILURES as error:
+            self._session.outages.failed()
+            raise UnreachableError(_unreachable(self.server, error)) from None
+        self._session.outages.answered(answer.status)
+        return answer
+
+    def _own_headers(self) -> dict[str, str]:
+        return {"Accept": "application/json", "User-Agent": self._user_agent, **self._session.authorization()}
 
     def _sent(
         self,
@@ -364,7 +477,7 @@ class KubernetesApi:
         from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `_opened`
 
         url = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
-        own = {"Accept": "application/json", "User-Agent": self._user_agent, **self._session.authorization()}
+        own = self._own_headers()
         with Attempt(guard) as attempt:
             try:
                 answer = self._session.pools().request(
@@ -443,6 +556,19 @@ def _opened(choice: Choice, document: Callable[[], Mapping[str, object]] | None 
         raise ConnectionConfigError(f"{_place(choice)}: {_without_content(error)}") from None
     announce_requests(pools)
     return configuration, pools
+
+
+def _dial(configuration: "Configuration") -> Dial | None:
+    from urllib3.util.ssl_ import create_urllib3_context  # noqa: PLC0415 - as in `_opened`
+
+    server = str(configuration.host).rstrip("/")
+    if not server.startswith("https:") or not configuration.verify_ssl or configuration.proxy or not configuration.ssl_ca_cert:
+        return None
+    context = create_urllib3_context()
+    context.load_verify_locations(configuration.ssl_ca_cert)
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    return Dial(server=server, context=context, server_name=configuration.tls_server_name or "")
 
 
 def _place(choice: Choice) -> str:

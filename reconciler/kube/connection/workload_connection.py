@@ -79,7 +79,9 @@ class WorkloadConnection:
         self.moved = False
         choice = Choice(secret=found.secret, server=self._endpoint.server)
         self._session = Session(choice, self._document)
-        self.api = KubernetesApi(self._session, timeout_seconds=DEFAULT_TIMEOUT_SECONDS, guard=None, user_agent=FIELD_MANAGER)
+        self.api = KubernetesApi(
+            self._session, timeout_seconds=DEFAULT_TIMEOUT_SECONDS, guard=None, user_agent=FIELD_MANAGER, own_sockets=True
+        )
 
     def look(self) -> Rotation:
         """Read the Secret again, and use what it holds. Never raises for what server or Secret say."""

@@ -17,7 +17,7 @@ from reconciler.kube.connection.connection_choice import server_version
 from reconciler.kube.watching.collection import DEVICES, QUOTAS, WORKLOAD, Collection, Served, cluster_api
 from reconciler.kube.watching.object_store import LivePods, ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Phase, RealPace, Reflector, StreamState
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Drive, Pace, Phase, RealPace, Reflector, StreamState
 from reconciler.kube.watching.target_streams import OwnTargets, TargetStreams
 
 LONGEST_SILENCE_SECONDS = 120.0
@@ -39,7 +39,8 @@ class LiveWorld:
     and what it names once stays. A watch that receives nothing for `silence_seconds` is renewed. After every change that may
     matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`. `targets`
     makes the streams of the management cluster, given what to call after a change (None: this view follows it alone). With
-    `most_objects`, a collection of the workload cluster with more objects is not kept, and nothing is decided.
+    `most_objects`, a collection of the workload cluster with more objects is not kept, and nothing is decided. `drive` drives the
+    reflectors of the workload cluster (None: each has a thread).
     """
 
     def __init__(
@@ -62,8 +63,10 @@ class LiveWorld:
         longest_silence_seconds: float = LONGEST_SILENCE_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
         most_objects: int = 0,
+        drive: Drive | None = None,
     ) -> None:
         self._workload = workload
+        self._drive = drive
         self._version, self._version_due = "", float("-inf")
         self._now_seconds = now_seconds
         self._name = name
@@ -219,6 +222,7 @@ class LiveWorld:
             changed=self._changed,
             silence_seconds=self._silence_seconds,
             most_objects=self._most_objects,
+            drive=self._drive,
         )
 
     def _changed(self) -> None:

@@ -13,7 +13,8 @@ reflector. Three rules are ours:
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from enum import StrEnum
 from typing import Protocol
 
@@ -193,6 +194,36 @@ class Store(Protocol):
         """An object that was deleted."""
 
 
+class Pause(msgspec.Struct, frozen=True):
+    """What a reflector waits for: so many seconds."""
+
+    seconds: float
+
+
+class Lines(msgspec.Struct, frozen=True):
+    """What a reflector waits for: the next lines of a watch, or None at its end. What reading raises is thrown into it."""
+
+    stream: Iterator[bytes]
+
+
+Steps = Generator[Pause | Lines, list[bytes] | None, None]
+"""A reflector at work. All that takes long without being named here are single requests."""
+
+
+class Driven(Protocol):
+    """A reflector that is under way."""
+
+    def wake(self) -> None:
+        """It is to look around now: it was told to stop."""
+
+    def join(self, timeout_seconds: float) -> bool:
+        """Whether it has ended."""
+
+
+Drive = Callable[[Steps, str], Driven]
+"""Begins to drive a reflector of that name."""
+
+
 class TooManyObjectsError(Exception):
     """The collection has more objects than may be kept. What was read is given up."""
 
@@ -201,8 +232,23 @@ class _RelistError(Exception):
     """Our version is too old to continue from."""
 
 
+class _OwnThread:
+    """Drives one reflector in a thread that waits for it."""
+
+    def __init__(self, run: Callable[[], None], name: str) -> None:
+        self._thread = threading.Thread(target=run, name=f"watch {name}", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Its pace is stopped, and its stream cut."""
+
+    def join(self, timeout_seconds: float) -> bool:
+        self._thread.join(timeout_seconds)
+        return not self._thread.is_alive()
+
+
 class Reflector:
-    """Follows one collection in a thread of its own, between `start` and `stop`.
+    """Follows one collection between `start` and `stop`: in a thread of its own, or as `drive` does it.
 
     `store` is None until the whole collection was read once. Take `lock` to read it. `changed` is called in the reflector's
     thread after a change, without the lock. `nowhere`: the server does not have the kind. With `most_objects`, a collection of
@@ -220,8 +266,11 @@ class Reflector:
         changed: Callable[[], None],
         silence_seconds: float = SILENCE_SECONDS,
         most_objects: int = 0,
+        drive: Drive | None = None,
     ) -> None:
         self.collection = collection
+        self._drive = drive
+        self._driven: Driven | None = None
         self._most_objects = most_objects
         self.store: Store | None = None
         self.nowhere = False
@@ -246,24 +295,24 @@ class Reflector:
         self._streaming_failures = 0
         self._stopping = False
         self._cut: Callable[[], None] | None = None
-        self._thread = threading.Thread(target=self.run, name=f"watch {collection}", daemon=True)
 
     def start(self) -> None:
         """Begin to follow."""
-        self._thread.start()
+        name = str(self.collection)
+        self._driven = self._drive(self.steps(), name) if self._drive is not None else _OwnThread(self.run, name)
 
     def stop(self) -> None:
-        """Ask the thread to end; `join` waits for it. Stop its `pace` as well."""
+        """Ask it to end; `join` waits for that. Stop its `pace` as well."""
         self._stopping = True
-        cut = self._cut
+        cut, driven = self._cut, self._driven
         if cut is not None:
             cut()
+        if driven is not None:
+            driven.wake()
 
     def join(self, timeout_seconds: float) -> bool:
-        """Whether the thread has ended."""
-        if self._thread.ident is not None:
-            self._thread.join(timeout_seconds)
-        return not self._thread.is_alive()
+        """Whether it has ended."""
+        return self._driven is None or self._driven.join(timeout_seconds)
 
     def state(self) -> StreamState:
         """How far the store can be trusted now."""
@@ -286,31 +335,55 @@ class Reflector:
         )
 
     def run(self) -> None:
-        """Follow until stopped; no answer of a server ends it."""
-        while not self._stopping:
-            try:
-                self._round()
-            except TooManyObjectsError as error:
-                with self._lock:
-                    self.store, self._version, self._last = None, "", None
-                self._failed(error)
-                wait = TOO_MANY_PAUSE_SECONDS
-            except _RelistError:
-                self._forgotten()
-                # The server may have told many clients so at once.
-                wait = self._backoff.next_seconds()
-            except Exception as error:
-                if isinstance(error, QuietError) and self._phase is Phase.SYNCED:
-                    self._renewing = True
+        """Follow in this thread until stopped."""
+        steps = self.steps()
+        with suppress(StopIteration):
+            step = next(steps)
+            while True:
+                if isinstance(step, Pause):
+                    if self._pace.pause(step.seconds):
+                        break
+                    step = next(steps)
                     continue
-                # An unforeseen failure must not end the thread silently: it is reported like any other, and tried again.
-                self._failed(error)
-                wait = self._wait_seconds(error)
-            else:
-                continue
-            if self._pace.pause(wait):
-                break
-        self._phase = Phase.STOPPED
+                try:
+                    line = next(step.stream, None)
+                except Exception as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(None if line is None else [line])
+        steps.close()
+
+    def steps(self) -> Steps:
+        """Follow until stopped; no answer of a server ends it."""
+        try:
+            while not self._stopping:
+                wait = yield from self._attempt()
+                if wait is not None:
+                    yield Pause(wait)
+        finally:
+            self._phase = Phase.STOPPED
+
+    def _attempt(self) -> Generator[Pause | Lines, list[bytes] | None, float | None]:
+        """One round; how long to wait after it, None: not at all."""
+        try:
+            yield from self._round()
+        except TooManyObjectsError as error:
+            with self._lock:
+                self.store, self._version, self._last = None, "", None
+            self._failed(error)
+            return TOO_MANY_PAUSE_SECONDS
+        except _RelistError:
+            self._forgotten()
+            # The server may have told many clients so at once.
+            return self._backoff.next_seconds()
+        except Exception as error:
+            if isinstance(error, QuietError) and self._phase is Phase.SYNCED:
+                self._renewing = True
+                return None
+            # An unforeseen failure must not end the following silently: it is reported like any other, and tried again.
+            self._failed(error)
+            return self._wait_seconds(error)
+        return None
 
     def _wait_seconds(self, error: Exception) -> float:
         absent = self._phase is Phase.ABSENT
@@ -339,22 +412,22 @@ class Reflector:
             if not self._renewing:
                 self._phase, self._message = Phase.WAITING, "the known version is too old to continue from; it is read again"
 
-    def _round(self) -> None:
+    def _round(self) -> Steps:
         """One connection, or one paged list."""
         if not self._located.version or not self._located.plural:
             self._located = located(self.collection, self._api)
         if self._version:
-            self._follow()
+            yield from self._follow()
         elif self._streaming_lists:
-            self._stream_all()
+            yield from self._stream_all()
         else:
             self._list_all()
 
-    def _stream_all(self) -> None:
+    def _stream_all(self) -> Steps:
         """A watch that begins with everything there is, and goes on with changes."""
         query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         try:
-            self._watch(query, self._fresh(self._located))
+            yield from self._watch(query, self._fresh(self._located))
         except ApiError as error:
             if error.status in _NOT_UNDERSTOOD:
                 self._streaming_lists = False
@@ -367,7 +440,7 @@ class Reflector:
                 self._streaming_lists = self._streaming_failures < 3
             raise
 
-    def _follow(self) -> None:
+    def _follow(self) -> Steps:
         if self._last is not None:
             self._version = _versioned.decode(self._last).metadata.resource_version
             self._last = None
@@ -376,7 +449,7 @@ class Reflector:
             self._needed = self._newest()
             query["timeoutSeconds"] = str(_CATCH_UP_SECONDS)
         try:
-            self._watch(query, None)
+            yield from self._watch(query, None)
         except ApiError as error:
             if error.status == _GONE:
                 raise _RelistError from None
@@ -422,7 +495,7 @@ class Reflector:
         self._heard = self._pace.monotonic()
         self._take_over(store, page.metadata.resource_version)
 
-    def _watch(self, query: dict[str, str], filling: Store | None) -> None:
+    def _watch(self, query: dict[str, str], filling: Store | None) -> Steps:
         """Read one connection to its end. With `filling`, it begins with the initial state, which goes there."""
         seconds = _SHORTEST_WATCH_SECONDS + int(_MORE_WATCH_SECONDS * self._pace.random())
         asked = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds), **query}
@@ -439,17 +512,18 @@ class Reflector:
                 self._caught_up(self._version)
                 if self._needed is None:
                     self._trust()
-            for line in lines:
-                self._backoff.reset()
-                filling = self._take(_event.decode(line), filling)
-                self._hears(filling)
+            while (came := (yield Lines(lines))) is not None:
+                for line in came:
+                    self._backoff.reset()
+                    filling = self._take(_event.decode(line), filling)
+                    self._hears(filling)
         self._cut = None
         if filling is not None and not self._stopping:
             raise UnreachableError("the watch ended before everything was read")
         self._renewing = self._phase is Phase.SYNCED
         if self._pace.monotonic() - began < 1:
             # A server that ends every watch at once would be asked endlessly.
-            self._pace.pause(self._backoff.next_seconds())
+            yield Pause(self._backoff.next_seconds())
 
     def _hears(self, filling: Store | None) -> None:
         """Filling another store does not make the current one fresher."""
