@@ -179,7 +179,9 @@ class Run:
             self._apply(action, after, group_of)
             if action.kind is ActionKind.REPLACE or (action.kind is ActionKind.REMOVE_NODE and action.reason.code not in FORCED):
                 leaving |= {TIER_OF[group_of[name]] for name in action.nodes}
-        for one in memory.replacements:
+        # One that this plan gives up leads to nothing: its nodes stay.
+        goes_on = set(self.store.load().replacements)
+        for one in filter(goes_on.__contains__, memory.replacements):
             # What it leads to counts from its beginning on. Their drains are no new loss.
             gone = {name for action in plan.actions if action.kind is ActionKind.REMOVE_NODE for name in action.nodes}
             gone |= {line.node for line in plan.nodes if line.state is NodeState.LEAVING}
