@@ -35,7 +35,7 @@ from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import halts
 from reconciler.decisions.removal.candidates import look_at_nodes
-from reconciler.decisions.removal.consolidation import consolidate, takeovers
+from reconciler.decisions.removal.consolidation import consolidate
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.scale_down import Removals
 from reconciler.decisions.situation.backoff import denials_of
@@ -114,9 +114,8 @@ def _decided(
     demand = Demand(draft, policy.digest)
     ceilings = ApprovalCeilings(draft, policy)
     removals = Removals(draft, ledger, halted, ceilings, demand.bought())
-    under_way = takeovers(draft)
-    judged = removals.judge_all(look_at_nodes(draft, ledger), grown.waited_for, under_way)
-    replaced = consolidate(draft, judged, removals, under_way)
+    judged = removals.judge_all(look_at_nodes(draft, ledger), grown.waited_for, draft.takeovers)
+    replaced = consolidate(draft, judged, removals, draft.takeovers)
     ceilings.tell()
     share_reasons(draft)
     gone = releases(

@@ -33,6 +33,7 @@ from reconciler.decisions.reasons.sizes import (
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.decisions.situation.endings import ending_of, last_growth
 from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
+from reconciler.decisions.situation.takeovers import takeovers
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.tier_shares import TierShares
 from reconciler.decisions.work import Shares, Work
@@ -158,6 +159,8 @@ class Draft:
         self.added = 0
         self.ceiling: int | None = None
         """How many nodes this plan may have added while a tier grows for its share; groups that grow whole pass it."""
+        not_held = {str(one.group.target): (one.group, one.situation) for one in groups if not one.held_why}
+        self.takeovers = takeovers(world, memory, not_held, states, now_seconds)
         self.tier_shares = self._tier_shares()
         self.reserved_only = False
         """Whether groups grow only into free reserved capacity for now."""
@@ -183,10 +186,9 @@ class Draft:
         counted = TierShares(self.policy.tiers)
         for draft in self.groups:
             counted.count(draft.group, draft.situation.size)
-        replaced = {name for one in self.memory.replacements for name in one.nodes}
-        for index, node in enumerate(self.world.nodes if replaced else ()):
+        for index in {index for one in self.takeovers for index in one.sources}:
             where = self.members.group_of[index]
-            if node.name in replaced and where >= 0 and self.states[index] is not NodeState.LEAVING:
+            if where >= 0 and self.states[index] is not NodeState.LEAVING:
                 counted.count(self.groups[where].group, -1)
         return counted
 

@@ -1,5 +1,7 @@
 """What is asked of AWS, how often, and what is known while it does not answer."""
 
+import gc
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -25,7 +27,8 @@ from tests.aws.service.server import Service
 from tests.aws.writes import client, workers
 from tests.benchmarks.yardstick import yardstick_seconds
 
-_YARDSTICK_SECONDS = 0.42
+_MOST_YARDSTICKS = 3 / 0.42
+_MEASUREMENTS = 4
 TAG = "k8s.io/cluster-autoscaler/prod"
 POLICY = f"""
 apiVersion: reconciler.dev/v1alpha1
@@ -104,23 +107,55 @@ def test_s78_a_hundred_groups_at_rest(service: Service) -> None:
     assert len(polled.world().targets) == 100
 
 
-def test_five_hundred_groups(service: Service) -> None:
-    """15,000 instances: below 100 calls and 3 s of the asking thread from nothing, below 25 calls afterwards.
+def functions_called(work: Callable[[], object]) -> int:
+    """How many calls of Python functions a piece of work makes in this thread: the same number on any machine, however busy."""
+    calls = 0
 
-    The 3 s are of a machine that does the yardstick's work in 0.42 s of processor time."""
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_five_hundred_groups(service: Service) -> None:
+    """15,000 instances: below 100 calls from nothing, below 25 calls afterwards, and below 120 functions for each instance."""
     many(service, 500, 30)
     polled = Polled(service, policy_set(POLICY))
-    began = time.thread_time()
-    polled.poll.ask()
-    spent = time.thread_time() - began
+    functions = functions_called(polled.poll.ask)
     cold = service.count()
     world = polled.world()
     assert (len(world.targets), len(world.machines)) == (500, 15000)
     assert cold < 100
-    assert spent < 3 / _YARDSTICK_SECONDS * yardstick_seconds()
+    assert functions < 120 * 15_000
     polled.clock.seconds += 90
     polled.poll.ask()
     assert service.count() - cold < 25
+
+
+def test_five_hundred_groups_take_three_seconds(service: Service) -> None:
+    """Of the asking thread, on a machine that does the yardstick's work in 0.42 s of processor time. A busy machine only adds to
+    what is measured, so one good measurement of several is enough. What other tests have left in memory is no part of it: the
+    garbage collector would look through all of that, for seconds."""
+    many(service, 500, 30)
+    measured = []
+    gc.collect()
+    gc.freeze()
+    try:
+        while len(measured) < _MEASUREMENTS and min(measured, default=_MOST_YARDSTICKS) >= _MOST_YARDSTICKS:
+            yardstick = yardstick_seconds(1)
+            polled = Polled(service, policy_set(POLICY))
+            began = time.thread_time()
+            polled.poll.ask()
+            measured.append((time.thread_time() - began) / yardstick)
+    finally:
+        gc.unfreeze()
+    assert min(measured) < _MOST_YARDSTICKS, measured
 
 
 @pytest.mark.usefixtures("at_once")

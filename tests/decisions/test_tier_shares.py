@@ -322,6 +322,26 @@ def test_a_return_stops_where_the_tier_has_lost_other_nodes() -> None:
     assert (plan.actions, blocker_codes(plan, "demand-1")) == ((), ["KeptByShare"])
 
 
+@pytest.mark.parametrize("why", ["never requested", "never came"])
+def test_a_replacement_that_ended_without_its_new_node_leads_to_nothing(why: str) -> None:
+    """There are 5 nodes of spot and 3 on demand. Without one on demand they would be 2 of 7, and 2.1 are needed. Had the
+    replacement gone on, 2 of 6 would do."""
+    cluster = _idle(5, 3)
+    if why == "never came":
+        cluster.target("dear", 1, template=cluster.world().targets[0].template)
+        cluster.machine("dear-1", machine_deployment("dear"), created=NOW - 3600)
+    else:
+        cluster.group("dear", nodes=0)
+    began = Replacement(
+        target=str(machine_deployment("dear")), nodes=("spot-1",), to=1, started_seconds=NOW - 3600, saving_micros=0
+    )
+    rules = _rules(node_group("dear", tier="spot", max=1))
+    plan = plan_of(cluster.world(), rules, Memory(replacements=(began,)))
+    assert of_kind(plan, ActionKind.REMOVE_NODE) == []
+    kept = [line.node for line in plan.nodes if [one.code for one in line.blockers] == ["KeptByShare"]]
+    assert kept == ["demand-1", "demand-2", "demand-3"]
+
+
 @pytest.mark.parametrize(("share", "nodes"), [
     (0, ("demand-1",)),  # by a node of spot, which is the cheapest
     (25, ("demand-1",)),  # 1 of 4

@@ -21,6 +21,10 @@ from tests.properties.happenings import kill_some_node, scale_some_workload
 
 TURNS = 40
 QUIET_TURNS = 24
+# One replacement moves one node in about four turns, and a group has at most MAX nodes: a chain of them outlasts the quiet turns.
+# So the run goes on until this many plans in a row are empty. A loop that goes back and forth never gets there.
+EMPTY_PLANS = 5
+MOST_TURNS = TURNS + QUIET_TURNS + 4 * 5 * 8
 FRESH = 2
 PROVISION_SECONDS = 120
 MAX = 8
@@ -52,6 +56,10 @@ class Run:
         self._grown: dict[str, int] = {}
         self._lost: set[str] = set()
         self._event_seconds = NOW
+        self._passed: list[tuple[tuple[str, int], ...]] = []
+        # A back-off may last for five minutes after that.
+        ends = [one.until_seconds for behaviour in shortages.values() for one in behaviour.shortages]
+        self._last_shortage_seconds = max(ends, default=NOW) + 300
         self.seen: Counter[str] = Counter()
 
     def current(self) -> PolicySet:
@@ -97,8 +105,11 @@ class Run:
 
     def go(self) -> "Run":
         """All iterations: first with events, then without, until nothing happens any more."""
-        for turn in range(TURNS + QUIET_TURNS):
+        empty = 0
+        for turn in range(MOST_TURNS):
             quiet = turn >= TURNS
+            if turn >= TURNS + QUIET_TURNS and empty >= EMPTY_PLANS:
+                break
             self.cluster.advance_to(self.cluster.now_seconds + (900 if quiet else self.rng.choice((30, 60, 60, 180, 600))))
             if not quiet and self.rng.random() < 0.25:
                 self._something_happens()
@@ -111,9 +122,34 @@ class Run:
             self._check(before, memory, report.plan)
             if self.calm:
                 self._never_back(report.plan)
-            if turn >= TURNS + QUIET_TURNS - 5 and report.plan.actions:
-                self.broken.append(f"it does not settle: {report.plan.summary}")
+            empty = 0 if report.plan.actions else empty + 1
+            if quiet:
+                self._never_the_same_again(report.plan)
+        if empty < EMPTY_PLANS:
+            self.broken.append("it does not settle")
         return self
+
+    def _never_the_same_again(self, plan: Plan) -> None:
+        """While nothing happens from outside, nodes that were given up for others do not come back: the slow way to go back and
+        forth, with empty plans between."""
+        counts = tuple(sorted(self._nodes().items()))
+        if plan.actions or self._in_motion() or self.cluster.now_seconds < self._last_shortage_seconds:
+            return
+        if counts in self._passed[:-1]:
+            self.broken.append(f"at {self.cluster.now_seconds - NOW}: it is back where it was: {dict(counts)}")
+        if counts not in self._passed[-1:]:
+            self._passed.append(counts)
+
+    def _in_motion(self) -> bool:
+        """Whether machines come or nodes go, or the controllers have not made or ended all pods yet."""
+        objects = self.cluster.objects
+        moving = any(not machine.node or machine.deleting for machine in objects.machines.values())
+        return moving or any(node.value.deleting for node in objects.nodes.values()) or not self._caught_up()
+
+    def _caught_up(self) -> bool:
+        """Whether the controllers have made and ended all pods since demand changed."""
+        known = all(one.active == one.desired for one in self.cluster.workloads.by_key.values())
+        return known and not any(pod.deletion for pod in self.cluster.objects.pods.values())
 
     def _nodes(self) -> dict[str, int]:
         """Nodes and requested machines by group, without those that leave or did not come in time."""
@@ -143,7 +179,9 @@ class Run:
             self._apply(action, after, group_of)
             if action.kind is ActionKind.REPLACE or (action.kind is ActionKind.REMOVE_NODE and action.reason.code not in FORCED):
                 leaving |= {TIER_OF[group_of[name]] for name in action.nodes}
-        for one in memory.replacements:
+        # One that this plan gives up leads to nothing: its nodes stay.
+        goes_on = set(self.store.load().replacements)
+        for one in filter(goes_on.__contains__, memory.replacements):
             # What it leads to counts from its beginning on. Their drains are no new loss.
             gone = {name for action in plan.actions if action.kind is ActionKind.REMOVE_NODE for name in action.nodes}
             gone |= {line.node for line in plan.nodes if line.state is NodeState.LEAVING}
@@ -164,10 +202,10 @@ class Run:
 
     def _never_back(self, plan: Plan) -> None:
         """While demand is the same, what was added for a share stays, and what a tier has lost is not added again. Right after a
-        change, the controllers have not made or ended all pods yet."""
+        change, the controllers have not made or ended all pods yet, so that a plan grows for pods that end in a moment."""
         objects, now = self.cluster.objects, self.cluster.now_seconds
         group_of = {line.node: line.group or "" for line in plan.nodes}
-        terminating = any(pod.deletion for pod in objects.pods.values())
+        caught_up = self._caught_up()
         for action in plan.actions:
             # With fewer, larger machines of the other tier, the share may need fewer nodes afterwards.
             moved = action.reason.code in ("Returned", "Consolidated") and not self.one_size
@@ -175,13 +213,13 @@ class Run:
                 (name,) = action.nodes
                 if objects.nodes[name].value.created_seconds >= self._grown.get(group_of[name], now + 1):
                     self.broken.append(f"at {now - NOW}: {name} was added for a share, and leaves: {action.reason.code}")
-                if now - self._event_seconds >= PROVISION_SECONDS and not terminating:
+                if now - self._event_seconds >= PROVISION_SECONDS and caught_up:
                     self._lost.add(TIER_OF[group_of[name]])
         for line in plan.groups:
             if any(reason.code == "GrownForShare" for reason in line.reasons):
                 if TIER_OF[line.name] in self._lost:
                     self.broken.append(f"at {now - NOW}: {line.name} grows for a share, and its tier has just lost nodes")
-                if not terminating:
+                if caught_up:
                     self._grown[line.name] = now
 
     def _apply(self, action: Action, after: dict[str, int], group_of: dict[str, str]) -> None:

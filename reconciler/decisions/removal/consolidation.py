@@ -26,10 +26,10 @@ from reconciler.decisions.memory import Memory, Replacement, TierState
 from reconciler.decisions.reasons.groups import CouldBeReplaced, CouldReturn
 from reconciler.decisions.reasons.nodes import ReplacementsNotExamined
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.decisions.removal.kinds import Takeover
 from reconciler.decisions.removal.last_timer import Timer
 from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.decisions.situation.backoff import failed_again, return_rule, return_wait_seconds
+from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason, Toggle
@@ -430,32 +430,6 @@ def _opportunity(draft: Draft, target: GroupDraft, chosen: list[Candidate]) -> O
 
 PATIENCE_SECONDS = 3600
 """So long after the new node should have been there, nodes that cannot be drained are no longer waited for."""
-
-
-def takeovers(draft: Draft) -> tuple[Takeover, ...]:
-    """The replacements in progress. A replacement is dropped if it never began (its write was refused or not made) or has ended.
-    It is also dropped if its new node did not join in time. A failed machine backs its group off as usual."""
-    names = {node.name: index for index, node in enumerate(draft.world.nodes)}
-    groups = {str(group.group.target): group for group in draft.groups}
-    in_progress = []
-    for replacement in draft.memory.replacements:
-        group = groups.get(replacement.target)
-        sources = tuple(sorted(names[name] for name in replacement.nodes if name in names))
-        if group is None or group.held_why or not sources:
-            continue
-        came = [
-            index
-            for index in group.situation.nodes
-            if draft.world.nodes[index].created_seconds >= replacement.started_seconds and index not in sources
-        ]
-        takers = tuple(index for index in came if draft.states[index] is NodeState.IN_USE)
-        began = bool(came) or group.situation.current >= replacement.to
-        waited = draft.now_seconds - replacement.started_seconds
-        times = group.group.scale_up
-        late = waited > times.max_node_provision_time_seconds + (times.max_node_startup_time_seconds if came else 0)
-        if began and (takers or not late):
-            in_progress.append(Takeover(replacement=replacement, sources=sources, takers=takers))
-    return tuple(in_progress)
 
 
 class Replaced(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.memory import Replacement
 from reconciler.decisions.reasons.kept_nodes import NotUnneededLongEnough, NotUnreadyLongEnough
 from reconciler.decisions.reasons.nodes import (
     NodeAboveMax,
@@ -21,19 +20,11 @@ from reconciler.decisions.reasons.nodes import (
 )
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.utilization import threshold_percent
+from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason
 from reconciler.values.instant import instant_text
 from reconciler.values.money import price_text
-
-
-class Takeover(msgspec.Struct, frozen=True, kw_only=True):
-    """A replacement under way: `sources` are its nodes that are still there, `takers` new ones that are ready (World
-    indices)."""
-
-    replacement: Replacement
-    sources: tuple[int, ...]
-    takers: tuple[int, ...]
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):

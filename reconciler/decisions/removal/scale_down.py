@@ -34,8 +34,9 @@ from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import BudgetLedger, budgeted, floor_of
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.drain import DisruptionLedger
-from reconciler.decisions.removal.kinds import KINDS, Leaving, Takeover
+from reconciler.decisions.removal.kinds import KINDS, Leaving
 from reconciler.decisions.removal.last_timer import LastTimers, Timer
+from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
