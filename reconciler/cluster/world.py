@@ -17,7 +17,7 @@ from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
-from reconciler.values.cluster_identity import ClusterIdentity
+from reconciler.values.cluster_identity import ClusterIdentity, FleetPlace
 
 
 class WorldProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -116,7 +116,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     of the newest kubelet. `ended_policies` are policies in marks on targets that nobody runs any more (a live view checks).
     `claims` are the claims of other policies on targets (a live view checks).
     `clusters` are the workload clusters that its management cluster describes.
-    `observed` are targets that count as held, because the policy only observes them (for previews).
+    `observed` are targets that count as held, because the policy only observes them (for previews). `fleet` is the place of the
+    cluster in a fleet whose loops may see the same targets of a cloud (None: outside a fleet).
     """
 
     name: str = ""
@@ -149,6 +150,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     ended_policies: tuple[str, ...] = ()
     claims: tuple[PolicyClaim, ...] = ()
     observed: frozenset[TargetRef] = frozenset()
+    fleet: FleetPlace | None = None
     digest: str = ""
 
 
@@ -166,7 +168,9 @@ def identity_of(world: World) -> ClusterIdentity | None:
 # A fingerprint of what a World says about its cluster.
 
 _encoder = msgspec.json.Encoder(order="sorted")
-_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "clusters", "rivals", "ended_policies", "claims", "observed"})
+_LEFT_OUT = frozenset(
+    {"digest", "captured_seconds", "pods", "clusters", "rivals", "ended_policies", "claims", "observed", "fleet"}
+)
 _COLUMNS = (
     "namespace",
     "name",

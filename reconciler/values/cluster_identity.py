@@ -2,6 +2,9 @@
 
 import msgspec
 
+CLOUD_NAME = "reconciler.dev/cloud-name"
+"""A label of a Cluster object: what the cloud's own objects call the cluster."""
+
 
 class ClusterIdentity(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """A workload cluster. `namespace` is that of its Cluster object, empty if nobody read it. `labels` are those of that object,
@@ -16,3 +19,15 @@ class ClusterIdentity(msgspec.Struct, frozen=True, order=True, kw_only=True):
     def title(self) -> str:
         """`namespace/name`, or the name alone."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def cloud_name(self) -> str:
+        """What the label of the Cluster object says that a cloud calls it; empty without that label."""
+        return dict(self.labels or ()).get(CLOUD_NAME, "")
+
+
+class FleetPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cluster of a fleet this is, next to the `others` that the fleet has."""
+
+    cluster: ClusterIdentity
+    others: tuple[ClusterIdentity, ...] = ()

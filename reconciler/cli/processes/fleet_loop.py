@@ -144,7 +144,9 @@ class _Fleet:
             None, self._repository, keep=True, tell=lambda event: say(log, event),
             shared=(self._source, self._trees.of(cluster)),
         )  # fmt: skip
-        return wired(settings, connections, source, log, lease=lease, targets=self._shared.of(cluster))
+        return wired(
+            settings, connections, source, log, lease=lease, targets=self._shared.of(cluster), neighbours=self.process.clusters
+        )  # fmt: skip
 
     def _log(self, name: "LoopName | None") -> "Log":
         return self._journal if name is None else self._journal.of({"cluster": name.title, "policy": name.policy})

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reconciler.kube.connection.api import Api
     from reconciler.kube.leading.lease import LeaderLease, Timing
     from reconciler.kube.watching.target_streams import TargetStreams
+    from reconciler.values.cluster_identity import ClusterIdentity
 
 EXIT_ABANDONED = 1
 ONCE_PATIENCE_SECONDS = 60.0
@@ -166,8 +167,9 @@ def wired(
     *,
     lease: "LeaderLease | None" = None,
     targets: "Callable[[Callable[[], None]], TargetStreams] | None" = None,
+    neighbours: "Callable[[], tuple[ClusterIdentity, ...]]" = tuple,
 ) -> "LiveProcess":
-    """The process of one loop. `lease` and `targets` as `LiveProcess` takes them."""
+    """The process of one loop. `lease`, `targets` and `neighbours` as `LiveProcess` takes them."""
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.loop_status import StandingRecord
@@ -214,6 +216,7 @@ def wired(
     process = LiveProcess(
         settings, connections.workload, connections.management, follow,
         journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects, lease=lease, targets=targets,
+        neighbours=neighbours,
     )  # fmt: skip
     made.append(process)
     if not settings.read_only:
