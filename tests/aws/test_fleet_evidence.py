@@ -47,7 +47,9 @@ def asg(name: str, tags: dict[str, str] | None = None, *instances: str) -> Objec
         for one in instances
     ]
     capacity = {f"{TEMPLATE}resources/{name}": amount for name, amount in {"cpu": "4", "memory": "8Gi", "pods": "58"}.items()}
-    return group(name, tags={**ENABLED, **capacity, **(tags or {})}, Instances=members, DesiredCapacity=len(members), MinSize=0, MaxSize=9)
+    return group(
+        name, tags={**ENABLED, **capacity, **(tags or {})}, Instances=members, DesiredCapacity=len(members), MinSize=0, MaxSize=9
+    )
 
 
 def world(*groups: Object, nodes: Sequence[str] = (), place: FleetPlace | None = HERE) -> World:

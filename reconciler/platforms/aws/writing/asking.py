@@ -244,7 +244,8 @@ class Region:
             for item in paged(
                 self._aws, AUTO_SCALING, "DescribeAutoScalingGroups", "AutoScalingGroups", 100, Filters=filters(tags)
             )[0]:
-                if not left_out(item):
+                # What has our mark is read until it is released.
+                if not left_out(item) or self._marked(item, self._owner):
                     groups[item["AutoScalingGroupName"]] = item
         self._left -= groups.keys()
         self.read_seconds = dict.fromkeys(groups, began)
