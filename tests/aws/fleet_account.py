@@ -128,8 +128,8 @@ class Member(Cluster):
 
 
 class FleetAccount:
-    """`processes`: how many there are; the loops are dealt to them in turn. `roles`: each cluster has a role of its own. `home` is
-    the cluster that an instance of a group joins."""
+    """`processes`: how many there are; the loops are dealt to them in turn. `roles`: each cluster has its own role. `home` is the
+    cluster that an instance of a group joins."""
 
     def __init__(
         self, service: Service, clusters: Iterable[ClusterIdentity], *, processes: int = 1, roles: bool = False,

@@ -38,7 +38,8 @@ def test_each_cluster_sizes_its_own_groups(service: Service, processes: int) -> 
     assert own["eu"].tags["reconciler.dev/cluster"] == "infra/eu"
     codes = by_group(member(account, "eu"))
     assert sorted(codes) == ["elsewhere-a", "eu-a", "loose"]
-    assert "ClusterUnknown" in codes["loose"] and "OtherCluster" in codes["elsewhere-a"]
+    assert "ClusterUnknown" in codes["loose"]
+    assert "OtherCluster" in codes["elsewhere-a"]
     assert account.writers() == {"eu-a": {"infra/eu"}, "us-a": {"infra/us"}}
 
 
@@ -80,7 +81,8 @@ def test_no_group_is_written_by_two_clusters(service: Service, processes: int, *
         writers = account.writers()
         assert {group: by for group, by in writers.items() if len(by) > 1} == {}, f"seed {seed}"
         assert {group: by for group, by in writers.items() if group not in ("eu-a", "us-a", "torn")} == {}, f"seed {seed}"
-        assert writers.get("eu-a", {"infra/eu"}) == {"infra/eu"} and writers.get("us-a", {"infra/us"}) == {"infra/us"}
+        assert writers.get("eu-a", {"infra/eu"}) == {"infra/eu"}
+        assert writers.get("us-a", {"infra/us"}) == {"infra/us"}
 
 
 def _actions(denied: str) -> list[str]:
@@ -104,7 +106,8 @@ def test_a_torn_group_is_written_by_the_first_alone(service: Service) -> None:
     (by,) = account.writers()["torn"]
     loser = next(one for one in account.members if one.identity.title != by)
     results = " ".join(one.message for one in loser.reports[-1].results)
-    assert f"cluster {by} has AutoScalingGroup" in results and "ConfigMap reconciler/reconciler-target-" in results
+    assert f"cluster {by} has AutoScalingGroup" in results
+    assert "ConfigMap reconciler/reconciler-target-" in results
     for _ in range(10):
         # All groups are listed again.
         account.turn()

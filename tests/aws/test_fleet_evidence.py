@@ -1,4 +1,4 @@
-"""Whose an Auto Scaling group is where the loops of several clusters see the same account: by its tags, its mark and its nodes."""
+"""Whose an Auto Scaling group is where loops of several clusters see the same account: by its tags, its mark and its nodes."""
 
 import json
 from collections.abc import Sequence
@@ -121,7 +121,8 @@ def test_what_a_cloud_calls_the_cluster_is_learned_from_nodes() -> None:
     assert (held(plan, "a"), held(plan, "g")) == ("", "")
     both = {**named, f"{NAMED}prod-8": "shared"}
     plan = decided(world(asg("a", both, "i-1"), asg("g", named), nodes=["i-1"]))
-    assert held(plan, "a").startswith("OtherCluster") and held(plan, "g").startswith("OtherCluster")
+    assert held(plan, "a").startswith("OtherCluster")
+    assert held(plan, "g").startswith("OtherCluster")
     labelled = FleetPlace(cluster=EU, others=(msgspec.structs.replace(US, labels=(("reconciler.dev/cloud-name", "prod-7"),)),))
     plan = decided(world(asg("a", named, "i-1"), asg("g", named), nodes=["i-1"], place=labelled), EXPLICIT)
     assert held(plan, "g").startswith("OtherCluster")
@@ -162,8 +163,8 @@ def test_what_another_cluster_has_is_never_released() -> None:
     left = POLICY.replace("cluster-autoscaler/enabled", "cluster-autoscaler/other")
 
     def released(tags: dict[str, str]) -> list[str]:
-        return [one.group for one in decided(world(asg("a", {"k8s.io/cluster-autoscaler/other": ""}), asg("g", tags)), left).actions
-                if one.kind == "Release"]  # fmt: skip
+        plan = decided(world(asg("a", {"k8s.io/cluster-autoscaler/other": ""}), asg("g", tags)), left)
+        return [one.group for one in plan.actions if one.kind == "Release"]
 
     assert released({**marks, "reconciler.dev/cluster": "infra/us"}) == []
     assert released(marks) == []

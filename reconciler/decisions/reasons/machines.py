@@ -202,7 +202,8 @@ class OtherClusterMark(Because, frozen=True, kw_only=True):
 
 class ClusterUnknown(Because, frozen=True, kw_only=True):
     """In a fleet, nothing shows that the target belongs to this cluster. `cluster` is the Cluster. `shared` are names on the
-    target that several clusters of the fleet have. `missing` is how a target is marked as one of this cluster (empty: only by nodes)."""
+    target that several clusters of the fleet have. `missing` is how a target is marked as one of this cluster (empty: only its
+    nodes show it)."""
 
     code = "ClusterUnknown"
     target: str

@@ -22,7 +22,7 @@ class Account:
         self._crusoe = crusoe
         self._credentials = credentials
         self._written: list[Callable[[], None]] = []
-        self._shared: SharedAnswers | None = None
+        self._shared = SharedAnswers(refusals=_refused, refused_seconds=COUNTS_SECONDS)
 
     @property
     def lowering(self) -> str:
@@ -39,14 +39,11 @@ class Account:
 
     def shared(self) -> "Account":
         """The same account for the reads of all loops of the process: however many ask, Crusoe is asked once."""
-        if self._shared is None:
-            self._shared = SharedAnswers(refusals=_refused, refused_seconds=COUNTS_SECONDS)
         return Account(_Shared(self._crusoe, self._shared), self._credentials)
 
     def wrote(self) -> None:
         """Record a write."""
-        if self._shared is not None:
-            self._shared.forget()
+        self._shared.forget()
         for listener in tuple(self._written):
             listener()
 
