@@ -165,6 +165,15 @@ def identity_of(world: World) -> ClusterIdentity | None:
     return world.clusters[0] if len(world.clusters) == 1 else None
 
 
+def as_in_fleet(world: World) -> World:
+    """The World as the loop of a fleet has it. A cluster without a Cluster object is in no fleet, so its World stays."""
+    identity = identity_of(world)
+    if identity is None or identity.labels is None:
+        return world
+    others = tuple(one for one in world.clusters if one.title != identity.title)
+    return msgspec.structs.replace(world, fleet=FleetPlace(cluster=identity, others=others))
+
+
 # A fingerprint of what a World says about its cluster.
 
 _encoder = msgspec.json.Encoder(order="sorted")

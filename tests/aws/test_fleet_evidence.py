@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.cluster.world import World
+from reconciler.cluster.world import World, as_in_fleet
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import KnownTarget, Memory
 from reconciler.plan.plan import GroupLine, Plan
@@ -169,3 +169,22 @@ def test_what_another_cluster_has_is_never_released() -> None:
     assert released({**marks, "reconciler.dev/cluster": "infra/us"}) == []
     assert released(marks) == []
     assert released({**marks, "reconciler.dev/cluster": "infra/eu"}) == ["g"]
+
+
+def test_plans_and_previews_of_a_fleet_judge_like_its_loops() -> None:
+    """Where a Cluster object describes the cluster. The others of the fleet are those next to it."""
+    seen = world(asg("g"), place=None)
+    clusters = tuple(msgspec.structs.replace(one, labels=()) for one in (EU, US))
+    known = msgspec.structs.replace(seen, name="infra/eu", clusters=clusters)
+    assert as_in_fleet(known).fleet == FleetPlace(cluster=clusters[0], others=(clusters[1],))
+    assert held(decided(as_in_fleet(known)), "g").startswith("ClusterUnknown")
+    assert as_in_fleet(msgspec.structs.replace(seen, name="eu")).fleet is None
+    assert as_in_fleet(seen).fleet is None
+
+
+def test_a_plan_of_one_cluster_of_a_fleet() -> None:
+    """What its own loop has marked is its own; any other mark holds."""
+    seen = world(asg("g", {"reconciler.dev/cluster": "infra/eu"}), place=None)
+    labelled = msgspec.structs.replace(EU, labels=())
+    assert held(decided(msgspec.structs.replace(seen, clusters=(labelled,))), "g") == ""
+    assert held(decided(seen), "g").startswith("OtherClusterMark")

@@ -28,10 +28,10 @@ def cluster_mark(facts: TargetFacts) -> str:
     return dict(facts.annotations).get(CLUSTER_MARK, "") if in_cloud(facts.ref.kind) else ""
 
 
-def marked_by_other(facts: TargetFacts, place: FleetPlace | None) -> str:
-    """The other cluster of a fleet that has written the target; empty for none. A loop outside a fleet has no mark itself."""
+def marked_by_other(facts: TargetFacts, here: str) -> str:
+    """The cluster of a fleet other than `here` (`namespace/name`; empty: unknown) that has written the target; empty for none."""
     mark = cluster_mark(facts)
-    return "" if place is not None and mark == place.cluster.title else mark
+    return "" if mark == here else mark
 
 
 class ClusterNames(msgspec.Struct, frozen=True):

@@ -137,7 +137,7 @@ def releases(
     released = []
     for facts in targets:
         target = str(facts.ref)
-        if target in claimed or marked_by_other(facts, place):
+        if target in claimed or marked_by_other(facts, place.cluster.title if place is not None else ""):
             continue
         mark = policy_mark(facts)
         # All clusters of a fleet may have one policy, so its name alone does not show whose mark it is.

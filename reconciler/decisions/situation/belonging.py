@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.target import TargetFacts
-from reconciler.cluster.world import World
+from reconciler.cluster.world import World, identity_of
 from reconciler.decisions.groups.cluster_names import ClusterNames, cluster_names, in_cloud, marked_by_other
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership, clusters_of_discovery
@@ -108,8 +108,10 @@ def belongings(
     named = [frozenset(group.facts.clusters) for group in groups if group.facts is not None and group.facts.clusters]
     unclear = not here and bool(named) and not frozenset.intersection(*named)
     fleet = _fleet_names(world, groups, memory) if world.fleet is not None else {}
+    # A plan of one cluster may be about a cluster of a fleet.
+    identity = world.fleet.cluster if world.fleet is not None else identity_of(world)
     return tuple(
-        _held_in_fleet(group, members, position, memory, world.fleet, fleet)
+        _held_in_fleet(group, members, position, memory, world.fleet, fleet, identity.title if identity is not None else "")
         or _belonging(group, members, position, memory, _own(fleet, group, here), loose, unclear=unclear)
         for position, group in enumerate(groups)
     )
@@ -143,15 +145,17 @@ def _held_in_fleet(
     memory: Memory,
     place: FleetPlace | None,
     names: Mapping[str, ClusterNames],
+    here: str,
 ) -> Belonging | None:
-    """The hold of a target of which another cluster of a fleet may be the owner; None if there is nothing against it."""
+    """The hold of a target of which another cluster of a fleet may be the owner; None if there is nothing against it. `here` is
+    this cluster (empty: unknown)."""
     facts = group.facts
     if facts is None or not in_cloud(facts.ref.kind):
         return None
     kept = tuple(machine.name for machine in members.machines[position] if not machine.node and not machine.deleting)
     target = str(group.target)
-    if mark := marked_by_other(facts, place):
-        held: Because = OtherClusterMark(target=target, mark=mark, here=place.cluster.title if place is not None else "")
+    if mark := marked_by_other(facts, here):
+        held: Because = OtherClusterMark(target=target, mark=mark, here=here)
         return Belonging(held=held, kept=kept)
     known = names.get(facts.ref.kind)
     if place is None or known is None:
