@@ -25,8 +25,8 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     links to this cluster: only labels or tags that a policy names discover them. `machines_are_objects`: each machine of its
     targets is an object of this cluster's own API, not a name in a list of the platform. `clusters_named` are the names of
     clusters that a discovery item of this provider requests. `declares` is a phrase for where a target declares that its nodes
-    have a resource (empty: nowhere). `cluster_names` are the names by which its targets may call a cluster of a fleet (none: they
-    call it by an id that only its nodes show). `names_cluster` is a phrase for how a target is marked as one of this cluster.
+    have a resource (empty: nowhere). `cluster_names` are the names that its targets may give a cluster of a fleet. There are none
+    if they give it an id that only its nodes show. `names_cluster` is a phrase for how a target is marked as one of this cluster.
     """
 
     provider: str

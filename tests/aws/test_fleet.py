@@ -107,7 +107,7 @@ def test_a_torn_group_is_written_by_the_first_alone(service: Service) -> None:
     loser = next(one for one in account.members if one.identity.title != by)
     results = " ".join(one.message for one in loser.reports[-1].results)
     assert f"cluster {by} has AutoScalingGroup" in results
-    assert "ConfigMap reconciler/reconciler-target-" in results
+    assert "ConfigMap reconciler/reconciler-state-target-" in results
     for _ in range(10):
         # All groups are listed again.
         account.turn()
@@ -138,7 +138,7 @@ def test_a_released_group_is_free_for_others(service: Service) -> None:
     eu, us = account.members
     eu.pods = pending(1)
     account.turn()
-    held = [path for path in account.api.objects if "reconciler-target-" in path]
+    held = [path for path in account.api.objects if "reconciler-state-target-" in path]
     assert (group.desired, len(held)) == (1, 1)
     for _ in range(12):
         account.turn(30)
@@ -148,7 +148,7 @@ def test_a_released_group_is_free_for_others(service: Service) -> None:
     group.tags |= of("us")
     for _ in range(4):
         account.turn(30)
-    assert [path for path in account.api.objects if "reconciler-target-" in path] == [], told(eu)
+    assert [path for path in account.api.objects if "reconciler-state-target-" in path] == [], told(eu)
     assert "reconciler.dev/cluster" not in group.tags
     us.pods = pending(2)
     for _ in range(4):

@@ -132,8 +132,8 @@ class LivePort:
     the evidence that another autoscaler works there; `rivals_at_write` is the same just before a write (None: not looked for
     again). `claims` is what other policies say (None: nobody is asked). `tell` and `former` are those of `LeftMarks`. `tell` is
     also given what keeps a removal waiting, and `former` names those whose marks on targets no longer count. With a `pace`, the
-    port waits for a view that shows what removals wrote. In a fleet, `fleet` returns the place of the cluster in it, and
-    `holders` say which cluster may write a target of a cloud (None for both: outside a fleet).
+    port waits for a view that shows what removals wrote. In a fleet, `fleet` returns the place of the cluster in it.
+    `holders` say which cluster may write a target of a cloud. Both are None outside a fleet.
     """
 
     def __init__(

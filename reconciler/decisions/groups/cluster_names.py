@@ -1,7 +1,7 @@
-"""Whose a target of a cloud is, where the loops of several clusters may see it: by its names of clusters, its mark and its nodes.
+"""Whose a target of a cloud is, where loops of several clusters may see it: by names of clusters, its mark and its nodes.
 
 An account has groups of several clusters, and all loops of a fleet may have the same policy. So a target counts for the cluster
-that it names alone, or for the cluster whose nodes its machines are. Everything else is no evidence.
+that it names alone, or for the cluster whose nodes its machines are. Nothing else counts.
 """
 
 from collections.abc import Iterable

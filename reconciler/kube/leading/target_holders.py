@@ -11,10 +11,12 @@ from typing import Protocol
 
 import msgspec
 
+from reconciler.decisions.ownership.other_policies import STATE_PREFIX
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.values.decoding import decode
 
-PREFIX = "reconciler-target-"
+PREFIX = f"{STATE_PREFIX}target-"
+"""The admission policies let the loop write ConfigMaps of state, by the beginning of their names."""
 _NOT_FOUND, _CONFLICT = 404, 409
 _DIGITS = 40
 

@@ -1,7 +1,7 @@
 """The reads of one region and role, for all loops of a process: however many clusters ask, AWS is asked once.
 
-The loops of a fleet have the same discovery, so their questions are the same, seconds apart. Groups that are asked by name are
-put together: a call for the groups of one cluster also asks for those of the others that are due.
+The loops of a fleet have the same discovery, so their questions are the same, seconds apart. A call for the groups of one cluster
+by name also asks for those groups of the others that are due.
 
 A write of this process ends what was read before it. So a loop never takes an answer that is older than its own write.
 """
