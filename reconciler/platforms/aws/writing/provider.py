@@ -104,14 +104,12 @@ class AwsProvider:
         """Remove our tags; desired capacity stays."""
 
         def write(aws: Aws, reading: Reading) -> WriteResult:
-            if shielded_since(reading.facts) is not None:
+            if shielded_since(reading.facts) is not None and self._marked(reading.facts):
                 # Only its tag shows that the protection of the instances is ours.
                 message = f"{target}: the scale-in protection of a cancellation is not removed yet"
                 return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
-            marks = ours(dict(reading.facts.annotations))
-            if self._cluster and cluster_mark(reading.facts) != self._cluster:
-                # Only the mark of the cluster shows that they are ours: all loops of a fleet may have one policy.
-                return WriteResult()
+            # In a fleet, only the mark of the cluster shows that they are ours: all its loops may have one policy.
+            marks = ours(dict(reading.facts.annotations)) if self._marked(reading.facts) else ()
             if marks:
                 delete_tags(aws, target.name, marks)
             return WriteResult()
@@ -133,14 +131,18 @@ class AwsProvider:
     def finish(self, facts: TargetFacts, now_seconds: int) -> None:
         """Remove the protection that a cancellation left, once AWS has acted."""
         target = facts.ref
-        if not may_unshield(facts, now_seconds) or now_seconds - self._tried.get(target, 0) < _AGAIN_SECONDS:
+        if (
+            not may_unshield(facts, now_seconds)
+            or not self._marked(facts)
+            or now_seconds - self._tried.get(target, 0) < _AGAIN_SECONDS
+        ):
             return
         self._tried[target] = now_seconds
         # The next iteration tries again. What stays protected meanwhile is safe.
         with suppress(AwsError, msgspec.ValidationError):
             aws = self._aws(target)
             reading = read(aws, target)
-            if reading is not None and self._foreign(reading.facts) is None:
+            if reading is not None and self._marked(reading.facts):
                 Cancellations(aws, self._read).recover(reading)
         self._accounts.wrote(target.region, target.name, loop=self._loop)
 
@@ -164,6 +166,10 @@ class AwsProvider:
 
     def _aws(self, target: TargetRef) -> Aws:
         return _Guarded(self._accounts.of(target.region, self._role_of(target)), self._guard)
+
+    def _marked(self, facts: TargetFacts) -> bool:
+        """Whether what a cancellation has left may be ours. In a fleet, a group that was grown has the mark of its cluster."""
+        return cluster_mark(facts) == self._cluster
 
     def _foreign(self, facts: TargetFacts) -> WriteResult | None:
         return of_another_cluster(facts, self._cluster)
@@ -189,7 +195,7 @@ class AwsProvider:
             return foreign
         try:
             cancellations = Cancellations(aws, self._read)
-            if may_unshield(reading.facts, reading.date_seconds):
+            if may_unshield(reading.facts, reading.date_seconds) and self._marked(reading.facts):
                 cancellations.recover(reading)
                 reading = self._read(target) or reading
             return write(aws, reading)
