@@ -17,7 +17,7 @@ from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
-from reconciler.values.cluster_identity import ClusterIdentity
+from reconciler.values.cluster_identity import ClusterIdentity, FleetPlace
 
 
 class WorldProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -116,7 +116,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     of the newest kubelet. `ended_policies` are policies in marks on targets that nobody runs any more (a live view checks).
     `claims` are the claims of other policies on targets (a live view checks).
     `clusters` are the workload clusters that its management cluster describes.
-    `observed` are targets that count as held, because the policy only observes them (for previews).
+    `observed` are targets that count as held, because the policy only observes them (for previews). `fleet` is the place of the
+    cluster in a fleet whose loops may see the same targets of a cloud (None: outside a fleet).
     """
 
     name: str = ""
@@ -149,6 +150,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     ended_policies: tuple[str, ...] = ()
     claims: tuple[PolicyClaim, ...] = ()
     observed: frozenset[TargetRef] = frozenset()
+    fleet: FleetPlace | None = None
     digest: str = ""
 
 
@@ -163,10 +165,21 @@ def identity_of(world: World) -> ClusterIdentity | None:
     return world.clusters[0] if len(world.clusters) == 1 else None
 
 
+def as_in_fleet(world: World) -> World:
+    """The World as the loop of a fleet has it. A cluster without a Cluster object is in no fleet, so its World stays."""
+    identity = identity_of(world)
+    if identity is None or identity.labels is None:
+        return world
+    others = tuple(one for one in world.clusters if one.title != identity.title)
+    return msgspec.structs.replace(world, fleet=FleetPlace(cluster=identity, others=others))
+
+
 # A fingerprint of what a World says about its cluster.
 
 _encoder = msgspec.json.Encoder(order="sorted")
-_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "clusters", "rivals", "ended_policies", "claims", "observed"})
+_LEFT_OUT = frozenset(
+    {"digest", "captured_seconds", "pods", "clusters", "rivals", "ended_policies", "claims", "observed", "fleet"}
+)
 _COLUMNS = (
     "namespace",
     "name",

@@ -124,6 +124,7 @@ def _decided(
         view.memory if view.groups else Memory(),
         view.terms(),
         policy,
+        world.fleet,
     )
     done = actions(draft, judged, policy.digest, gone, replaced.starts)
     problems = plan_problems(draft, halted, view.memory, policy.refused)

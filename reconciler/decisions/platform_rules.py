@@ -10,6 +10,7 @@ from reconciler import registered_platforms
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet, TargetSpec
+from reconciler.values.cluster_identity import ClusterIdentity
 
 
 class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +25,8 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     links to this cluster: only labels or tags that a policy names discover them. `machines_are_objects`: each machine of its
     targets is an object of this cluster's own API, not a name in a list of the platform. `clusters_named` are the names of
     clusters that a discovery item of this provider requests. `declares` is a phrase for where a target declares that its nodes
-    have a resource (empty: nowhere).
+    have a resource (empty: nowhere). `cluster_names` are the names that its targets may give a cluster of a fleet. There are none
+    if they give it an id that only its nodes show. `names_cluster` is a phrase for how a target is marked as one of this cluster.
     """
 
     provider: str
@@ -41,6 +43,8 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     machines_are_objects: bool = False
     clusters_named: Callable[[Discovery], tuple[str, ...]] = lambda _: ()
     declares: Callable[[str], str] = lambda _: ""
+    cluster_names: Callable[[ClusterIdentity], tuple[str, ...]] = lambda _: ()
+    names_cluster: Callable[[ClusterIdentity], str] = lambda _: ""
 
 
 @cache

@@ -62,7 +62,7 @@ class View(msgspec.Struct, frozen=True):
         states = node_states(world, groups, members, memory, now_seconds)
         waited_since = memory.waiting_since
         memory = note_waiting(memory, groups, members.machines, now_seconds)
-        memory = note_targets(memory, groups, members)
+        memory = note_targets(memory, groups, members, in_fleet=world.fleet is not None)
         belonging = belongings(world, policy.policy, groups, members, memory)
         situations = group_situations(world, groups, members, states, memory, now_seconds, belonging)
         memory = note_lead_times(

@@ -16,6 +16,7 @@ from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudAnswer, CloudQuestion, together
 from reconciler.providers.contract import TargetProvider
+from reconciler.values.cluster_identity import FleetPlace
 
 # Findings about a live cluster before the loop runs on it.
 
@@ -63,7 +64,10 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     `guard` raises if this process may not write now; it is asked before every write to a cloud. `notes` keep what removals must
     remember (None: nothing is written). `remembered` returns the targets, named as in plans, that the loop sized at its last
     decision, in whichever process. It raises `StateUnavailableError` (None: nobody remembers). `reconnecting_seconds` returns for
-    how long other clients of the management server may still act on old data, because it was away."""
+    how long other clients of the management server may still act on old data, because it was away.
+
+    `loop` tells the loops of one process apart. In a fleet, `cluster` is the Cluster (empty outside one), and `fleet` returns its
+    place in the fleet (None outside one)."""
 
     management: Api
     served: tuple[Served, ...] = ()
@@ -75,6 +79,9 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     notes: Notes | None = None
     remembered: Callable[[], Iterable[str]] | None = None
     reconnecting_seconds: Callable[[], float] = lambda: 0.0
+    loop: str = ""
+    cluster: str = ""
+    fleet: Callable[[], FleetPlace] | None = None
 
 
 class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,9 @@ import msgspec
 
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.owner_evidence import LAST_APPLIED, read_hold
+from reconciler.decisions.groups.cluster_names import cluster_mark
 from reconciler.decisions.ownership.owner import NO_OWNER, OUR_MANAGER, Judgement, Terms, judge
+from reconciler.decisions.reasons.machines import OtherClusterMark
 from reconciler.plan.plan import Bound, OwnerState
 from reconciler.providers.contract import WriteCode, WriteResult
 
@@ -126,6 +128,16 @@ def not_ours(facts: TargetFacts) -> WriteResult | None:
         return WriteResult(code=WriteCode.REFUSED, message=f"{facts.ref} is not ours to write: {evidence}")
     message = f'{facts.ref}: conflict with "{ownership.by}": {evidence}'
     return WriteResult(code=WriteCode.CONFLICT, message=message)
+
+
+def of_another_cluster(facts: TargetFacts, cluster: str) -> WriteResult | None:
+    """Why the loop of `cluster` (empty: of no fleet) may write nothing at all on the target: the loop of another one has marked
+    it. None if none has."""
+    mark = cluster_mark(facts)
+    if mark in ("", cluster):
+        return None
+    sentence = OtherClusterMark(target=str(facts.ref), mark=mark, here=cluster).sentence()
+    return WriteResult(code=WriteCode.REFUSED, message=f"{OtherClusterMark.code}: {sentence}")
 
 
 def objection(facts: TargetFacts, bound: Bound) -> WriteResult | None:

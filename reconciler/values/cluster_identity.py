@@ -7,6 +7,8 @@ import msgspec
 WAVE_LABEL = "reconciler.dev/wave"
 """On a Cluster object: its place in the order in which clusters take a change of the policy tree, a whole number."""
 _WAVE = re.compile(r"[0-9]{1,6}")
+CLOUD_NAME = "reconciler.dev/cloud-name"
+"""A label of a Cluster object: what the cloud's own objects call the cluster."""
 
 
 class ClusterIdentity(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -36,3 +38,15 @@ class ClusterIdentity(msgspec.Struct, frozen=True, order=True, kw_only=True):
         if written is None or self.wave is not None:
             return ""
         return f"its label {WAVE_LABEL} is not a whole number, so it takes changes after all waves"
+
+    @property
+    def cloud_name(self) -> str:
+        """What the label of the Cluster object says that a cloud calls it; empty without that label."""
+        return dict(self.labels or ()).get(CLOUD_NAME, "")
+
+
+class FleetPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cluster of a fleet this is, next to the `others` that the fleet has."""
+
+    cluster: ClusterIdentity
+    others: tuple[ClusterIdentity, ...] = ()

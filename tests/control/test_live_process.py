@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 import pytest
 
+from reconciler.cluster.target import TargetRef
 from reconciler.control.live import live_process
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_process import LiveProcess, Settings
@@ -22,9 +23,11 @@ from reconciler.plan.reason import Reason
 from reconciler.policy.documents import DrainRules, Mode, PolicySet
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.providers.live_platforms import Surroundings
+from reconciler.values.cluster_identity import ClusterIdentity, FleetPlace
 from tests.builders import ClusterBuilder, machine_deployment, node_group, policy
 
 NOW = 1_800_000_000
+EU, US = (ClusterIdentity(namespace="infra", name=name) for name in ("eu", "us"))
 
 
 class _Connection:
@@ -101,13 +104,15 @@ class _Lease:
 class _Made:
     """A process and what is around it."""
 
-    def __init__(self, *, read_only: bool = False, once: bool = False) -> None:
+    def __init__(self, *, read_only: bool = False, once: bool = False, cluster: ClusterIdentity | None = None) -> None:
         self.source, self.text, self.connection = _Source(), io.StringIO(), _Connection()
         self.objects: list[Api] = []
         self.process = LiveProcess(
-            Settings(name="prod", namespace="reconciler", identity="pod-1", read_only=read_only, once=once),
+            Settings(name="prod", namespace="reconciler", identity="pod-1", read_only=read_only, once=once,
+                     cluster_object=cluster),
             self.connection, self.connection, lambda _, __: self.source, Log(self.text, lambda: NOW),
             now_seconds=lambda: NOW, wall_seconds=lambda: float(NOW), objects=self.objects.append,
+            neighbours=lambda: (EU, US),
         )  # fmt: skip
 
     def lease(self, *terms: int) -> _Lease:
@@ -427,3 +432,19 @@ def test_what_must_outlive_the_process_lies_on_the_server(*, read_only: bool) ->
     """One that only reads remembers for itself, and asks nobody what was sized before it."""
     store = _Made(read_only=read_only).process.run_loop._loop._store  # type: ignore[attr-defined]
     assert isinstance(store, InMemoryStore if read_only else LiveMemoryStore)
+
+
+@pytest.mark.parametrize("cluster", [None, EU])
+def test_clouds_in_the_loop_of_a_fleet(monkeypatch: pytest.MonkeyPatch, cluster: ClusterIdentity | None) -> None:
+    """They are polled, with the cluster's place in the fleet. A mark on a target of a cloud names the cluster. An object of an
+    API server names it itself."""
+    seen: list[Surroundings] = []
+    monkeypatch.setattr(live_process, "polled", lambda around: seen.append(around) or ())
+    monkeypatch.setattr(live_process, "in_cloud", lambda kind: kind == "Cloudy")
+    made = _Made(cluster=cluster)
+    (around,) = seen
+    told = (around.cluster, around.loop, around.fleet() if around.fleet is not None else None)
+    assert told == (("infra/eu", "prod.infra.eu", FleetPlace(cluster=EU, others=(US,))) if cluster else ("", "", None))
+    own = {"reconciler.dev/cluster": "infra/eu"} if cluster else {}
+    assert made.process._marks(TargetRef(kind="Cloudy", name="g")) == {"reconciler.dev/policy": "prod", **own}
+    assert made.process._marks(machine_deployment("general")) == {"reconciler.dev/policy": "prod"}

@@ -163,8 +163,9 @@ class _Fleet:
             shared=(GatedSource(self._source, gate.fault), self._trees.of(cluster)),
         )  # fmt: skip
         return wired(
-            settings, connections, source, log, lease=lease, targets=self._shared.of(cluster), turned=gate.turned, drive=drive
-        )
+            settings, connections, source, log, lease=lease, targets=self._shared.of(cluster), turned=gate.turned, drive=drive,
+            neighbours=self.process.clusters,
+        )  # fmt: skip
 
     def _log(self, name: "LoopName | None") -> "Log":
         return self._journal if name is None else self._journal.of({"cluster": name.title, "policy": name.policy})

@@ -11,7 +11,7 @@ from reconciler.cli.inputs.fleet_snapshots import in_directory, worlds
 from reconciler.cli.inputs.plan_inputs import read_policy
 from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK, InputError
 from reconciler.cli.outputs.terminal import progress, text_width, wants_colour
-from reconciler.cluster.world import World, identity_of
+from reconciler.cluster.world import World, as_in_fleet, identity_of
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.fleet import ClusterPlan, FleetPlans
@@ -66,5 +66,5 @@ def _plan(cluster: str, world: World | str, asked: FleetPlanAsked) -> ClusterPla
         return ClusterPlan(cluster=cluster, why=str(error), wave=identity.wave)
     # A tree that names no clusters is not narrowed by reading it; what is narrowed stays as it is.
     (here,) = narrowed((policy,), identity)
-    plan = decide(world, here, Memory(), now_seconds, asked.work_budget)[0]
+    plan = decide(as_in_fleet(world), here, Memory(), now_seconds, asked.work_budget)[0]
     return ClusterPlan(cluster=cluster, plan=plan, wave=identity.wave)

@@ -13,7 +13,7 @@ from reconciler.cli.processes import policy_test_run
 from reconciler.cli.processes.policy_test_run import PolicyTestRunner
 from reconciler.cli.processes.preview_comment import ReportContent, base_of
 from reconciler.cli.processes.preview_made import chosen, earlier_set, made_preview, tests_of_change
-from reconciler.cluster.world import World, identity_of
+from reconciler.cluster.world import World, as_in_fleet, identity_of
 from reconciler.plan.fleet import ClusterOutcome, ClusterState, FleetPreview
 from reconciler.plan.policy_tests import CaseResult
 from reconciler.policy.documents import PolicySet
@@ -141,6 +141,6 @@ def _judged(
     known = earlier_set(earlier, later, policy)
     if known is not None and known.digest == policy.digest and known.policy.name == policy.policy.name:
         return ClusterOutcome(cluster=cluster, state=ClusterState.SAME)
-    preview = made_preview(world, now_seconds, earlier, later, policy, asked.name, asked.work_budget, pictured=False)
+    preview = made_preview(as_in_fleet(world), now_seconds, earlier, later, policy, asked.name, asked.work_budget, pictured=False)
     state = ClusterState.CHANGES if preview.changed else ClusterState.SAME
     return ClusterOutcome(cluster=cluster, state=state, preview=preview if preview.changed else None)

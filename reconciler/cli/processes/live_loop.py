@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reconciler.kube.leading.lease import LeaderLease, Timing
     from reconciler.kube.watching.reflector import Drive
     from reconciler.kube.watching.target_streams import TargetStreams
+    from reconciler.values.cluster_identity import ClusterIdentity
 
 EXIT_ABANDONED = 1
 ONCE_PATIENCE_SECONDS = 60.0
@@ -171,8 +172,9 @@ def wired(
     targets: "Callable[[Callable[[], None]], TargetStreams] | None" = None,
     turned: "Callable[[LoopReport], None]" = lambda _: None,
     drive: "Drive | None" = None,
+    neighbours: "Callable[[], tuple[ClusterIdentity, ...]]" = tuple,
 ) -> "LiveProcess":
-    """The process of one loop. `lease`, `targets`, `turned` and `drive` as `LiveProcess` takes them."""
+    """The process of one loop. The last five are as `LiveProcess` takes them."""
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.loop_status import StandingRecord
@@ -222,7 +224,7 @@ def wired(
     process = LiveProcess(
         settings, connections.workload, connections.management, follow,
         journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects, lease=lease, targets=targets,
-        turned=turned, drive=drive,
+        turned=turned, drive=drive, neighbours=neighbours,
     )  # fmt: skip
     made.append(process)
     if not settings.read_only:

@@ -124,6 +124,7 @@ class FleetProcess:
         self._seen = SeenLeases()
         self._rings: Mapping[LoopName, Ring] = {}
         self._standings: tuple[ClusterStanding, ...] = ()
+        self._clusters: tuple[ClusterIdentity, ...] = ()
         self.problem = "the Clusters of the management cluster were not read yet"
         """Why the fleet is not seen now; empty: it is."""
         self._reported: dict[str, str] = {}
@@ -170,6 +171,10 @@ class FleetProcess:
     def silent_seconds(self) -> float:
         """Since the last look at the fleet ended."""
         return self._pace.monotonic() - self._turned
+
+    def clusters(self) -> tuple[ClusterIdentity, ...]:
+        """All clusters of the fleet, as last seen."""
+        return self._clusters
 
     def own_clusters(self) -> tuple[ClusterIdentity, ...]:
         """The clusters whose loops run here."""
@@ -220,7 +225,7 @@ class FleetProcess:
             self.problem = f"the Clusters of the management cluster cannot be seen: {doubts[0]}"
             self._say("FleetNotSeen", self.problem)
             return
-        clusters = self.shared.clusters()
+        clusters = self._clusters = self.shared.clusters()
         self._count(clusters)
         if self._counted is None and self._pace.monotonic() - self._began < FIRST_READING_SECONDS:
             self.problem = "which policies count where was not read yet"

@@ -10,6 +10,7 @@ from reconciler.cluster.world import PolicyClaim, World
 from reconciler.control.live.leaving_nodes import Drain, LeavingNodes, machines_on
 from reconciler.control.live.target_marks import FormerPolicy, LeftMarks, own_marks
 from reconciler.control.policy.policy_in_force import NoPolicyError
+from reconciler.decisions.groups.cluster_names import in_cloud
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.other_policies import claim_words, claims_on
@@ -19,6 +20,7 @@ from reconciler.kube.connection.connections import side_by_side
 from reconciler.kube.drain import NodeDrain, SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import EndedPolicies
+from reconciler.kube.leading.target_holders import Holders
 from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.kube.watching.reflector import Pace
 from reconciler.plan.plan import Bound
@@ -36,6 +38,7 @@ from reconciler.providers.contract import (
 )
 from reconciler.providers.live_platforms import Surroundings, providers
 from reconciler.providers.marks import machine_of, marked_by_targets
+from reconciler.values.cluster_identity import FleetPlace
 
 # The providers of one live process, for its own policy and for those that it takes over from.
 
@@ -129,7 +132,8 @@ class LivePort:
     the evidence that another autoscaler works there; `rivals_at_write` is the same just before a write (None: not looked for
     again). `claims` is what other policies say (None: nobody is asked). `tell` and `former` are those of `LeftMarks`. `tell` is
     also given what keeps a removal waiting, and `former` names those whose marks on targets no longer count. With a `pace`, the
-    port waits for a view that shows what removals wrote.
+    port waits for a view that shows what removals wrote. In a fleet, `fleet` returns the place of the cluster in it.
+    `holders` say which cluster may write a target of a cloud. Both are None outside a fleet.
     """
 
     def __init__(
@@ -147,7 +151,11 @@ class LivePort:
         pace: Pace | None = None,
         rivals_at_write: Callable[[], tuple[str, ...]] | None = None,
         claims: Claims | None = None,
+        fleet: Callable[[], FleetPlace] | None = None,
+        holders: Holders | None = None,
     ) -> None:
+        self._fleet = fleet
+        self._holders = holders
         self._view = view
         self._clock = clock
         self._policies = policies
@@ -174,6 +182,8 @@ class LivePort:
         claims = self._claims.known() if self._claims is not None else ()
         if rivals or ended or claims:
             world = msgspec.structs.replace(world, rivals=rivals, ended_policies=ended, claims=claims)
+        if self._fleet is not None:
+            world = msgspec.structs.replace(world, fleet=self._fleet())
         self._world = world
         return self._world
 
@@ -205,7 +215,8 @@ class LivePort:
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
         """Our marks go."""
-        return self._with_provider(target, lambda provider: provider.release(target, bound))
+        result = self._with_provider(target, lambda provider: provider.release(target, bound))
+        return self._given_back(target) or result if result.done else result
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
         """Requests for nodes that never came are taken back."""
@@ -245,7 +256,9 @@ class LivePort:
         rivals = self._rivals_at_write() if self._rivals_at_write is not None else ()
         facts = _facts(self._world, target) if rivals and self._world is not None else None
         over = rivals_over(facts, rivals) if facts is not None else rivals
-        return WriteResult(code=WriteCode.REFUSED, message=f"{target} is held: {over[0]}") if over else self._claimed(target)
+        if over:
+            return WriteResult(code=WriteCode.REFUSED, message=f"{target} is held: {over[0]}")
+        return self._claimed(target) or self._held_elsewhere(target)
 
     def _claimed(self, target: TargetRef) -> WriteResult | None:
         """Stale where other policies say something else of the target than the view has, so that it is judged again."""
@@ -260,6 +273,31 @@ class LivePort:
             return None
         named = ", ".join(claim_words(one) for one in claims) or "no other policy"
         return WriteResult(code=WriteCode.STALE, message=f"{target}: {named} has it now, which was judged otherwise")
+
+    def _held_elsewhere(self, target: TargetRef) -> WriteResult | None:
+        """The refusal of a write on a target of a cloud that the loop of another cluster has; None: this one has it."""
+        facts = _facts(self._world, target) if self._world is not None else None
+        if self._holders is None or not in_cloud(target.kind):
+            return None
+        if facts is None or not facts.uid:
+            return WriteResult(code=WriteCode.REFUSED, message=f"{target}: it is unknown which target of the cloud this is")
+        try:
+            other = self._holders.take(str(target), facts.uid)
+        except (ApiError, UnreachableError, NotLeaderError) as error:
+            message = f"{target}: which cluster may write it cannot be recorded: {error}"
+            return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
+        return WriteResult(code=WriteCode.REFUSED, message=other) if other else None
+
+    def _given_back(self, target: TargetRef) -> WriteResult | None:
+        """Why another cluster may not have the target yet; None: it may."""
+        facts = _facts(self._world, target) if self._world is not None else None
+        if self._holders is None or facts is None or not facts.uid or not in_cloud(target.kind):
+            return None
+        try:
+            self._holders.give_back(facts.uid)
+        except (ApiError, UnreachableError, NotLeaderError) as error:
+            return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{target}: it could not be given back: {error}")
+        return None
 
     def _begun(self, world: World, removal: NodeRemoval) -> WriteResult:
         target, node = removal.target, removal.node

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -19,15 +20,17 @@ from reconciler.control.policy.custom_resources import OwnObjects
 from reconciler.control.policy.policy_in_force import LockedState, ObservingPolicy
 from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.loop import Chooser, ControlLoop, Decided, InMemoryStore, LoopReport, MemoryStore
+from reconciler.decisions.groups.cluster_names import CLUSTER_MARK, in_cloud
 from reconciler.decisions.groups.effective_groups import platform_chooses
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.outages import Outages
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
-from reconciler.kube.leading.loop_name import LoopName
+from reconciler.kube.leading.loop_name import CLUSTER_LABEL, LoopName
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
+from reconciler.kube.leading.target_holders import TargetHolders
 from reconciler.kube.watching.collection import BUFFERS, SERVICES, Collection, Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.reflector import Drive, RealPace
@@ -36,7 +39,7 @@ from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
 from reconciler.providers.live_platforms import Surroundings, autoscaler_homes, polled
 from reconciler.scheduling.default_spread import needs_services
-from reconciler.values.cluster_identity import ClusterIdentity
+from reconciler.values.cluster_identity import ClusterIdentity, FleetPlace
 
 
 class Connection(Api, Protocol):
@@ -123,7 +126,8 @@ class LiveProcess:
     `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
     `lease` is one that somebody else renews, who calls `lease_stepped` (None: this process claims one and renews it). `targets`
     makes the streams of the management cluster where several processes share them. `turned` is given every report.
-    `drive` drives the streams of the workload cluster (None: each has a thread).
+    `drive` drives the streams of the workload cluster (None: each has a thread). `neighbours`
+    returns all clusters of the fleet that this cluster is in.
 
     A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
     then uses nothing that it knew as the leader. It reads memory and policy again; drains are marked on the nodes.
@@ -144,6 +148,7 @@ class LiveProcess:
         targets: Callable[[Callable[[], None]], TargetStreams] | None = None,
         turned: Callable[[LoopReport], None] = lambda _: None,
         drive: Drive | None = None,
+        neighbours: Callable[[], tuple[ClusterIdentity, ...]] = tuple,
     ) -> None:
         self.settings = settings
         self.journal = log
@@ -168,6 +173,8 @@ class LiveProcess:
         self.management = management.with_guard(guard)
         self.workload = workload.with_guard(guard)
         self.state = LockedState(StateObject(self.management, settings.namespace, settings.loop.text, settings.loop.labels))
+        cluster = settings.cluster_object
+        fleet = None if cluster is None else partial(_place, cluster, neighbours)
         around = Surroundings(
             management=self.management,
             served=settings.served,
@@ -178,6 +185,9 @@ class LiveProcess:
             notes=self.state,
             remembered=None if settings.read_only else remembered_targets(management, settings.namespace, settings.loop.text),
             reconnecting_seconds=management.outages.reconnecting_seconds,
+            loop=settings.loop.text if cluster is not None else "",
+            cluster=cluster.title if cluster is not None else "",
+            fleet=fleet,
         )
         self.view = LiveWorld(
             workload,
@@ -186,8 +196,7 @@ class LiveProcess:
             name=settings.cluster,
             capi_group=renamed_group(settings.served),
             served=settings.served,
-            # Loops of two clusters could take one group of a cloud: nothing says yet whose it is.
-            polled=() if settings.cluster_object is not None else polled(around),
+            polled=polled(around),
             namespaces=settings.target_namespaces,
             also=self._also_followed,
             targets=targets,
@@ -227,6 +236,12 @@ class LiveProcess:
                 monotonic=self._pace.monotonic,
                 wall_seconds=wall_seconds,
                 saves=lambda: self.state.saves,
+            ),
+            fleet,
+            None
+            if cluster is None
+            else TargetHolders(
+                self.management, settings.namespace, cluster.title, {CLUSTER_LABEL: settings.loop.labels[CLUSTER_LABEL]}
             ),
         )
         store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)
@@ -406,9 +421,11 @@ class LiveProcess:
     def _platform_chooses(self, target: TargetRef) -> bool:
         return platform_chooses(self.port.last_world, self.source.current(), target, self.port.now_seconds())
 
-    def _marks(self, _: TargetRef) -> Mapping[str, str]:
-        revision = self.source.current().revision
-        return {POLICY_MARK: self.settings.name} | ({"reconciler.dev/revision": revision} if revision else {})
+    def _marks(self, target: TargetRef) -> Mapping[str, str]:
+        revision, cluster = self.source.current().revision, self.settings.cluster_object
+        # Targets on an API server name their cluster themselves.
+        whose = {CLUSTER_MARK: cluster.title} if cluster is not None and in_cloud(target.kind) else {}
+        return {POLICY_MARK: self.settings.name, **whose} | ({"reconciler.dev/revision": revision} if revision else {})
 
     def _announce(self, report: LoopReport) -> None:
         """Best effort: what cannot be told does not stop what is done."""
@@ -419,6 +436,10 @@ class LiveProcess:
             self._telling.turned(report, self.port.last_world, self.settings.served)
             if not self.source.missing():
                 self._buffers.turned(report.plan, self.port.last_world, self.source.current().policy)
+
+
+def _place(cluster: ClusterIdentity, neighbours: Callable[[], tuple[ClusterIdentity, ...]]) -> FleetPlace:
+    return FleetPlace(cluster=cluster, others=tuple(one for one in neighbours() if one.title != cluster.title))
 
 
 def _keeping_nodes(plan: Plan, _: World) -> tuple[Action, ...]:

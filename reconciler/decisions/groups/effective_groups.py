@@ -9,6 +9,7 @@ from reconciler.cluster.nodes.node import ATTACH_LIMIT, NodeShape
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets.owner_evidence import read_hold
 from reconciler.cluster.world import World
+from reconciler.decisions.groups.cluster_names import passed_over
 from reconciler.decisions.groups.effective_values import Resolved, Sources, Values, sources_at
 from reconciler.decisions.groups.group import EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
@@ -226,7 +227,7 @@ def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, N
     left_out = doubles(world.targets)
     foreign = strangers(world)
     for facts in world.targets:
-        if facts.ref in explicit or facts.ref in left_out:
+        if facts.ref in explicit or facts.ref in left_out or passed_over(world, facts):
             continue
         item = discovered(policy.policy, facts)
         if item is not None and (item.tags or item.labels or facts.ref not in foreign):

@@ -2,6 +2,7 @@
 
 from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.groups.cluster_names import cluster_mark, in_cloud, marked_by_other
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.handover import back
 from reconciler.decisions.ownership.owner import Terms, judge, policy_mark
@@ -13,6 +14,7 @@ from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import PolicySet
+from reconciler.values.cluster_identity import FleetPlace
 from reconciler.values.instant import instant_text
 from reconciler.values.money import price_text
 
@@ -120,19 +122,27 @@ def _action(
 
 
 def releases(
-    targets: tuple[TargetFacts, ...], claimed: frozenset[str], memory: Memory, terms: Terms, policy: PolicySet
+    targets: tuple[TargetFacts, ...],
+    claimed: frozenset[str],
+    memory: Memory,
+    terms: Terms,
+    policy: PolicySet,
+    place: FleetPlace | None = None,
 ) -> tuple[Action, ...]:
     """Targets that were ours and are in no group any more: known from memory, or by a mark of this policy on the object itself.
 
+    In a fleet, `place` is the cluster of this loop: what the loop of another one marked is not ours.
     The target keeps its size; only our marks go. The field manager alone tells nothing: other policies write under it too.
     """
     released = []
     for facts in targets:
         target = str(facts.ref)
-        if target in claimed:
+        if target in claimed or marked_by_other(facts, place.cluster.title if place is not None else ""):
             continue
         mark = policy_mark(facts)
-        name = memory.known_groups.get(target, facts.ref.name if mark == policy.policy.name else "")
+        # All clusters of a fleet may have one policy, so its name alone does not show whose mark it is.
+        ours = mark == policy.policy.name and (place is None or not in_cloud(facts.ref.kind) or bool(cluster_mark(facts)))
+        name = memory.known_groups.get(target, facts.ref.name if ours else "")
         if not name or mark not in ("", policy.policy.name):
             continue
         replicas = facts.replicas or 0

@@ -10,6 +10,7 @@ import msgspec
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
 from reconciler.cluster.world import PolicyClaim
+from reconciler.decisions.groups.cluster_names import CLUSTER_MARK, cluster_mark
 from reconciler.decisions.ownership.other_policies import claim_sentences
 from reconciler.plan.plan import Ownership, OwnerState
 from reconciler.policy.platform_parts import workers_field
@@ -50,7 +51,7 @@ OUR_MANAGER = "nodegroup-reconciler"
 # Our annotations on targets: they explain our writes, and a release takes them off. All policies write under one field
 # manager; the first says which policy a target belongs to.
 POLICY_MARK = "reconciler.dev/policy"
-OUR_MARKS = (POLICY_MARK, "reconciler.dev/reason", "reconciler.dev/revision")
+OUR_MARKS = (POLICY_MARK, CLUSTER_MARK, "reconciler.dev/reason", "reconciler.dev/revision")
 # Names the machines of a target that was asked to lose all of them (`providers/target_mark.py`).
 EMPTIED_MARK = "reconciler.dev/emptied"
 TOPOLOGY_MANAGER = "capi-topology"
@@ -139,7 +140,7 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
     rivals = rivals_over(facts, terms.rivals)
     if rivals and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         state, owner, sentences = OwnerState.HELD, RIVAL, rivals
-    judged = _judged(state, owner, sentences, evidence, mark)
+    judged = _judged(state, owner, sentences, evidence, " ".join(filter(None, (mark, cluster_mark(facts)))))
     return judged if claimed is None else msgspec.structs.replace(judged, claimed=claimed)
 
 
@@ -163,7 +164,7 @@ def _of_another_policy(mark: str) -> tuple[str, ...]:
 def _judged(
     state: OwnerState, owner: str, sentences: tuple[str, ...], evidence: OwnerEvidence | None, mark: str = ""
 ) -> Judgement:
-    # The mark is part of what was judged: a write is refused when another policy has marked the target meanwhile.
+    # The marks are part of what was judged: a write is refused when another policy or cluster has marked the target meanwhile.
     judged = (state, owner, evidence, mark) if mark else (state, owner, evidence)
     digest = hashlib.sha256(msgspec.json.encode(judged, order="deterministic")).hexdigest()
     return Judgement(ownership=Ownership(state=state, by=owner, evidence=sentences), digest=f"sha256:{digest}")

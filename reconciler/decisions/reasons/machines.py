@@ -182,6 +182,50 @@ class OtherCluster(Because, frozen=True, kw_only=True):
         return f"{says}, but this is {this}: nothing is written; remove it from the policy, or correct its tags"
 
 
+class OtherClusterMark(Because, frozen=True, kw_only=True):
+    """The loop of another cluster of a fleet has written the target. `mark` is its Cluster, `here` is this one (empty: this loop
+    is of no fleet)."""
+
+    code = "OtherClusterMark"
+    target: str
+    mark: str
+    here: str
+
+    def sentence(self) -> str:
+        """The cluster that has it, and what ends that."""
+        this = f", and this is {self.here}" if self.here else ""
+        return (
+            f"{self.target} has the mark reconciler.dev/cluster of cluster {self.mark}{this}: nothing is written; "
+            "it holds until the loop of that cluster releases the target, or a person deletes the mark"
+        )
+
+
+class ClusterUnknown(Because, frozen=True, kw_only=True):
+    """In a fleet, nothing shows that the target belongs to this cluster. `cluster` is the Cluster. `shared` are names on the
+    target that several clusters of the fleet have. `missing` is how a target is marked as one of this cluster (empty: only its
+    nodes show it)."""
+
+    code = "ClusterUnknown"
+    target: str
+    cluster: str
+    shared: tuple[str, ...] = ()
+    missing: str = ""
+
+    def sentence(self) -> str:
+        """What is missing, and what ends it."""
+        if self.shared:
+            return (
+                f"{self.target} names cluster {' and '.join(self.shared)}, as several clusters of the fleet are called: "
+                f"nothing is written until one of its machines is a node of {self.cluster}; "
+                "or give each Cluster object the label reconciler.dev/cloud-name"
+            )
+        way = f"it has {self.missing}, or " if self.missing else ""
+        return (
+            f"nothing shows that {self.target} belongs to cluster {self.cluster}: nothing is written until "
+            f"{way}one of its machines is a node there"
+        )
+
+
 def _named(machines: tuple[str, ...]) -> str:
     return f"{_listed(machines)} {'is' if len(machines) == 1 else 'are'}"
 

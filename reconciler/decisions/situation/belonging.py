@@ -6,23 +6,28 @@ growth started is known to be safe. It did not exist when we wrote the size for 
 machines of its target have become nodes of this cluster, or we have sized the target since it had none. Every other machine that
 never became a node is kept and named.
 
+In a fleet, loops of several clusters may see one target. There, nothing is written without evidence for this cluster: the target
+names it alone, or machines of it are or were nodes here.
+
 SOURCE: incidents. Instances of another cluster were terminated undrained as machines that never joined. So were nodes that were
 registered without a provider id.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from reconciler.cluster.target import TargetFacts
-from reconciler.cluster.world import World
+from reconciler.cluster.world import World, identity_of
+from reconciler.decisions.groups.cluster_names import ClusterNames, cluster_names, in_cloud, marked_by_other
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership, clusters_of_discovery
 from reconciler.decisions.memory import KnownTarget, Memory
 from reconciler.decisions.platform_rules import rules_of
-from reconciler.decisions.reasons.machines import MachinesKept, NeverJoined, OtherCluster
+from reconciler.decisions.reasons.machines import ClusterUnknown, MachinesKept, NeverJoined, OtherCluster, OtherClusterMark
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import NodeGroupPolicy
+from reconciler.values.cluster_identity import FleetPlace
 
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
@@ -41,8 +46,8 @@ class Belonging(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def of_another_cluster(self) -> bool:
-        """Whether the machines are known to be nodes of another cluster."""
-        return isinstance(self.held, OtherCluster)
+        """Whether the machines are, or may well be, nodes of another cluster."""
+        return isinstance(self.held, OtherCluster | OtherClusterMark | ClusterUnknown)
 
     @property
     def reason(self) -> Because | None:
@@ -52,17 +57,22 @@ class Belonging(msgspec.Struct, frozen=True, kw_only=True):
         return MachinesKept(machines=self.kept, why=self.why)
 
 
-def note_targets(memory: Memory, groups: Sequence[EffectiveGroup], members: Membership) -> Memory:
+def note_targets(memory: Memory, groups: Sequence[EffectiveGroup], members: Membership, *, in_fleet: bool = False) -> Memory:
     """The memory with the existing machines of each target whose machines are not objects of this cluster, and which of them our
-    own growth started."""
+    own growth started. `in_fleet`: labels alone, which a policy names for all clusters, make no node one of its machines."""
     targets = {}
     for position, group in enumerate(groups):
         if group.facts is not None and not _are_objects(group.facts):
-            targets[str(group.target)] = _known(memory, group.facts, members, position)
+            targets[str(group.target)] = _known(memory, group.facts, members, position, in_fleet=in_fleet)
     return msgspec.structs.replace(memory, known_targets=dict(sorted(targets.items())))
 
 
-def _known(memory: Memory, facts: TargetFacts, members: Membership, position: int) -> KnownTarget:
+def _has_nodes(members: Membership, position: int) -> bool:
+    """Whether a node here is one of the target's machines by the ids of both."""
+    return any(index in members.machine_of for index in members.members[position])
+
+
+def _known(memory: Memory, facts: TargetFacts, members: Membership, position: int, *, in_fleet: bool) -> KnownTarget:
     key, machines = str(facts.ref), members.machines[position]
     before = memory.known_targets.get(key)
     if before is not None and before.uid != facts.uid:
@@ -70,7 +80,7 @@ def _known(memory: Memory, facts: TargetFacts, members: Membership, position: in
         before = None
     write = memory.last_writes.get(key)
     ours = write is not None and facts.replicas is not None and facts.replicas <= write.replicas
-    there = bool(members.members[position])
+    there = _has_nodes(members, position) if in_fleet else bool(members.members[position])
     joined = there or (before is not None and before.joined)
     nothing = facts.replicas == 0 and not any(not machine.deleting for machine in machines)
     from_nothing = nothing or (before is not None and before.from_nothing and ours)
@@ -97,9 +107,72 @@ def belongings(
     here = _names_of_this_cluster(world, policy, memory)
     named = [frozenset(group.facts.clusters) for group in groups if group.facts is not None and group.facts.clusters]
     unclear = not here and bool(named) and not frozenset.intersection(*named)
+    fleet = _fleet_names(world, groups, memory) if world.fleet is not None else {}
+    # A plan of one cluster may be about a cluster of a fleet.
+    identity = world.fleet.cluster if world.fleet is not None else identity_of(world)
     return tuple(
-        _belonging(group, members, position, memory, here, loose, unclear=unclear) for position, group in enumerate(groups)
+        _held_in_fleet(group, members, position, memory, world.fleet, fleet, identity.title if identity is not None else "")
+        or _belonging(group, members, position, memory, _own(fleet, group, here), loose, unclear=unclear)
+        for position, group in enumerate(groups)
     )
+
+
+def _own(fleet: Mapping[str, ClusterNames], group: EffectiveGroup, here: frozenset[str]) -> frozenset[str]:
+    """In a fleet, discovery asks for the same in all clusters, so its names show nothing."""
+    known = fleet.get(group.target.kind)
+    return here if known is None else known.own | known.shared
+
+
+def _fleet_names(world: World, groups: Sequence[EffectiveGroup], memory: Memory) -> dict[str, ClusterNames]:
+    """By kind of target in a cloud: the names of this cluster and of others."""
+    found: dict[str, ClusterNames] = {}
+    for kind in {group.target.kind for group in groups}:
+        rules = rules_of(kind)
+        if world.fleet is None or rules is None or not in_cloud(kind):
+            continue
+        of_kind = {facts.ref: facts.clusters for facts in world.targets if facts.ref.kind == kind}
+        nodes = {node.name for node in world.nodes}
+        now = (of_kind.get(one.target, ()) for one in world.machines if one.target is not None and one.node in nodes)
+        before = (known.clusters for key, known in memory.known_targets.items() if known.joined and key.startswith(f"{kind} "))
+        found[kind] = cluster_names(world.fleet, rules).with_seen((*now, *before))
+    return found
+
+
+def _held_in_fleet(
+    group: EffectiveGroup,
+    members: Membership,
+    position: int,
+    memory: Memory,
+    place: FleetPlace | None,
+    names: Mapping[str, ClusterNames],
+    here: str,
+) -> Belonging | None:
+    """The hold of a target of which another cluster of a fleet may be the owner; None if there is nothing against it. `here` is
+    this cluster (empty: unknown)."""
+    facts = group.facts
+    if facts is None or not in_cloud(facts.ref.kind):
+        return None
+    kept = tuple(machine.name for machine in members.machines[position] if not machine.node and not machine.deleting)
+    target = str(group.target)
+    if mark := marked_by_other(facts, here):
+        held: Because = OtherClusterMark(target=target, mark=mark, here=here)
+        return Belonging(held=held, kept=kept)
+    known = names.get(facts.ref.kind)
+    if place is None or known is None:
+        return None
+    joined = _has_nodes(members, position) or memory.known_targets.get(str(facts.ref), KnownTarget()).joined
+    foreign = frozenset(facts.clusters) - known.own
+    if foreign - known.shared and known.own:
+        held = OtherCluster(target=target, named=tuple(sorted(foreign)), here=tuple(sorted(known.own)))
+        return Belonging(held=held, kept=kept)
+    if joined or (facts.clusters and not foreign):
+        return None
+    rules = rules_of(facts.ref.kind)
+    missing = rules.names_cluster(place.cluster) if rules is not None else ""
+    held = ClusterUnknown(
+        target=target, cluster=place.cluster.title, shared=tuple(sorted(foreign & known.shared)), missing=missing
+    )
+    return Belonging(held=held, kept=kept)
 
 
 def _belonging(

@@ -32,13 +32,13 @@ def _provider(around: Surroundings) -> TargetProvider:
 
     def role(target: TargetRef) -> str:
         # A group that the policy no longer names is released with the role that last wrote it.
-        return role_of(around.policy(), target.region, target.name) or known.last_role(target.region, target.name)
+        return role_of(around.policy(), target.region, target.name) or known.last_role(target.region, target.name, around.loop)
 
-    return AwsProvider(known, role, around.guard)
+    return AwsProvider(known, role, around.guard, around.cluster, around.loop)
 
 
 def _polled(around: Surroundings) -> tuple[AwsPoll, ...]:
-    return (AwsPoll(accounts(), around.policy, remembered=around.remembered),)
+    return (AwsPoll(accounts(), around.policy, remembered=around.remembered, loop=around.loop, fleet=around.fleet),)
 
 
 def _checks(around: Surroundings) -> Iterator[Check]:

@@ -9,6 +9,7 @@ from reconciler.platforms.aws.facts.group import clusters
 from reconciler.platforms.aws.facts.template import RESOURCE
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.policy.documents import Discovery
+from reconciler.values.cluster_identity import ClusterIdentity
 
 _EKS_CLUSTER, _CLUSTER = "eks:cluster-name", "kubernetes.io/cluster/"
 _MARKS = (_EKS_CLUSTER, _CLUSTER, "k8s.io/")
@@ -60,6 +61,22 @@ def declares(resource: str) -> str:
     return f"the tag {RESOURCE}{resource}"
 
 
+def cluster_names(identity: ClusterIdentity) -> tuple[str, ...]:
+    """What tags call a cluster: what the label of its Cluster object says, else the name of that object, also with its namespace.
+
+    SOURCE: Cluster API Provider AWS (`pkg/eks/names.go`) calls an EKS cluster NAMESPACE_NAME, with dashes instead of dots.
+    """
+    if identity.cloud_name:
+        return (identity.cloud_name,)
+    with_namespace = f"{identity.namespace}_{identity.name}".replace(".", "-")
+    return (identity.name, *((with_namespace,) if identity.namespace else ()))
+
+
+def names_cluster(identity: ClusterIdentity) -> str:
+    """The tag of cloud-provider-aws."""
+    return f"the tag {_CLUSTER}{cluster_names(identity)[0]}: owned"
+
+
 RULES = PlatformRules(
     provider="aws",
     kinds=(AUTO_SCALING_GROUP,),
@@ -68,6 +85,8 @@ RULES = PlatformRules(
     size_origin="its own MinSize and MaxSize",
     clusters_named=clusters_named,
     declares=declares,
+    cluster_names=cluster_names,
+    names_cluster=names_cluster,
     read_lag_seconds=READ_LAG_SECONDS,
     unsigned_writer="a writer that Auto Scaling does not record",
     strangers=strangers,

@@ -21,7 +21,7 @@ def _provider(around: Surroundings) -> TargetProvider:
 
 
 def _polled(around: Surroundings) -> tuple[CrusoePoll, ...]:
-    return (CrusoePoll(account(), around.notes or InMemoryKeeper(), around.policy),)
+    return (CrusoePoll(account(), around.notes or InMemoryKeeper(), around.policy, shares=around.fleet is not None),)
 
 
 def _checks(around: Surroundings) -> Iterator[Check]:

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from reconciler.cluster.targets.owner_evidence import HOLD
+from reconciler.decisions.groups.cluster_names import CLUSTER_MARK
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.platforms.aws.facts.activities import RETAINED
 from reconciler.platforms.aws.facts.ownership import WRITABLE_STATES
@@ -102,14 +103,19 @@ class Region:
         owner: str = "",
         wall_seconds: Callable[[], float] = time.time,
         written: Mapping[str, float] = MappingProxyType({}),
+        cluster: str = "",
+        passed_over: Callable[[], Callable[[Parameters], bool]] = lambda: lambda _: False,
     ) -> None:
         """`left` are groups that the policy `owner` named before. They are read until they no longer have its mark. `written` has
         the times of recent writes to them: a read without the mark may be older than the write. `wall_seconds` is the clock by
-        which the loop records its writes."""
+        which the loop records its writes. In a fleet, `cluster` is in the marks of its loop. `passed_over` returns which of the
+        groups that are found by tags are left out now."""
         self._aws = aws
         self.wanted = wanted
         self._left = frozenset(left)
         self._owner = owner
+        self._cluster = cluster
+        self._passed_over = passed_over
         self._marked_lately = {name: at for name, at in written.items() if name in self._left}
         self._groups: dict[str, Parameters] = {}
         self._moving: set[str] = set()
@@ -205,7 +211,11 @@ class Region:
 
     def marked(self, owner: str) -> frozenset[str]:
         """The groups with this policy's mark, and groups that were written lately: a read may not show their mark yet."""
-        return frozenset(name for name, item in self._groups.items() if _mark(item) == owner) | self.written_lately.keys()
+        return frozenset(name for name, item in self._groups.items() if self._marked(item, owner)) | self.written_lately.keys()
+
+    def _marked(self, item: Parameters, owner: str) -> bool:
+        """Whether this policy, for this cluster, has marked the group."""
+        return _tag(item, POLICY_MARK) == owner and _tag(item, CLUSTER_MARK) == self._cluster
 
     @property
     def written_lately(self) -> Mapping[str, float]:
@@ -229,11 +239,14 @@ class Region:
     def _listed(self) -> Iterable[Parameters]:
         groups: dict[str, Parameters] = {}
         began = int(self._wall_seconds())
+        left_out = self._passed_over()
         for tags in self.wanted.tags:
             for item in paged(
                 self._aws, AUTO_SCALING, "DescribeAutoScalingGroups", "AutoScalingGroups", 100, Filters=filters(tags)
             )[0]:
-                groups[item["AutoScalingGroupName"]] = item
+                # What has our mark is read until it is released.
+                if not left_out(item) or self._marked(item, self._owner):
+                    groups[item["AutoScalingGroupName"]] = item
         self._left -= groups.keys()
         self.read_seconds = dict.fromkeys(groups, began)
         groups.update(self._named(sorted((self._left | set(self.wanted.names)) - groups.keys())))
@@ -241,7 +254,9 @@ class Region:
 
     def _take(self, groups: dict[str, Parameters]) -> None:
         """Store the groups, and derive here what follows from them, so that reads stay cheap."""
-        released = {name for name in self._left - self._marked_lately.keys() if _mark(groups.get(name, {})) != self._owner}
+        released = {
+            name for name in self._left - self._marked_lately.keys() if not self._marked(groups.get(name, {}), self._owner)
+        }
         self._left -= released
         self._groups = {name: item for name, item in groups.items() if name not in released}
         self._moving = {name for name, item in self._groups.items() if moves(item)}
@@ -420,10 +435,6 @@ def picks(item: Parameters) -> set[tuple[str, str]]:
         for one in specifications
         if one is not None and one.get("LaunchTemplateId")
     }
-
-
-def _mark(item: Parameters) -> str:
-    return _tag(item, POLICY_MARK)
 
 
 def _tag(item: Parameters, key: str) -> str:

@@ -9,17 +9,21 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.snapshots.document import Document
+from reconciler.decisions.groups.cluster_names import cluster_names
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.kube.watching.polled_source import AskingThread
 from reconciler.kube.watching.reflector import StreamState, polled_state
+from reconciler.platforms.aws.facts.group import clusters
 from reconciler.platforms.aws.facts.reservations import RESERVATION
 from reconciler.platforms.aws.facts.zonal_shifts import MANAGED_RESOURCE
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.aws.rules import RULES
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region, Wanted, wanted
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError, Parameters, paged
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
+from reconciler.values.cluster_identity import FleetPlace
 
 # Auto Scaling groups for one decision, read once: those that policies name, or those that belong to the cluster.
 #
@@ -129,7 +133,13 @@ class AwsPoll:
         monotonic: Callable[[], float] = time.monotonic,
         remembered: Callable[[], Iterable[str]] | None = None,
         wall_seconds: Callable[[], float] = time.time,
+        loop: str = "",
+        fleet: Callable[[], FleetPlace] | None = None,
     ) -> None:
+        """`loop` tells the loops of one process apart. `fleet` returns the place of the cluster in a fleet, whose loops share
+        their reads (None: outside a fleet)."""
+        self._loop = loop
+        self._fleet = fleet
         self._wall_seconds = wall_seconds
         self._accounts = accounts
         self._policy = policy
@@ -146,7 +156,7 @@ class AwsPoll:
         self._documents: dict[Wanted, tuple[Document, ...]] = {}
         self._asks = 0
         self._thread = AskingThread("aws", self.ask, self._pause_seconds)
-        accounts.on_write(self._wrote)
+        accounts.on_write(self._wrote, loop)
 
     def start(self, changed: Callable[[], None]) -> None:
         """Start to ask; `changed` is called after every answer with news."""
@@ -154,6 +164,7 @@ class AwsPoll:
 
     def stop(self) -> None:
         """Stop asking."""
+        self._accounts.end(self._wrote, self._loop)
         self._thread.stop()
 
     def ask(self) -> bool:
@@ -241,11 +252,26 @@ class AwsPoll:
             known = self._regions.get(one)
             written = before[place].written_lately if place in before else {}
             followed[one] = known if known is not None and one in asked else self._region(one, left, owner, written)
-            self._accounts.named(one.region, one.role, left)
+            self._accounts.named(one.region, one.role, left, self._loop)
         return {one: region for one, region in followed.items() if not region.over}
 
     def _region(self, one: Wanted, left: Iterable[str], owner: str, written: Mapping[str, float]) -> Region:
-        return Region(self._accounts.of(one.region, one.role), one, left, owner, self._wall_seconds, written)
+        if self._fleet is None:
+            return Region(self._accounts.of(one.region, one.role), one, left, owner, self._wall_seconds, written)
+        return Region(
+            self._accounts.shared(one.region, one.role), one, left, owner, self._wall_seconds, written,
+            self._fleet().cluster.title, self._passed_over,
+        )  # fmt: skip
+
+    def _passed_over(self) -> Callable[[Parameters], bool]:
+        """Whether the tags of a group name other clusters of the fleet alone, as the fleet is now."""
+        names = cluster_names(self._fleet(), RULES) if self._fleet is not None else None
+
+        def of_others(item: Parameters) -> bool:
+            tags = ((tag["Key"], tag.get("Value", "")) for tag in item.get("Tags") or ())
+            return names is not None and names.of_others_alone(clusters(tags))
+
+        return of_others
 
     def _drop(self, one: Wanted) -> None:
         for known in (self._regions, self._documents, self._failures):

@@ -11,6 +11,7 @@ from contextlib import suppress
 import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.decisions.groups.cluster_names import CLUSTER_MARK, cluster_mark
 from reconciler.decisions.ownership.owner import OUR_MARKS, POLICY_MARK, policy_mark
 from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.facts.ownership import WRITTEN
@@ -22,7 +23,7 @@ from reconciler.platforms.aws.writing.growth import launch, launches_at_once, se
 from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
 from reconciler.platforms.aws.writing.removal import Cancellations, Removals, may_unshield, shielded_since
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.ownership_guard import objection
+from reconciler.providers.ownership_guard import objection, of_another_cluster
 
 _READS = ("Describe", "Get")
 _AGAIN_SECONDS = 10
@@ -52,11 +53,16 @@ class AwsProvider:
         accounts: Accounts,
         role_of: Callable[[TargetRef], str] = lambda _: "",
         guard: Callable[[], None] = lambda: None,
+        cluster: str = "",
+        loop: str = "",
     ) -> None:
+        """In a fleet, `cluster` is the Cluster whose loop writes. `loop` tells the loops of one process apart."""
+        self._cluster = cluster
+        self._loop = loop
         self._accounts = accounts
         self._role_of = role_of
         self._guard = guard
-        self._removals = Removals(self._aws, self._read)
+        self._removals = Removals(self._aws, self._read, foreign=self._foreign)
         self._tried: dict[TargetRef, int] = {}
         self._around: dict[tuple[str, str], BesideGroups] = {}
 
@@ -98,11 +104,12 @@ class AwsProvider:
         """Remove our tags; desired capacity stays."""
 
         def write(aws: Aws, reading: Reading) -> WriteResult:
-            if shielded_since(reading.facts) is not None:
+            if shielded_since(reading.facts) is not None and self._marked(reading.facts):
                 # Only its tag shows that the protection of the instances is ours.
                 message = f"{target}: the scale-in protection of a cancellation is not removed yet"
                 return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
-            marks = ours(dict(reading.facts.annotations))
+            # In a fleet, only the mark of the cluster shows that they are ours: all its loops may have one policy.
+            marks = ours(dict(reading.facts.annotations)) if self._marked(reading.facts) else ()
             if marks:
                 delete_tags(aws, target.name, marks)
             return WriteResult()
@@ -124,16 +131,20 @@ class AwsProvider:
     def finish(self, facts: TargetFacts, now_seconds: int) -> None:
         """Remove the protection that a cancellation left, once AWS has acted."""
         target = facts.ref
-        if not may_unshield(facts, now_seconds) or now_seconds - self._tried.get(target, 0) < _AGAIN_SECONDS:
+        if (
+            not may_unshield(facts, now_seconds)
+            or not self._marked(facts)
+            or now_seconds - self._tried.get(target, 0) < _AGAIN_SECONDS
+        ):
             return
         self._tried[target] = now_seconds
         # The next iteration tries again. What stays protected meanwhile is safe.
         with suppress(AwsError, msgspec.ValidationError):
             aws = self._aws(target)
             reading = read(aws, target)
-            if reading is not None:
+            if reading is not None and self._marked(reading.facts):
                 Cancellations(aws, self._read).recover(reading)
-        self._accounts.wrote(target.region, target.name)
+        self._accounts.wrote(target.region, target.name, loop=self._loop)
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         """Whether the instance behind the node may be removed."""
@@ -142,7 +153,7 @@ class AwsProvider:
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """End exactly these instances; desired capacity falls with each."""
         removals = self._removals.step(target, leaving, floor)
-        self._accounts.wrote(target.region, target.name)
+        self._accounts.wrote(target.region, target.name, loop=self._loop)
         return removals
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
@@ -155,6 +166,13 @@ class AwsProvider:
 
     def _aws(self, target: TargetRef) -> Aws:
         return _Guarded(self._accounts.of(target.region, self._role_of(target)), self._guard)
+
+    def _marked(self, facts: TargetFacts) -> bool:
+        """Whether what a cancellation has left may be ours. In a fleet, a group that was grown has the mark of its cluster."""
+        return cluster_mark(facts) == self._cluster
+
+    def _foreign(self, facts: TargetFacts) -> WriteResult | None:
+        return of_another_cluster(facts, self._cluster)
 
     def _read(self, target: TargetRef) -> Reading | None:
         return read(self._aws(target), target, self._beside(target))
@@ -173,16 +191,18 @@ class AwsProvider:
             return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
         if reading is None:
             return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
+        if (foreign := self._foreign(reading.facts)) is not None:
+            return foreign
         try:
             cancellations = Cancellations(aws, self._read)
-            if may_unshield(reading.facts, reading.date_seconds):
+            if may_unshield(reading.facts, reading.date_seconds) and self._marked(reading.facts):
                 cancellations.recover(reading)
                 reading = self._read(target) or reading
             return write(aws, reading)
         except AwsError as error:
             return failed(error, str(target))
         finally:
-            self._accounts.wrote(target.region, target.name, others=bool(reading.facts.writers))
+            self._accounts.wrote(target.region, target.name, others=bool(reading.facts.writers), loop=self._loop)
 
     def _sign(self, aws: Aws, reading: Reading, desired: int, annotations: Mapping[str, str]) -> bool:
         """Record what is about to be written, by which policy and why, before the write. If the process ends in between, the mark
@@ -192,7 +212,8 @@ class AwsProvider:
         try:
             set_tags(aws, reading.facts.ref.name, {**tags, WRITTEN: written(desired, reading.date_seconds)})
         except AwsError:
-            if tags.get(POLICY_MARK, "") not in ("", policy_mark(reading.facts)):
+            there = {POLICY_MARK: policy_mark(reading.facts), CLUSTER_MARK: cluster_mark(reading.facts)}
+            if any(tags.get(key, "") not in ("", text) for key, text in there.items()):
                 raise
             return False
         return True

@@ -180,14 +180,17 @@ _TRANSIENT = (WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
 
 class Removals:
-    """The removals of one policy. `read` returns the group at this moment. Raises `AwsError` and `msgspec.ValidationError`."""
+    """The removals of one policy. `read` returns the group at this moment. Raises `AwsError` and `msgspec.ValidationError`.
+    `foreign` is why nothing at all may be written (None: nothing is against it)."""
 
     def __init__(
         self,
         aws: Callable[[TargetRef], Aws],
         read: Callable[[TargetRef], Reading | None],
         monotonic: Callable[[], float] = time.monotonic,
+        foreign: Callable[[TargetFacts], WriteResult | None] = lambda _: None,
     ) -> None:
+        self._foreign = foreign
         self._aws = aws
         self._read = read
         self._monotonic = monotonic
@@ -204,7 +207,7 @@ class Removals:
             return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
         if reading is None:
             return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
-        wrong = objection(reading.facts, bound) or _unfit(reading, machine)
+        wrong = self._foreign(reading.facts) or objection(reading.facts, bound) or _unfit(reading, machine)
         if wrong is None and reading.item.desired_capacity <= reading.item.min_size:
             message = f"{target} is at its MinSize {reading.item.min_size}"
             wrong = WriteResult(code=WriteCode.REFUSED, message=message)
@@ -242,7 +245,7 @@ class Removals:
 
     def _end(self, reading: Reading, machine: str, desired: int, floor: int) -> WriteResult:
         target = reading.facts.ref
-        wrong = not_ours(reading.facts) or _unfit(reading, machine)
+        wrong = self._foreign(reading.facts) or not_ours(reading.facts) or _unfit(reading, machine)
         lowest = max(floor, reading.item.min_size)
         if wrong is None and desired - 1 < lowest:
             message = f"{target} has desired capacity {desired} and must keep {lowest}"

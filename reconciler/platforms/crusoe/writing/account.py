@@ -1,12 +1,17 @@
 """The one project and cluster that this process asks, and its calls by name."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from urllib.parse import quote
 
+import msgspec
+
 from reconciler.platforms.crusoe.writing.calls import Crusoe, CrusoeError, Object, listed, paged
 from reconciler.platforms.crusoe.writing.client import Credentials, HttpCrusoe
+from reconciler.providers.shared_answers import SharedAnswers
 
+COUNTS_SECONDS = 8.0
+"""So long an answer counts for other loops of the process: less than the pause between two rounds while pools change."""
 IN_PROGRESS = "IN_PROGRESS"
 
 
@@ -17,6 +22,7 @@ class Account:
         self._crusoe = crusoe
         self._credentials = credentials
         self._written: list[Callable[[], None]] = []
+        self._shared = SharedAnswers(refusals=_refused, refused_seconds=COUNTS_SECONDS)
 
     @property
     def lowering(self) -> str:
@@ -27,9 +33,18 @@ class Account:
         """Call `listener` after every write of this process: what is known is then old."""
         self._written.append(listener)
 
+    def end(self, listener: Callable[[], None]) -> None:
+        """Call it no more."""
+        self._written = [one for one in self._written if one != listener]
+
+    def shared(self) -> "Account":
+        """The same account for the reads of all loops of the process: however many ask, Crusoe is asked once."""
+        return Account(_Shared(self._crusoe, self._shared), self._credentials)
+
     def wrote(self) -> None:
         """Record a write."""
-        for listener in self._written:
+        self._shared.forget()
+        for listener in tuple(self._written):
             listener()
 
     def pools(self) -> list[Object]:
@@ -96,6 +111,23 @@ class Account:
 
     def _pools(self) -> str:
         return f"{self._project()}/kubernetes/nodepools"
+
+
+class _Shared:
+    """A `Crusoe` for reads."""
+
+    def __init__(self, crusoe: Crusoe, answers: SharedAnswers) -> None:
+        self._crusoe = crusoe
+        self._answers = answers
+
+    def call(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Object | None = None) -> Object:
+        """The answer of Crusoe, or the one that another loop has got. Raises `CrusoeError`."""
+        question = method, path, tuple(sorted((query or {}).items())), msgspec.json.encode(body)
+        return self._answers.of(question, COUNTS_SECONDS, lambda: self._crusoe.call(method, path, query, body))
+
+
+def _refused(error: Exception) -> bool:
+    return isinstance(error, CrusoeError) and error.denied
 
 
 @cache

@@ -42,11 +42,15 @@ class CrusoePoll:
         policy: Callable[[], PolicySet | None],
         monotonic: Callable[[], float] = time.monotonic,
         wall_seconds: Callable[[], float] = time.time,
+        *,
+        shares: bool = False,
     ) -> None:
+        """`shares`: other loops of this process ask for the same."""
+        self._account = account
         self._policy = policy
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._known = Known(account, Notes(keeper), wall_seconds)
+        self._known = Known(account.shared() if shares else account, Notes(keeper), wall_seconds)
         self._documents: tuple[Document, ...] = ()
         self._failure = ""
         self._asks = 0
@@ -59,6 +63,7 @@ class CrusoePoll:
 
     def stop(self) -> None:
         """Stop asking."""
+        self._account.end(self._wrote)
         self._thread.stop()
 
     def ask(self) -> bool:
