@@ -22,6 +22,8 @@ PYTEST ?=
 TESTBED := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl kwok kwok-stages cluster-api cluster-api-manifests
 # What `make test-flux` builds.
 FLUX := flux-kustomize-controller flux-source-controller flux-manifests
+# What `make test-kueue` builds.
+KUEUE := kueue
 # Number of random clusters compared with the real kube-scheduler plugins, and where the random numbers start.
 N ?= 1000
 SEED ?= 1
@@ -42,7 +44,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test test-flux check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress spending clean
+.PHONY: help setup run demo-preview testbed test test-flux test-kueue check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress spending clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -76,6 +78,10 @@ test: $(STAMP) ## Run all tests, those against the real Kubernetes components in
 test-flux: $(STAMP) ## Run the files for Flux on its own controllers; at first it builds these, several minutes each
 	$(TIMED) "components for Flux" $(BIN)/python -m tests.testbed.components $(TESTBED) $(FLUX)
 	$(TIMED) "tests" $(BIN)/python -m tests.second_look -q tests/live/test_flux_controllers.py $(PYTEST)
+
+test-kueue: $(STAMP) ## Run the file for Kueue on its own manager; at first it builds that, about 25 minutes of processor time
+	$(TIMED) "components for Kueue" $(BIN)/python -m tests.testbed.components $(TESTBED) $(KUEUE)
+	$(TIMED) "tests" $(BIN)/python -m tests.second_look -q tests/live/test_kueue.py $(PYTEST)
 
 check: $(STAMP) ## Formatting, lint, types, layers, dependencies, generated files
 	@.ci/check $(BIN)

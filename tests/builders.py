@@ -17,7 +17,7 @@ from reconciler.cluster.pods.pod import Owner, Pod, PodPhase, PodShape, PodTrait
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
-from reconciler.cluster.world import BufferPods, DaemonPods, World
+from reconciler.cluster.world import BufferPods, DaemonPods, PodsOfSet, RequestPods, World
 from tests.policies import node_group, policy
 from tests.values import amounts, api_group, machine_deployment, selector, taint
 
@@ -61,6 +61,7 @@ class ClusterBuilder:
         self._controllers: dict[tuple[str, str, str], Controller] = {}
         self._daemons: list[tuple[str, str, PodShape]] = []
         self._buffers: list[tuple[BufferPods, PodShape]] = []
+        self._requests: list[tuple[RequestPods, list[tuple[PodShape, int]]]] = []
 
     def node(
         self,
@@ -311,6 +312,33 @@ class ClusterBuilder:
         self._buffers.append((buffer, msgspec.structs.replace(pod_shape, **(shape or {}))))
         return buffer.key
 
+    def request(
+        self,
+        name: str,
+        *sets: tuple[int, str],
+        class_name: str = "best-effort-atomic-scale-up.autoscaling.x-k8s.io",
+        namespace: str = "ml",
+        shape: Mapping[str, object] | None = None,
+        created: int | None = None,
+        **fields: object,
+    ) -> str:
+        """A ProvisioningRequest for sets of (pods, cpu); its key. `shape` gives further fields of PodShape, `fields` of it."""
+        asked = RequestPods(
+            namespace=namespace,
+            name=name,
+            uid=f"uid-{name}",
+            class_name=class_name,
+            valid_seconds=7 * 86_400,
+            created_seconds=self.now - 60 if created is None else created,
+        )
+        shapes = [
+            (PodShape(namespace=namespace, labels=(("app", name),), requests=amounts(cpu, "0", 1)), count) for count, cpu in sets
+        ]
+        replaced = [(msgspec.structs.replace(one, **(shape or {})), count) for one, count in shapes]
+        request = msgspec.structs.replace(asked, **fields)
+        self._requests.append((request, replaced))
+        return request.key
+
     def controller(self, name: str, kind: str = "ReplicaSet", replicas: int | None = 1, *, namespace: str = "shop") -> None:
         """A controller of pods."""
         self._controllers[namespace, kind, name] = Controller(
@@ -375,6 +403,14 @@ class ClusterBuilder:
             one if one.shape < 0 else msgspec.structs.replace(one, shape=pod_shapes.setdefault(shape, len(pod_shapes)))
             for one, shape in sorted(self._buffers, key=lambda pair: (pair[0].namespace, pair[0].name))
         )
+        requests = tuple(
+            msgspec.structs.replace(
+                one,
+                sets=tuple(PodsOfSet(shape=pod_shapes.setdefault(shape, len(pod_shapes)), count=count) for shape, count in sets),
+            )
+            for one, sets in sorted(self._requests, key=lambda pair: (pair[0].namespace, pair[0].name))
+        )
+        extra = ("CapacityBuffer",) if buffers else ()
         world = World(
             name="test",
             captured_seconds=self.now,
@@ -389,7 +425,8 @@ class ClusterBuilder:
             controllers=tuple(sorted(self._controllers.values())),
             daemon_pods=daemons,
             buffers=buffers,
+            provisioning_requests=requests,
             namespaces=tuple((name, ()) for name in sorted({row.pod.namespace for row in self._pods})),
-            captured=(*CAPTURED, "CapacityBuffer") if buffers else CAPTURED,
+            captured=(*CAPTURED, *extra, *(("ProvisioningRequest",) if requests else ())),
         )
         return msgspec.structs.replace(world, **fields)

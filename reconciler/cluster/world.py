@@ -41,7 +41,7 @@ class DaemonPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class BufferProblem(StrEnum):
-    """Why no room is kept for a CapacityBuffer."""
+    """Why no room is kept for a CapacityBuffer or a ProvisioningRequest."""
 
     UNREADABLE = "Unreadable"
     UNKNOWN_STRATEGY = "UnknownStrategy"
@@ -78,6 +78,44 @@ class BufferPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
     def key(self) -> str:
         """`namespace/name`."""
         return f"{self.namespace}/{self.name}"
+
+
+class PodsOfSet(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Pods of one set of a ProvisioningRequest, of a shape in `World.pod_shapes`."""
+
+    shape: int
+    count: int
+
+
+class RequestPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """The pods that one ProvisioningRequest asks room for, all at once. There are no `sets` where `code` and `problem` say why,
+    or if nobody here answers its class. `over`: its status says that it wants nothing any more. Its status says since
+    `provisioned_seconds` that the room is there (None: it does not). `writers` are the managers that write its status."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    generation: int = 0
+    created_seconds: int = 0
+    class_name: str
+    sets: tuple[PodsOfSet, ...] = ()
+    valid_seconds: int
+    retries: bool = True
+    over: bool = False
+    provisioned_seconds: int | None = None
+    writers: tuple[str, ...] = ()
+    code: BufferProblem | None = None
+    problem: str = ""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def count(self) -> int:
+        """All its pods."""
+        return sum(one.count for one in self.sets)
 
 
 class Storage(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +173,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     services: tuple[Service, ...] = ()
     daemon_pods: tuple[DaemonPods, ...] = ()
     buffers: tuple[BufferPods, ...] = ()
+    provisioning_requests: tuple[RequestPods, ...] = ()
     namespaces: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     storage: Storage = Storage()
     device_classes: tuple[DeviceClass, ...] = ()

@@ -12,6 +12,7 @@ from reconciler.cluster.snapshots.redaction import NEVER_SHARED, Listing, Object
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.wire.meta import api_group
 from reconciler.cluster.workloads.capacity_buffer import BUFFER
+from reconciler.cluster.workloads.provisioning_request import REQUEST
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import server_version
@@ -19,6 +20,7 @@ from reconciler.kube.watching.collection import (
     BUFFERS,
     DEVICES,
     QUOTAS,
+    REQUESTS,
     SERVICES,
     WORKLOAD,
     Collection,
@@ -144,8 +146,9 @@ def capture(
         # A capture without a policy is for policies that nobody has written yet.
         reads_services = not clouds.policies or any(needs_services(one.policy) for one in clouds.policies)
         reads_buffers = not clouds.policies or any(one.policy.headroom_from.reads_buffers for one in clouds.policies)
-        more = (*((SERVICES,) if reads_services else ()), *(BUFFERS if reads_buffers else ()))
-        for collection in (*WORKLOAD, *DEVICES, QUOTAS, *more):
+        reads_requests = not clouds.policies or any(one.policy.requests_from.reads_requests for one in clouds.policies)
+        asking = dict.fromkeys((*(BUFFERS if reads_buffers else ()), *(REQUESTS if reads_requests else ())))
+        for collection in (*WORKLOAD, *DEVICES, QUOTAS, *((SERVICES,) if reads_services else ()), *asking):
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
     for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):
@@ -216,8 +219,8 @@ class _Reader:
                 return
         if not is_target(served_collection.group, served_collection.kind, self.capi_group):
             for item in items:
-                # Who owns which field is asked of targets and buffers only, and is half of every other object.
-                if served_collection.kind != BUFFER:
+                # Who owns which field is asked of targets and of what we answer, and is half of every other object.
+                if served_collection.kind not in (BUFFER, REQUEST):
                     item.get("metadata", {}).pop("managedFields", None)
         listing = Listing(
             file=f"{folder}{served_collection.plural}",

@@ -11,14 +11,17 @@ from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.admission_bounds import admission_bounds
 from reconciler.decisions.ownership.other_policies import shared_targets
+from reconciler.decisions.provisioning import not_answered
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.token_judge import may
 from reconciler.kube.watching.collection import (
     BUFFERS,
     DEVICES,
     QUOTAS,
+    REQUESTS,
     SERVICES,
     WORKLOAD,
+    Collection,
     Served,
     cluster_api,
     followed_kinds,
@@ -217,6 +220,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             self._custom_resources(),
             *self._quotas(),
             *self._buffers(),
+            *self._requests(),
             self._other_autoscalers(),
             self._other_policies(),
             self._nodes_come_back(),
@@ -340,29 +344,48 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the CapacityBuffers that the policy makes headroom can be read and answered."""
         if self.policy is None or not self.policy.policy.headroom_from.reads_buffers:
             return ()
-        code, field = "CapacityBuffers", "headroomFrom.capacityBuffers"
-        buffers = BUFFERS[0]
-        rights = [Right(group=one.group, resource=one.plural, verbs=_READ) for one in BUFFERS]
+        refused = tuple((one.key, one.problem) for one in self.world.buffers if one.code is not None)
+        only = "only headroom of the policy counts"
+        return self._asking("headroomFrom.capacityBuffers", BUFFERS, only, len(self.world.buffers), refused)
+
+    def _requests(self) -> tuple[Check, ...]:
+        """Whether the ProvisioningRequests that the policy answers can be read and answered."""
+        if self.policy is None or not self.policy.policy.requests_from.reads_requests:
+            return ()
+        rules = self.policy.policy
+        wanting = [one for one in self.world.provisioning_requests if not one.over]
+        judged = [(one.key, not_answered(one, rules)) for one in wanting]
+        refused = tuple((key, why.sentence()) for key, why in judged if why is not None)
+        only = "nodes are added only for pods that exist"
+        return self._asking("requestsFrom.provisioningRequests", REQUESTS, only, len(wanting), refused)
+
+    def _asking(
+        self, field: str, collections: tuple[Collection, ...], only: str, number: int, refused: tuple[tuple[str, str], ...]
+    ) -> tuple[Check, ...]:
+        """Of a kind whose objects ask for room, the first of `collections`, that the policy reads by `field`. There are `number`
+        of them. `refused` are those that get no room, and why."""
+        objects = collections[0]
+        code = f"{objects.kind}s"
+        rights = [Right(group=one.group, resource=one.plural, verbs=_READ) for one in collections]
         if self.mode is RunMode.ENFORCE:
-            rights.append(Right(group=buffers.group, resource=f"{buffers.plural}/status", verbs=("patch",)))
+            rights.append(Right(group=objects.group, resource=f"{objects.plural}/status", verbs=("patch",)))
         if without := missing(self.workload, self.management, tuple(rights)):
             named = "; ".join(map(str, without))
             message = f"{field} is Read, and we may not: {named}"
             return (Check(code=code, state=State.FAIL, message=message, advice="bind the roles of this release"),)
         try:
-            self.workload.get(located(buffers, self.workload).path, {"limit": "1"})
+            self.workload.get(located(objects, self.workload).path, {"limit": "1"})
         except ApiError as error:
             if error.status != _PREFLIGHT_NOT_FOUND:
                 raise
-            message = f"{field} is Read, and {buffers.kind} is not served: only headroom of the policy counts"
+            message = f"{field} is Read, and {objects.kind} is not served: {only}"
             advice = f"install the CustomResourceDefinition of the Cluster Autoscaler, or set {field}: Ignore"
             return (Check(code=code, state=State.WARN, message=message, advice=advice),)
-        refused = tuple(one for one in self.world.buffers if one.code is not None)
         if refused:
-            named = "; ".join(f"{buffers.kind} {one.key}: {one.problem}" for one in refused[:_SHOWN])
-            message = f"no room is kept for {count_text(len(refused), buffers.kind)}: {named}"
+            named = "; ".join(f"{objects.kind} {key}: {why}" for key, why in refused[:_SHOWN])
+            message = f"no room is kept for {count_text(len(refused), objects.kind)}: {named}"
             return (Check(code=code, state=State.WARN, message=message, advice="correct or delete them"),)
-        return (Check(code=code, state=State.PASS, message=f"{count_text(len(self.world.buffers), buffers.kind)} can be read"),)
+        return (Check(code=code, state=State.PASS, message=f"{count_text(number, objects.kind)} can be read"),)
 
     def _other_autoscalers(self) -> Check:
         autoscalers = self._autoscalers()

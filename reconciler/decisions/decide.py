@@ -16,6 +16,7 @@ from reconciler.decisions.growth.buffers import KeptRoom, keep_buffers
 from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.promises import Keeping, promised_again, promises
+from reconciler.decisions.growth.provisioning import KeptRequests, RequestOutcome, keep_requests
 from reconciler.decisions.growth.requests import cancel_requests
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
@@ -31,6 +32,7 @@ from reconciler.decisions.outcome.lines import (
     pod_lines,
     share_reasons,
 )
+from reconciler.decisions.outcome.request_lines import bookings, request_lines
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import halts
@@ -57,7 +59,8 @@ _UNSERVED = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE)
 class _Grown(msgspec.Struct, frozen=True):
     """A draft after its growth. `served` has the outcome of each pending pod; `answers` has each of these outcomes at least once,
     without the pods. `waited_for` are existing nodes that pending pods fit on. `for_headroom` are the names of groups that grow
-    to keep room free. `outrun` has the pods whose spread the plan cannot keep. `kept` is the room for CapacityBuffers."""
+    to keep room free. `outrun` has the pods whose spread the plan cannot keep. `kept` is the room for CapacityBuffers, and
+    `asked` that for ProvisioningRequests."""
 
     draft: Draft
     served: dict[int, Served]
@@ -66,6 +69,11 @@ class _Grown(msgspec.Struct, frozen=True):
     for_headroom: frozenset[str]
     outrun: Outrun
     kept: tuple[KeptRoom, ...]
+    asked: KeptRequests
+
+
+_GivenUp = Mapping[str, RequestOutcome]
+"""Requests that get no room in a plan, by namespace and name."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -144,6 +152,7 @@ def _decided(
         not_captured=view.world.not_captured,
         problems=problems,
         buffers=buffer_lines(draft, grown.kept),
+        provisioning_requests=request_lines(draft, grown.asked.outcomes),
     )
     # What keeps room free is bought for the demand too: pods that come and go in a moment must not buy a node and give it back.
     grew = {entry.group or "" for entry in grown.answers if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP} | grown.for_headroom
@@ -155,6 +164,7 @@ def _decided(
         remembered,
         purchase=demand.purchase(grew, adopted),
         promised=promises(draft, grown.served),
+        bookings=bookings(draft, grown.asked.outcomes),
         refuted=remembered_refutations(draft),
         examine_next=removals.stopped_at,
     )
@@ -180,6 +190,8 @@ def _holds_cost_nothing(grown: _Grown) -> bool:
     if any(entry.outcome in _UNSERVED for entry in grown.answers):
         return False
     if any(room.served.get(outcome) for room in grown.kept for outcome in _UNSERVED):
+        return False
+    if any(one.asked.grows and one.ended is None and not one.there for one in grown.asked.outcomes):
         return False
     return all(_keeps_size(entry) for entry in grown.draft.groups if entry.held_why)
 
@@ -220,6 +232,8 @@ def _grow_in_gangs(view: View, keeping: Keeping = Keeping.NOT, *, lift_holds: bo
     for."""
     waiting = gangs(view.world, view.policy.policy.pods.gang_labels)
     refused: dict[int, Served] = {}
+    if not waiting:
+        return _grow_for_requests(view, refused, keeping, lift_holds=lift_holds)
     rounds = 0
     while True:
         grown = _grow_in_turns(view, refused, keeping, lift_holds=lift_holds)
@@ -233,19 +247,33 @@ def _grow_in_gangs(view: View, keeping: Keeping = Keeping.NOT, *, lift_holds: bo
         again = _grow_in_turns(view, others, keeping, lift_holds=lift_holds)
         if not again.draft.work.exhausted and not given_up(view.world, waiting, again.served, others, 0):
             grown, refused = again, others
-    return grown
+    return _grow_for_requests(view, refused, keeping, lift_holds=lift_holds) if grown.draft.requests else grown
 
 
-def _grow_in_turns(view: View, refused: Mapping[int, Served], keeping: Keeping, *, lift_holds: bool) -> _Grown:
-    """Grow. If nodes for some pods break the spread of others that were served before, those have their turn after them."""
+def _grow_for_requests(view: View, refused: Mapping[int, Served], keeping: Keeping, *, lift_holds: bool) -> _Grown:
+    """Grow, then again without the ProvisioningRequests that would get room for only some of their pods."""
+    outcomes: dict[str, RequestOutcome] = {}
+    while True:
+        grown = _grow_in_turns(view, refused, keeping, outcomes, lift_holds=lift_holds)
+        broken = grown.asked.broken
+        if broken is None:
+            return grown
+        outcomes[broken.key] = msgspec.structs.replace(broken, broken=False)
+
+
+def _grow_in_turns(
+    view: View, refused: Mapping[int, Served], keeping: Keeping, requests: _GivenUp | None = None, *, lift_holds: bool
+) -> _Grown:
+    """Grow. If nodes for some pods break the spread of others that were served before, those have their turn after them.
+    `requests` are those that are given up. None leaves all of them out."""
     turns: tuple[frozenset[int], ...] = ()
-    grown = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping)
+    grown = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, requests)
     for _ in range(_MOST_TURNS):
         late = _with_lower(grown)
         if not late or late in turns[-1:]:
             break
         turns = (*(rest for turn in turns if (rest := turn - late)), late)
-        again = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, turns, grown.outrun.domains)
+        again = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, requests, turns, grown.outrun.domains)
         if again.draft.work.exhausted:
             break
         grown = again
@@ -267,6 +295,7 @@ def _grow(
     view: View,
     refused: Mapping[int, Served],
     keeping: Keeping,
+    requests: _GivenUp | None,
     turns: Sequence[frozenset[int]] = (),
     domains: Sequence[NodeShape] = (),
 ) -> _Grown:
@@ -290,8 +319,9 @@ def _grow(
             place_beside_nominated(draft, queue, nominated)
         grow_for(draft, queue)
     late = outrun(draft)
+    asked = keep_requests(draft, requests) if requests is not None and draft.requests else KeptRequests()
     kept, for_buffers = keep_buffers(draft)
-    for_headroom = for_buffers | keep_headroom(draft)
+    for_headroom = asked.grown | for_buffers | keep_headroom(draft)
     explain_rest(draft, queue)
     cancel_requests(draft)
     conflict_reasons(draft, queue.served)
@@ -301,4 +331,4 @@ def _grow(
     answers = tuple(entry for entry, _ in groupby(queue.served.values()))
     waited_for = frozenset(entry.node for entry in answers if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)
     by_name = {node.name: index for index, node in enumerate(view.world.nodes)}
-    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for), for_headroom, late, kept)
+    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for), for_headroom, late, kept, asked)

@@ -19,6 +19,7 @@ from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.limits import UNKNOWN_SHAPE, LimitLedger
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import Judgement
+from reconciler.decisions.provisioning import requests_asked
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.pods import TemplateRefuted
@@ -167,11 +168,14 @@ class Draft:
         self.protected: set[int] = set()
         self.kept_for: dict[int, str] = {}
         """Of protected nodes that have room for a CapacityBuffer: its namespace and name."""
+        self.booked_for: dict[int, str] = {}
+        """Of protected nodes that have room for a ProvisioningRequest: its namespace and name."""
         self.promised: set[int] = set()
         self.endings = dict(self._endings())
         """By node that has to leave now: when the platform ends its machine. It has no room for other pods any more."""
         self._staying: frozenset[int] | None = None
         self.buffers = buffers_in_force(world, policy)
+        self.requests = requests_asked(world, policy, memory)
         self.zone_minded = self._zone_minded()
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
@@ -201,8 +205,9 @@ class Draft:
         return [index for index in self.world.pods.running() if self.world.pods.shape[index] not in low]
 
     def _zone_minded(self) -> frozenset[int]:
-        """Shapes of pending pods and of buffers to which it matters in which of its zones a new node of a group comes."""
+        """Shapes of pending pods, buffers and requests to which it matters in which of its zones a new node of a group comes."""
         waiting = {self.world.pods.shape[index] for index in self.world.pods.pending()} | {one.shape for one in self.buffers}
+        waiting |= {pods.shape for one in self.requests for pods in one.left}
         return self.minding({shape: self.world.pod_shapes[shape] for shape in waiting})
 
     def minding(self, shapes: Mapping[int, PodShape]) -> frozenset[int]:

@@ -152,6 +152,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     except those that another policy has. `promised`: target -> pods by shape that wait for a node that was added for them.
     `refuted`: target and kind of pod -> the node that did not help. `tiers`: tier with `returnAfter` -> its capacity.
     `lead_times`: target -> how long its nodes took, and which are under way.
+    `bookings`: uid of a ProvisioningRequest -> until when its room is kept.
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
     """
 
@@ -180,6 +181,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     refuted: Mapping[str, Refuted] = {}
     tiers: Mapping[str, TierState] = {}
     lead_times: Mapping[str, LeadTimes] = {}
+    bookings: Mapping[str, int] = {}
     examine_next: str = ""
     last_added_seconds: int = 0
     last_removed_seconds: int = 0

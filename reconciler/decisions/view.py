@@ -21,6 +21,7 @@ from reconciler.decisions.ownership.second_writer import (
     undone_write,
     with_last_writes,
 )
+from reconciler.decisions.provisioning import with_requests_asked
 from reconciler.decisions.situation.backoff import forget, note_failures, note_tiers
 from reconciler.decisions.situation.belonging import Belonging, belongings, note_targets
 from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states, note_waiting
@@ -55,6 +56,7 @@ class View(msgspec.Struct, frozen=True):
         the scheduler gives them. Numbers of pod shapes are those of the view's own World."""
         policy = with_quotas(world, policy)
         world = with_buffers_asked(with_last_writes(world, memory, now_seconds), policy.policy)
+        world = with_requests_asked(world, policy.policy)
         world = with_default_spread(world, policy.policy)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)

@@ -164,6 +164,34 @@ class BufferLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reasons: tuple[Reason, ...] = ()
 
 
+class RequestState(StrEnum):
+    """Whether there is room for all pods of a ProvisioningRequest at once."""
+
+    PROVISIONED = "Provisioned"
+    WAITING = "Waiting"
+    SHORT = "Short"
+    FAILED = "Failed"
+    EXPIRED = "Expired"
+    IGNORED = "Ignored"
+
+
+class RequestLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One ProvisioningRequest (`namespace/name`). Of its `pods`, `came` exist by now. Of the others, `fits` would run on
+    nodes that are there. `upcoming` would run on nodes that are on their way, `requested` on nodes of this plan. The room is
+    kept `until` an instant. Ignored: no room is kept for it, and the reasons say why."""
+
+    request: str
+    class_name: str
+    state: RequestState
+    pods: int = 0
+    came: int = 0
+    fits: int = 0
+    upcoming: int = 0
+    requested: int = 0
+    until: str | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
 class Cost(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Price of all managed nodes per hour as decimal strings; None when nothing has a price. `unpriced` groups do not count."""
 
@@ -183,8 +211,8 @@ class PlanProblem(msgspec.Struct, frozen=True, order=True, kw_only=True, rename=
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One decision. Groups by tier and name, actions in the order in which they are done, pods, nodes and buffers by name. There
-    are no `buffers` if the policy reads none."""
+    """One decision. Groups by tier and name, actions in the order in which they are done, pods, nodes, buffers and
+    ProvisioningRequests by name. There are no `buffers` or `provisioning_requests` if the policy reads none."""
 
     format_version: str = FORMAT_VERSION
     digest: str = ""
@@ -203,11 +231,17 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     not_captured: tuple[str, ...] = ()
     problems: tuple[PlanProblem, ...] = ()
     buffers: tuple[BufferLine, ...] | msgspec.UnsetType = msgspec.UNSET
+    provisioning_requests: tuple[RequestLine, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def buffer_lines(self) -> tuple[BufferLine, ...]:
         """The CapacityBuffers; none if the policy does not read them."""
         return self.buffers or ()
+
+    @property
+    def request_lines(self) -> tuple[RequestLine, ...]:
+        """The ProvisioningRequests; none if the policy does not read them."""
+        return self.provisioning_requests or ()
 
     @property
     def changes(self) -> bool:

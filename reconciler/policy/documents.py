@@ -57,6 +57,13 @@ class BufferReading(StrEnum):
     IGNORE = "Ignore"
 
 
+class RequestReading(StrEnum):
+    """Whether ProvisioningRequest objects of the cluster are answered."""
+
+    READ = "Read"
+    IGNORE = "Ignore"
+
+
 class TargetAnnotations(StrEnum):
     """Whether sizes, options and capacity written on the targets themselves count."""
 
@@ -328,6 +335,17 @@ class HeadroomFrom(msgspec.Struct, frozen=True, kw_only=True):
         return self.capacity_buffers is BufferReading.READ
 
 
+class RequestsFrom(msgspec.Struct, frozen=True, kw_only=True):
+    """Which objects of the cluster ask for room for pods that are about to be created."""
+
+    provisioning_requests: RequestReading = RequestReading.IGNORE
+
+    @property
+    def reads_requests(self) -> bool:
+        """Whether ProvisioningRequests are answered."""
+        return self.provisioning_requests is RequestReading.READ
+
+
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     """Targets that become groups without a document of their own. OR between items, AND inside one."""
 
@@ -448,6 +466,7 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     limits: tuple[Limit, ...] = ()
     limits_from: LimitsFrom = LimitsFrom()
     headroom_from: HeadroomFrom = HeadroomFrom()
+    requests_from: RequestsFrom = RequestsFrom()
     discovery: tuple[Discovery, ...] = ()
     pods: PodRules = PodRules()
     scheduler: SchedulerRules = SchedulerRules()

@@ -165,6 +165,8 @@ def _resized(reason: Reason) -> str:
     if reason.code == "Headroom" and isinstance(buffers, tuple) and buffers:
         more = f" and {len(buffers) - 1} more" if len(buffers) > 1 else ""
         return f"CapacityBuffer {buffers[0]}{more}"
+    if reason.code == "GrownForRequest":
+        return f"ProvisioningRequest {data.get('request')}"
     match reason.code, data.get("pods"), data.get("min"), data.get("wanted"):
         case "PendingPods", int(pods), _, _:
             return count(pods, "pending pod")

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.decisions.situation.lead_times import LearnedLeadTime
+from reconciler.plan.plan import BufferLine, RequestLine
 from reconciler.policy.documents import Mode
 from reconciler.rendering.document import Column
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.layout import Row, Style, paragraph, table
-from reconciler.rendering.wording import HELD, OTHER, SAME
+from reconciler.rendering.wording import HELD, OTHER, SAME, rooms_of_buffers, rooms_of_requests
 from reconciler.values.plural import count_text
 
 FORMAT_VERSION = "1.0"
@@ -92,7 +93,8 @@ class DrainStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The state of one loop. `problems` are sentences about what could not be read."""
+    """The state of one loop. `buffers` and `provisioningRequests` are those of the last plan. `problems` are sentences about what
+    could not be read."""
 
     format_version: str = FORMAT_VERSION
     policy: str
@@ -102,6 +104,8 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     plan: PlanStatus
     policy_in_force: PolicyStatus
     groups: tuple[GroupStatus, ...] = ()
+    buffers: tuple[BufferLine, ...] = ()
+    provisioning_requests: tuple[RequestLine, ...] = ()
     drains: tuple[DrainStatus, ...] = ()
     last_added_at: str = ""
     last_removed_at: str = ""
@@ -146,6 +150,15 @@ def status_text(document: StatusDocument) -> str:
         lines += ["", "Lead times of new nodes"]
         for name, times in known_times:
             lines += paragraph(plain(f"{name}: {times.sentence()}"), _WIDTH, 2)
+    for heading, rooms in (
+        ("Room for ProvisioningRequests", rooms_of_requests(document.provisioning_requests)),
+        ("Room for CapacityBuffers", rooms_of_buffers(document.buffers)),
+    ):
+        lines += ["", heading] if rooms else []
+        for room in rooms:
+            lines += paragraph(plain(room.words), _WIDTH, 2)
+            for reason in room.reasons:
+                lines += paragraph(plain(reason.message), _WIDTH, 4, "- ")
     if document.drains:
         lines += ["", "Nodes that are being drained"]
         lines += [f"  {plain(drain.node)} since {drain.since}" for drain in document.drains]

@@ -1,8 +1,10 @@
 """The words for parts of a plan, the same on a terminal and in a pull request."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+
+import msgspec
 
 from reconciler.decisions.ownership.handover import FromTopology
 from reconciler.decisions.ownership.owner import declared_by, held_for_a_person
@@ -19,6 +21,8 @@ from reconciler.plan.plan import (
     OwnerState,
     Plan,
     PodOutcome,
+    RequestLine,
+    RequestState,
 )
 from reconciler.plan.reason import Reason
 from reconciler.rendering.alike import AlikeBlockers, AlikePods
@@ -359,6 +363,50 @@ def buffer_words(line: BufferLine) -> str:
     parts = [f"room for {count(line.pods, 'pod')}", f"{line.fits} now", *([f"{later} later"] if later else [])]
     short = line.pods - line.fits - later
     return f"{line.buffer}: {', '.join([*parts, *([f'{short} lacking'] if short else [])])}"
+
+
+class AskedRoom(msgspec.Struct, frozen=True):
+    """Room that an object asks for, for any page: its line, and why not all of it is there. `lacking`: some is not even on its
+    way."""
+
+    words: str
+    reasons: tuple[Reason, ...]
+    lacking: bool
+
+
+def rooms_of_buffers(lines: Iterable[BufferLine]) -> tuple[AskedRoom, ...]:
+    """Of CapacityBuffers."""
+    return tuple(AskedRoom(buffer_words(line), line.reasons, line.state in BUFFERS_LACKING) for line in lines)
+
+
+def rooms_of_requests(lines: Iterable[RequestLine]) -> tuple[AskedRoom, ...]:
+    """Of ProvisioningRequests that want something."""
+    return tuple(AskedRoom(request_words(line), line.reasons, line.state in REQUESTS_LACKING) for line in lines)
+
+
+REQUESTS_LACKING = frozenset((RequestState.SHORT, RequestState.FAILED, RequestState.IGNORED))
+"""ProvisioningRequests that get no room."""
+_OF_REQUESTS = {
+    RequestState.PROVISIONED: "room is there",
+    RequestState.WAITING: "room is on its way",
+    RequestState.SHORT: "no room",
+    RequestState.FAILED: "given up",
+    RequestState.EXPIRED: "room is free again",
+    RequestState.IGNORED: "no room is kept",
+}
+
+
+def request_words(line: RequestLine) -> str:
+    """A ProvisioningRequest and whether its room is there: `ml/train: room is on its way for 5 pods, 3 now, 2 later`."""
+    words = f"{line.request}: {_OF_REQUESTS[line.state]}"
+    later = line.upcoming + line.requested
+    match line.state:
+        case RequestState.WAITING:
+            return f"{words} for {count(line.pods - line.came, 'pod')}, {line.fits} now, {later} later"
+        case RequestState.PROVISIONED | RequestState.SHORT:
+            return f"{words} for {count(line.pods - line.came, 'pod')}"
+        case _:
+            return words
 
 
 def folded_reasons(reasons: Sequence[Reason], fold: Fold) -> Iterator[str]:

@@ -55,12 +55,19 @@ def with_default_spread(world: World, policy: NodeGroupPolicy) -> World:
     buffers = tuple(
         msgspec.structs.replace(one, shape=of_pairs[one.shape, None]) if one.shape >= 0 else one for one in world.buffers
     )
+    requests = tuple(
+        msgspec.structs.replace(
+            one, sets=tuple(msgspec.structs.replace(pods, shape=of_pairs[pods.shape, None]) for pods in one.sets)
+        )
+        for one in world.provisioning_requests
+    )
     return msgspec.structs.replace(
         world,
         pod_shapes=shapes,
         pods=_renumbered(world, of_pairs),
         daemon_pods=daemons,
         buffers=buffers,
+        provisioning_requests=requests,
         not_captured=tuple(sorted({*world.not_captured, *missing})),
     )
 
@@ -156,6 +163,9 @@ def _judged(world: World, defaults: DefaultSpread) -> tuple[tuple[PodShape, ...]
     for buffer in world.buffers:
         if buffer.shape >= 0:
             owners[buffer.shape].add(None)
+    for request in world.provisioning_requests:
+        for one in request.sets:
+            owners[one.shape].add(None)
     numbers: dict[PodShape, int] = {}
     of_pairs: dict[tuple[int, Owner | None], int] = {}
     for number, shape in enumerate(world.pod_shapes):

@@ -10,6 +10,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_ah
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.foreseen import Foreseen
+from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.work import Work
@@ -289,7 +290,7 @@ def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
     """Whether the memory was returned with the plan, if that makes a difference."""
     if any(action.kind is ActionKind.REPLACE for action in plan.actions) and not memory.replacements:
         return False
-    for_headroom = any(reason.code == Headroom.code for line in plan.groups for reason in line.reasons)
+    for_headroom = any(reason.code in (Headroom.code, GrownForRequest.code) for line in plan.groups for reason in line.reasons)
     if not for_headroom and all(pod.outcome is not PodOutcome.TRIGGERS_SCALE_UP for pod in plan.pods):
         return True
     return memory.purchase is not None and memory.purchase.last_seconds == now_seconds

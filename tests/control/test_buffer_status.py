@@ -7,9 +7,11 @@ import msgspec
 import pytest
 
 from reconciler.cluster.world import BufferProblem, World
-from reconciler.control.live.buffer_status import BufferStatus
+from reconciler.control.live.answers import Answers
+from reconciler.control.live.buffer_status import buffer_answers
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.kube.watching.collection import BUFFERS
 from reconciler.policy.documents import BufferReading, HeadroomFrom, Mode, PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import plan_of
@@ -28,7 +30,7 @@ class Told:
         self.server.serve(COLLECTION, "CapacityBuffer")
         self.server.put(SPARE, {"metadata": {"namespace": "shop", "name": "spare", "uid": "u1"}, "spec": {"replicas": 5}})
         self.now = NOW
-        self.status = BufferStatus(self.server, lambda: self.now)
+        self.status = Answers(self.server, lambda: self.now, BUFFERS[0], buffer_answers)
 
     def turn(self, world: World, rules: PolicySet) -> None:
         self.status.turned(plan_of(world, rules), world, rules.policy)
@@ -94,7 +96,7 @@ def test_it_is_written_once_and_changes_as_things_do(told: Told) -> None:
     assert told.conditions()["Provisioning"] == ("True", "FitsExistingCapacity", "3 pods would run now")
     times = {entry["type"]: entry["lastTransitionTime"] for entry in told.object["status"]["conditions"]}
     assert times["ReadyForProvisioning"] < times["Provisioning"]
-    another = BufferStatus(told.server, lambda: NOW + 999)
+    another = Answers(told.server, lambda: NOW + 999, BUFFERS[0], buffer_answers)
     another.turned(plan_of(_world(3), _rules()), _world(3), _rules().policy)
     assert told.writes() == 2
 

@@ -11,7 +11,7 @@ from reconciler.cluster.snapshots.redaction import Pseudonyms
 from reconciler.control.capture import NO_CLOUDS, Capture, Clouds, Clusters, Unread, capture, capture_targets
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import WORKLOAD, cluster_api
-from reconciler.policy.documents import DefaultConstraint, SchedulerRules
+from reconciler.policy.documents import DefaultConstraint, RequestReading, RequestsFrom, SchedulerRules
 from reconciler.providers.answer import CloudAnswer, CloudQuestion
 from tests.policies import policy
 
@@ -148,6 +148,22 @@ def test_buffers_that_no_policy_reads_are_not_captured() -> None:
     found = capture(_clusters(server), "", NOW, clouds=clouds)
     assert not any("podtemplates" in path or "resourcequotas" in path for path, _ in server.asked)
     assert "CapacityBuffer" not in found.world().captured
+
+
+def test_requests_are_captured_where_a_policy_answers_them() -> None:
+    """With their templates, and who writes their status."""
+    pod_sets = [{"podTemplateRef": {"name": "small"}, "count": 2}]
+    item = _item("train", "shop", spec={"provisioningClassName": "check-capacity.reconciler.dev", "podSets": pod_sets})
+    served = {"resources": [{"name": "provisioningrequests", "kind": "ProvisioningRequest"}]}
+    group = {"preferredVersion": {"version": "v1"}, "versions": [{"version": "v1"}]}
+    lists = {f"{QUOTAS_GROUP}/v1/provisioningrequests": [[item]], "/api/v1/podtemplates": [[SMALL]]}
+    for reading, found_keys in ((RequestReading.READ, ["shop/train"]), (RequestReading.IGNORE, [])):
+        rules = policy(requests_from=RequestsFrom(provisioning_requests=reading))
+        server = _Server(lists, **{QUOTAS_GROUP: group, f"{QUOTAS_GROUP}/v1": served})
+        found = capture(_clusters(server), "", NOW, clouds=Clouds(policies=(rules,), own=False, environment={}))
+        assert [one.key for one in found.world().provisioning_requests if one.count == 2] == found_keys
+        assert ("ProvisioningRequest" in found.world().captured) == bool(found_keys)
+    assert item["metadata"]["managedFields"] == [{"manager": "x"}]
 
 
 SLICES, RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/resourceslices", "/apis/resource.k8s.io/v1/resourceclaims"

@@ -6,12 +6,21 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
-from reconciler.cluster.world import BufferPods, BufferProblem, World
+from reconciler.cluster.world import BufferPods, BufferProblem, RequestPods, World
 from reconciler.control.preflight import Preflight, RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import cluster_api
-from reconciler.policy.documents import BufferReading, DrainRules, HeadroomFrom, LimitsFrom, PolicySet, QuotaReading
+from reconciler.policy.documents import (
+    BufferReading,
+    DrainRules,
+    HeadroomFrom,
+    LimitsFrom,
+    PolicySet,
+    QuotaReading,
+    RequestReading,
+    RequestsFrom,
+)
 from reconciler.providers.live_platforms import Check, State
 from tests.policies import node_group
 from tests.policies import policy as rules
@@ -63,6 +72,7 @@ def checks(
     mode: RunMode = RunMode.ENFORCE,
     quotas: tuple[CapacityQuota, ...] = (),
     buffers: tuple[BufferPods, ...] = (),
+    requests: tuple[RequestPods, ...] = (),
 ) -> dict[str, Check]:
     server = Server(minor, seconds, bounds)
     found = Preflight(
@@ -73,7 +83,7 @@ def checks(
         namespace="reconciler",
         target_namespaces=(),
         templates=(),
-        world=World(captured_seconds=1000, quotas=quotas, buffers=buffers),
+        world=World(captured_seconds=1000, quotas=quotas, buffers=buffers, provisioning_requests=requests),
         memory=memory or Memory(),
         now_seconds=1000.9,
         policy=policy,
@@ -141,6 +151,30 @@ def test_buffers_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Server, "quotas", False)
     found = checks(policy=READS_BUFFERS)["CapacityBuffers"]
     assert (found.state, "is not served: only headroom of the policy counts" in found.message) == (State.WARN, True)
+
+
+def test_requests_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As buffers. One of a class that nobody here answers is told, one that is over is not."""
+    reads = rules(node_group("general"), requests_from=RequestsFrom(provisioning_requests=RequestReading.READ))
+    assert "ProvisioningRequests" not in checks(policy=rules(node_group("general")))
+    good, over, other = (
+        RequestPods(namespace="ml", name=name, class_name=f"{kind}.autoscaling.x-k8s.io", valid_seconds=1, over=name == "over")
+        for name, kind in (("good", "check-capacity"), ("over", "check-capacity"), ("other", "x"))
+    )
+    found = checks(policy=reads, requests=(good, over))["ProvisioningRequests"]
+    assert (found.state, found.message) == (State.PASS, "1 ProvisioningRequest can be read")
+    found = checks(policy=reads, requests=(good, other))["ProvisioningRequests"]
+    assert (found.state, "ProvisioningRequest ml/other: its class x.autoscaling.x-k8s.io is not served" in found.message) == (
+        State.WARN,
+        True,
+    )
+    for denied, mode in (("podtemplates", RunMode.READ_ONLY), ("'status'", RunMode.ENFORCE)):
+        monkeypatch.setattr(Server, "denied", denied)
+        assert checks(policy=reads, mode=mode)["ProvisioningRequests"].state is State.FAIL
+    monkeypatch.setattr(Server, "denied", "")
+    monkeypatch.setattr(Server, "quotas", False)
+    found = checks(policy=reads)["ProvisioningRequests"]
+    assert (found.state, "nodes are added only for pods that exist" in found.message) == (State.WARN, True)
 
 
 def test_definitions_that_are_not_served() -> None:

@@ -13,6 +13,8 @@ from tests.testbed.api import path_of
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import Group
 from tests.testbed.control_plane import MASTERS, ControlPlane
+from tests.testbed.definitions import served_kinds
+from tests.testbed.manifests import capacity_buffer_definition, provisioning_request_definition
 from tests.testbed.work_cluster import WorkCluster
 
 MARK = "cluster.x-k8s.io/delete-machine"
@@ -193,6 +195,28 @@ def test_pods_go_by_eviction_only(guarded: Guarded, cluster: WorkCluster) -> Non
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p", "namespace": cluster.namespace}}
     guarded.allowed(Attempt("POST", f"{path_of(made)}/eviction", eviction))
     guarded.refused(deleted(made), NOTHING_ELSE)
+
+
+def test_only_the_status_of_what_asks_for_room_is_written(
+    guarded: Guarded, cluster: WorkCluster, control_plane: ControlPlane
+) -> None:
+    """CapacityBuffers and ProvisioningRequests are of their teams. We answer them and do nothing else to them."""
+    api, group = cluster.api, "autoscaling.x-k8s.io"
+    reference = {"podTemplateRef": {"name": "small"}}
+    asking = (
+        ("v1beta1", "CapacityBuffer", {**reference, "replicas": 1}),
+        ("v1", "ProvisioningRequest", {
+            "provisioningClassName": "check-capacity.reconciler.dev", "podSets": [{**reference, "count": 1}],
+        }),
+    )  # fmt: skip
+    condition = {"type": "X", "status": "True", "reason": "X", "message": "", "lastTransitionTime": "2026-11-25T08:00:00Z"}
+    with served_kinds(control_plane, capacity_buffer_definition(), provisioning_request_definition()):
+        for version, kind, spec in asking:
+            metadata = {"name": "x", "namespace": cluster.namespace}
+            (made,) = api.create({"apiVersion": f"{group}/{version}", "kind": kind, "metadata": metadata, "spec": spec})
+            guarded.allowed(merge(made, {"status": {"conditions": [condition]}}, "/status"))
+            guarded.refused(merge(made, {"metadata": {"annotations": {"x": "y"}}}), NOTHING_ELSE)
+            guarded.refused(deleted(made), NOTHING_ELSE)
 
 
 def test_events_and_questions_pass(guarded: Guarded, cluster: WorkCluster) -> None:

@@ -42,7 +42,7 @@ WORKLOAD = {
     "storage.k8s.io": ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
     "node.k8s.io": ("runtimeclasses",),
     "resource.k8s.io": ("deviceclasses", "resourceclaims", "resourceslices"),
-    "autoscaling.x-k8s.io": ("capacityquotas", "capacitybuffers"),
+    "autoscaling.x-k8s.io": ("capacityquotas", "capacitybuffers", "provisioningrequests"),
     "reconciler.dev": ("nodegrouppolicies", "nodegroups"),
 }
 TARGETS = ("machinedeployments", "machinesets", "machinepools", "machines", "clusters")
@@ -84,6 +84,7 @@ WRITE_WORKLOAD: set[Right] = {
     ("patch", "", "nodes", ""),
     ("create", "", "pods/eviction", ""),
     ("patch", "autoscaling.x-k8s.io", "capacitybuffers/status", ""),
+    ("patch", "autoscaling.x-k8s.io", "provisioningrequests/status", ""),
 }
 # What a fleet asks of the management cluster: who holds what, and whether another autoscaler is at work there.
 FLEET: set[Right] = {("list", "coordination.k8s.io", "leases", NAMESPACE), ("list", "apps", "deployments", "")}
@@ -126,7 +127,7 @@ NEVER: set[Right] = {
     *((verb, "reconciler.dev", item, "") for verb, item in product(WRITES, WORKLOAD["reconciler.dev"])),
     *((verb, "apps", "deployments", "") for verb in WRITES),
     *((verb, "policy", "poddisruptionbudgets", "") for verb in WRITES),
-    *((verb, "autoscaling.x-k8s.io", "capacitybuffers", "") for verb in WRITES),
+    *((verb, "autoscaling.x-k8s.io", item, "") for verb, item in product(WRITES, ("capacitybuffers", "provisioningrequests"))),
     *((verb, "", item, "") for verb, item in product(WRITES, ("podtemplates", "resourcequotas"))),
     ("create", "", "serviceaccounts/token", ""),
     ("impersonate", "", "users", ""),

@@ -20,7 +20,7 @@ from reconciler.kube.connection.token_judge import may
 from reconciler.kube.connection.transport import DEFAULT_TIMEOUT_SECONDS, KubernetesApi, connect
 from reconciler.kube.connection.workload_connection import WorkloadConnection
 from reconciler.kube.leading.rival import STATUS
-from reconciler.kube.watching.collection import BUFFERS, QUOTAS, cluster_api
+from reconciler.kube.watching.collection import BUFFERS, QUOTAS, REQUESTS, cluster_api
 from reconciler.values.cluster_identity import ClusterIdentity
 from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS, NAMESPACE, Installed
 from tests.deploy.rendered import ACCOUNTS, OVERLAYS, VALUES, Object, chart, kustomized, notes, of_kind, overlay, with_component
@@ -43,10 +43,10 @@ def asked(mode: RunMode) -> set[Named]:
     """What a loop asks of a workload cluster in a mode, with everything that a policy may switch on."""
     rights = needed(mode, (cluster_api(version="v1beta2"),), NAMESPACE, services=True, apart=True)
     found = {(verb, one.group, one.resource, "") for one in rights if not one.management for verb in one.verbs}
-    found |= {(verb, one.group, one.plural, "") for one in (QUOTAS, *BUFFERS) for verb in READ}
+    found |= {(verb, one.group, one.plural, "") for one in (QUOTAS, *BUFFERS, *REQUESTS) for verb in READ}
     if mode is RunMode.ENFORCE:
-        # What became of the room that a CapacityBuffer asks for.
-        found.add(("patch", BUFFERS[0].group, f"{BUFFERS[0].plural}/status", ""))
+        # What became of the room that such an object asks for.
+        found |= {("patch", one.group, f"{one.plural}/status", "") for one in (BUFFERS[0], REQUESTS[0])}
     return found | RIVALS
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.world import BufferProblem
-from reconciler.kube.watching.collection import BUFFERS, DEVICES, QUOTAS, SERVICES, WORKLOAD, Collection, Served
+from reconciler.kube.watching.collection import BUFFERS, DEVICES, QUOTAS, REQUESTS, SERVICES, WORKLOAD, Collection, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
 from reconciler.kube.watching.target_streams import OwnTargets
@@ -168,6 +168,47 @@ def test_buffers_that_may_not_be_read(small: FakeApiServer, path: str, captured:
     with following(small, **WITH_BUFFERS) as world:
         assert ("CapacityBuffer" in world.observe().captured) == captured
         assert [one.code for one in world.observe().buffers] == ([code] if captured else [])
+        assert "Pod" in world.observe().captured
+
+
+REQUESTS_PATH = "/apis/autoscaling.x-k8s.io/v1/{}provisioningrequests"
+TRAIN = REQUESTS_PATH.format("namespaces/shop/") + "/train"
+WITH_REQUESTS: dict[str, Any] = {"workload_collections": FEW, "also": lambda: (*REQUESTS, *BUFFERS)}
+
+
+def test_requests_are_followed_with_what_they_name(small: FakeApiServer) -> None:
+    """Its template comes and is the request's own, as Kueue makes it; conditions change; buffers are followed as well."""
+    small.serve(REQUESTS_PATH.format(""), "ProvisioningRequest")
+    spec = {
+        "provisioningClassName": "check-capacity.reconciler.dev",
+        "podSets": [{"count": 3, "podTemplateRef": {"name": "small"}}],
+    }
+    request = {"metadata": {"namespace": "shop", "name": "train"}, "spec": spec}
+    small.put(TRAIN, request)
+    with following(small, **WITH_REQUESTS) as world:
+        (found,) = world.observe().provisioning_requests
+        assert (found.code, found.count) == (BufferProblem.NOT_FOUND, 0)
+        template = _template("2")
+        owner = {"apiVersion": "autoscaling.x-k8s.io/v1", "kind": "ProvisioningRequest", "name": "train", "controller": True}
+        template["metadata"]["ownerReferences"] = [owner]
+        small.put(TEMPLATE, template)
+        eventually(lambda: world.observe().provisioning_requests[0].count == 3, "the template is there")
+        conditions = [{"type": "Provisioned", "status": "True", "lastTransitionTime": "2026-11-25T08:00:00Z"}]
+        small.put(TRAIN, {**request, "status": {"conditions": conditions}})
+        eventually(lambda: world.observe().provisioning_requests[0].provisioned_seconds, "it is provisioned")
+        assert "CapacityBuffer" in world.observe().captured
+        small.remove(TRAIN)
+        eventually(lambda: world.observe().provisioning_requests == (), "it is gone")
+
+
+def test_requests_that_may_not_be_read(small: FakeApiServer) -> None:
+    """The loop goes on, and the kind was not captured. A server without it has none."""
+    with following(small, **WITH_REQUESTS) as world:
+        assert "ProvisioningRequest" in world.observe().captured
+    small.serve(REQUESTS_PATH.format(""), "ProvisioningRequest")
+    small.forbidden.add(REQUESTS_PATH.format(""))
+    with following(small, **WITH_REQUESTS) as world:
+        assert "ProvisioningRequest" not in world.observe().captured
         assert "Pod" in world.observe().captured
 
 

@@ -14,7 +14,11 @@ _RULES: list[Object] = [
     {"apiGroups": ["machine.openshift.io"], "resources": ["machinesets"], "verbs": ["patch"]},
     {"apiGroups": ["machine.openshift.io"], "resources": ["machines"], "verbs": ["patch", "delete"]},
     {"apiGroups": ["reconciler.dev"], "resources": ["nodegrouppolicies/status", "nodegroups/status"], "verbs": ["patch"]},
-    {"apiGroups": ["autoscaling.x-k8s.io"], "resources": ["capacitybuffers/status"], "verbs": ["patch"]},
+    {
+        "apiGroups": ["autoscaling.x-k8s.io"],
+        "resources": ["capacitybuffers/status", "provisioningrequests/status"],
+        "verbs": ["patch"],
+    },
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "update"]},
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "update", "patch", "delete"]},
     {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},

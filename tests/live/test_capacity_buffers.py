@@ -9,6 +9,7 @@ from tests.live.reconciler_process import Reconciler, policy_text, user
 from tests.live.run_cluster import Object, all_bound, group, pod_spec, pods, replicas
 from tests.testbed.api import ApiError
 from tests.testbed.control_plane import ControlPlane
+from tests.testbed.definitions import served_kinds
 from tests.testbed.fixtures import NewCluster
 from tests.testbed.manifests import capacity_buffer_definition
 from tests.testbed.work_cluster import WorkCluster
@@ -21,16 +22,8 @@ CPU = "1500m"
 @pytest.fixture(scope="module")
 def served(control_plane: ControlPlane) -> Iterator[None]:
     """A server with the kind."""
-    definition = capacity_buffer_definition()
-    control_plane.api.create(definition)
-
-    def established(items: list[Object]) -> bool:
-        names = {item["metadata"]["name"]: item.get("status", {}).get("conditions", ()) for item in items}
-        return any(one["type"] == "Established" and one["status"] == "True" for one in names[definition["metadata"]["name"]])
-
-    control_plane.api.wait("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", established, "the kind being served")
-    yield
-    control_plane.api.delete(definition)
+    with served_kinds(control_plane, capacity_buffer_definition()):
+        yield
 
 
 def _buffer(cluster: WorkCluster, name: str, **spec: object) -> Object:

@@ -70,6 +70,7 @@ WORDS = {
     "mode": ("Enforce", "Observe"),
     "limitsFrom.capacityQuotas": ("Ignore", "Ignore"),
     "headroomFrom.capacityBuffers": ("Ignore", "Ignore"),
+    "requestsFrom.provisioningRequests": ("Ignore", "Ignore"),
     "scaleDown.mode": ("Enabled", "Enabled"),
     "scaleDown.daemonSetUtilization": ("Ignore", "Count"),
     "scaleDown.mirrorPodUtilization": ("Ignore", "Count"),

@@ -16,21 +16,26 @@ _AFTER = datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
 class Authority:
     """A certificate authority that writes PEM files into a directory: NAME.crt and NAME.key."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, name: str = "testbed-ca") -> None:
         self._directory = directory
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = _subject("testbed-ca")
+        self._name = _subject(name)
         certificate = (
             self._builder(self._name, self._key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            # Some rotators of certificates look for the name of their authority here.
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
             .sign(self._key, hashes.SHA256())
         )
         self.certificate = directory / "ca.crt"
         self.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        self.key = directory / "ca.key"
+        _write_key(self.key, self._key)
 
-    def server(self, name: str) -> tuple[Path, Path]:
-        """Certificate and key of a server on loopback."""
-        names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    def server(self, name: str, *hosts: str) -> tuple[Path, Path]:
+        """Certificate and key of a server on loopback, which may have other names as well."""
+        known = [x509.DNSName(host) for host in ("localhost", *hosts)]
+        names = x509.SubjectAlternativeName([*known, x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
         return self._issue(name, _subject(name), ExtendedKeyUsageOID.SERVER_AUTH, names)
 
     def client(self, user: str, *groups: str) -> tuple[Path, Path]:

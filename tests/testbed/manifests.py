@@ -18,6 +18,7 @@ _WEBHOOKS = "core/config/webhook/manifests.yaml"
 _PROMETHEUS = "github.com/prometheus-operator/prometheus-operator"
 _MONITORS = "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"
 _KARPENTER, _BUFFERS = "sigs.k8s.io/karpenter", "pkg/apis/crds/autoscaling.x-k8s.io_capacitybuffers.yaml"
+_AUTOSCALER, _REQUESTS = "k8s.io/autoscaler/cluster-autoscaler/apis", "config/crd/autoscaling.x-k8s.io_provisioningrequests.yaml"
 _FLUX = ("kustomize-controller", "source-controller")
 _FLUX_DEFINITIONS = "config/crd/bases"
 _MACHINE_API = "machine/v1beta1/zz_generated.crd-manifests"
@@ -79,6 +80,35 @@ def capacity_buffer_definition() -> Object:
     module = Path(__file__).parent / "modules" / "karpenter"
     found: Object = yaml.load((module_directory(module, _KARPENTER) / _BUFFERS).read_text(), yaml.CSafeLoader)
     return found
+
+
+def provisioning_request_definition() -> Object:
+    """The definition of ProvisioningRequests, as the module of the Cluster Autoscaler's API carries it. Raises
+    NotAvailableError."""
+    module = Path(__file__).parent / "modules" / "cluster-autoscaler-apis"
+    found: Object = yaml.load((module_directory(module, _AUTOSCALER) / _REQUESTS).read_text(), yaml.CSafeLoader)
+    return found
+
+
+def kueue_manifests() -> list[Object]:
+    """The definitions of Kueue and its webhooks, as its module carries them, under the names that it looks for. Raises
+    NotAvailableError."""
+    source = module_directory(PROGRAMS["kueue"].module, "sigs.k8s.io/kueue") / "config" / "components"
+    files = [*sorted((source / "crd" / "bases").glob("*.yaml")), source / "webhook" / "manifests.yaml"]
+    objects: list[Object] = [item for file in files for item in yaml.load_all(file.read_text(), yaml.CSafeLoader) if item]
+    converted = {
+        yaml.load((source / "crd" / file).read_text(), yaml.CSafeLoader)["metadata"]["name"]
+        for one in yaml.load((source / "crd" / "kustomization.yaml").read_text(), yaml.CSafeLoader)["patches"]
+        if (file := one["path"])
+    }
+    for item in objects:
+        if item["kind"] != "CustomResourceDefinition":
+            item["metadata"]["name"] = f"kueue-{item['metadata']['name']}"
+        elif item["metadata"]["name"] in converted:
+            service = {"service": {"path": "/convert"}}
+            webhook = {"conversionReviewVersions": ["v1"], "clientConfig": service}
+            item["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+    return objects
 
 
 def service_monitor_definition() -> Object:

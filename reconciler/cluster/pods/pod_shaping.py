@@ -379,6 +379,7 @@ def controlling_owner(references: list[meta.OwnerReference] | None) -> Owner | N
 
 def _read_by_decisions(marks: pod.PodAnnotations) -> tuple[tuple[str, str], ...]:
     annotations = (
+        (pod.CONSUMES, marks.consumes or marks.consumes_before),
         ("cluster-autoscaler.kubernetes.io/enable-ds-eviction", marks.enable_ds_eviction),
         ("cluster-autoscaler.kubernetes.io/pod-scale-up-delay", marks.pod_scale_up_delay),
         (pod.KARPENTER_DO_NOT_DISRUPT, marks.karpenter_do_not_disrupt),

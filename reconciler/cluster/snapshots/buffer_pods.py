@@ -96,15 +96,23 @@ def _draft(
     if stated is None:
         return refuse(BufferProblem.NOT_FOUND, f"there is no {kind} {name} in namespace {buffer.namespace}")
     try:
+        template, draft = stated_pods(buffer.namespace, f"{kind} {name}", stated, admission)
+    except UnreadableError as error:
+        return refuse(BufferProblem.UNREADABLE, str(error))
+    return BufferDraft(buffer, draft, stated.replicas, stated.generation, template.spec.priority_class_name or "")
+
+
+def stated_pods(namespace: str, title: str, stated: StatedTemplate, admission: Admission) -> tuple[PodTemplate, ShapeDraft]:
+    """The template of an object of a namespace, and what its pods are like. Raises `UnreadableError` with the `title`."""
+    try:
         template = _template.read(Raw(stated.template))
         if template is None:
-            return refuse(BufferProblem.UNREADABLE, f"{kind} {name} has no pod template")
-        draft = _shape(buffer.namespace, admission(buffer.namespace, template))
+            raise UnreadableError("it has no pod template")
+        return template, _shape(namespace, admission(namespace, template))
     except UnreadableError as error:
-        return refuse(BufferProblem.UNREADABLE, f"{kind} {name}: {error}")
+        raise UnreadableError(f"{title}: {error}") from None
     except DECODING_ERRORS as error:
-        return refuse(BufferProblem.UNREADABLE, f"{kind} {name}: {finding(error)}")
-    return BufferDraft(buffer, draft, stated.replicas, stated.generation, template.spec.priority_class_name or "")
+        raise UnreadableError(f"{title}: {finding(error)}") from None
 
 
 def _shape(namespace: str, template: PodTemplate) -> ShapeDraft:

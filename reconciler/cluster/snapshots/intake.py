@@ -1,6 +1,6 @@
 """Objects as they are read, document by document, until all are there and can become a World."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from reconciler.cluster.snapshots.daemon_pods import daemon_pods
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.manifest import Manifest, Newest
 from reconciler.cluster.snapshots.pod_rows import PodRows, PodsRead
+from reconciler.cluster.snapshots.request_pods import RequestDraft, request_drafts, request_pods
 from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.cluster.targets.machine_rows import with_nodes
 from reconciler.cluster.values.instant import unix_seconds_or_zero
@@ -46,10 +47,12 @@ from reconciler.cluster.wire import admission, attachment, meta, node, pod, volu
 from reconciler.cluster.wire import capacity_buffer as buffer_wire
 from reconciler.cluster.wire import capacity_quota as quota_wire
 from reconciler.cluster.wire import devices as device_wire
+from reconciler.cluster.wire import provisioning_request as request_wire
 from reconciler.cluster.workloads.admission import admitted
 from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscaler
 from reconciler.cluster.workloads.capacity_buffer import BUFFER, CapacityBuffer, ResourceQuota, capacity_buffer, resource_quota
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota, capacity_quota
+from reconciler.cluster.workloads.provisioning_request import REQUEST, ProvisioningRequest, provisioning_request
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget, service
 from reconciler.cluster.world import Storage, World, WorldProblem, world_digest
@@ -128,7 +131,7 @@ class Intake:
         self.attachments = Kept[VolumeAttachment]()
         self.limit_ranges = Kept[admission.LimitRange]()
         self.runtime_classes = Kept[admission.RuntimeClass]()
-        self.requests = Kept[workload.ProvisioningRequest]()
+        self.requests = Kept[ProvisioningRequest]()
         self.of_platforms: dict[tuple[str, str, str], Kept[Any]] = {}
         """By the platform's name, a group where any kind of an ending is read, and kind."""
         self.captured: set[str] = set()
@@ -241,9 +244,9 @@ class Intake:
             ),
             ("", "LimitRange"): (decoder(admission.LimitRange), _keep(self.limit_ranges, namespaced=True)),
             ("node.k8s.io", "RuntimeClass"): (decoder(admission.RuntimeClass), _keep(self.runtime_classes)),
-            ("autoscaling.x-k8s.io", "ProvisioningRequest"): (
-                decoder(workload.ProvisioningRequest),
-                _keep(self.requests, namespaced=True),
+            ("autoscaling.x-k8s.io", REQUEST): (
+                decoder(request_wire.ProvisioningRequest),
+                _keep(self.requests, provisioning_request, namespaced=True),
             ),
             ("autoscaling.x-k8s.io", "CapacityQuota"): (decoder(quota_wire.CapacityQuota), _keep(self.quotas, capacity_quota)),
             ("autoscaling.x-k8s.io", BUFFER): (
@@ -325,8 +328,11 @@ class Intake:
         self._template(item.metadata, source, document, item.spec.template, running)
 
     def _pod_template(self, item: buffer_wire.PodTemplateObject, source: int, document: Document) -> None:
-        _key(item.metadata, namespaced=True)
-        self._template(item.metadata, source, document, item.template, 0)
+        # A ProvisioningRequest may own those that it names.
+        kept = self.templates.setdefault((document.group, document.kind), Kept())
+        key = _key(item.metadata, namespaced=True)
+        if item.template:
+            kept.add(key, StatedTemplate(bytes(item.template), 0, item.metadata.generation), source)
 
     def _template(self, metadata: meta.ObjectMeta, source: int, document: Document, template: Raw, replicas: int) -> None:
         """Keep a template as a copy of its bytes. Of what another controller makes, of which there may be very many, none is."""
@@ -399,8 +405,6 @@ _NEEDED = (
     "StorageClass",
     "CSINode",
 )
-# SOURCE: the Cluster Autoscaler's API autoscaling.x-k8s.io/v1: a request with one of these conditions wants nothing any more.
-_OVER = frozenset({"Provisioned", "Failed", "BookingExpired", "CapacityRevoked"})
 _BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -410,8 +414,11 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     shapes, nodes, problems = _nodes(intake)
     captured: set[str] = intake.captured | manifest.kinds
     captured -= _DEVICES.intersection(intake.skipped)
-    buffers = _buffers(intake, captured)
-    pods, of_buffers = _pods(intake, nodes, buffers)
+    buffers, requests = _buffers(intake, captured), _requests(intake, captured)
+    asked = [(one.buffer, one.draft) for one in buffers if one.draft is not None]
+    drafts = [*(draft for _, draft in asked), *(draft for one in requests for draft in one.drafts)]
+    pods, numbers = _pods(intake, nodes, drafts)
+    of_buffers = {(buffer.namespace, buffer.name): number for (buffer, _), number in zip(asked, numbers, strict=False)}
     pod_shapes, of_daemon_sets = daemon_pods(sorted(intake.daemon_drafts), pods)
     targets, machines, clusters = _targets(intake, captured, nodes, shapes)
     controllers = tuple(value for key in sorted(intake.controllers) for value in intake.controllers[key].values())
@@ -438,6 +445,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         rivals=at_work(controllers, _homes(targets)),
         daemon_pods=of_daemon_sets,
         buffers=buffer_pods(buffers, of_buffers, pod_shapes, intake.resource_quotas.values()),
+        provisioning_requests=request_pods(requests, numbers[len(asked) :]),
         namespaces=tuple((name, labels) for (_, name), labels in intake.namespaces.by_key().items()),
         storage=Storage(
             volumes=tuple(intake.volumes.values()),
@@ -457,7 +465,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         captured=tuple(sorted(captured)),
         not_captured=_not_captured(captured, pods),
         skipped=tuple(sorted(intake.skipped.items())),
-        problems=tuple(sorted({*problems, *pods.problems, *_not_served(intake)})),
+        problems=tuple(sorted({*problems, *pods.problems})),
     )
     return msgspec.structs.replace(world, digest=world_digest(world))
 
@@ -480,37 +488,21 @@ def _nodes(intake: Intake) -> tuple[tuple[NodeShape, ...], tuple[Node, ...], lis
     return tuple(numbers), tuple(nodes), problems
 
 
-def _not_served(intake: Intake) -> list[WorldProblem]:
-    """ProvisioningRequests that still wait for somebody."""
-    message = "its class {} is not served: no node is added for a ProvisioningRequest, only for pods that are pending"
-    return [
-        WorldProblem(
-            code="ProvisioningRequestNotServed",
-            object=f"ProvisioningRequest {item.metadata.namespace}/{item.metadata.name}",
-            message=message.format(item.spec.provisioning_class_name or "(none)"),
-        )
-        for item in intake.requests.values()
-        if not any(one.type in _OVER and one.status == "True" for one in item.status.conditions or ())
-    ]
-
-
-def _pods(intake: Intake, nodes: tuple[Node, ...], buffers: tuple[BufferDraft, ...]) -> tuple[PodsRead, dict[Key, int]]:
-    """The pods, with the shapes of DaemonSets as their templates. The numbers of the shapes of buffers."""
+def _pods(intake: Intake, nodes: tuple[Node, ...], asked: Sequence[ShapeDraft]) -> tuple[PodsRead, Sequence[int]]:
+    """The pods, with the shapes of DaemonSets as their templates. The numbers of shapes that room is asked for."""
     priorities = dict(_BUILT_IN_PRIORITIES)
     for item in intake.priorities.values():
         priorities[item.metadata.name] = item.value
         if item.global_default:
             priorities[""] = item.value
     drafts = _of_daemon_sets(intake)
-    drafted = [(one.buffer, one.draft) for one in buffers if one.draft is not None]
     try:
         indices = {node.name: index for index, node in enumerate(nodes)}
-        pods = intake.pods.table(indices, priorities, (*drafts, *(draft for _, draft in drafted)))
+        pods = intake.pods.table(indices, priorities, (*drafts, *asked))
     except ContradictionError as error:
         raise intake.contradiction(error) from None
     numbers = pods.template_shapes[len(drafts) :]
-    of_buffers = {(buffer.namespace, buffer.name): number for (buffer, _), number in zip(drafted, numbers, strict=True)}
-    return msgspec.structs.replace(pods, template_shapes=pods.template_shapes[: len(drafts)]), of_buffers
+    return msgspec.structs.replace(pods, template_shapes=pods.template_shapes[: len(drafts)]), numbers
 
 
 _Admission = Callable[[str, pod.PodTemplate], pod.PodTemplate]
@@ -549,6 +541,11 @@ def _buffers(intake: Intake, captured: set[str]) -> tuple[BufferDraft, ...]:
         (group, kind, namespace, name) for (group, kind), kept in intake.controllers.items() for namespace, name in kept.by_key()
     }
     return buffer_drafts(buffers, intake.templates, known, captured, _admission(intake))
+
+
+def _requests(intake: Intake, captured: set[str]) -> tuple[RequestDraft, ...]:
+    requests = intake.requests.values()
+    return request_drafts(requests, intake.templates, captured, _admission(intake)) if requests else ()
 
 
 def _targets(

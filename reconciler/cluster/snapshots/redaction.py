@@ -29,12 +29,14 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.cluster.wire import admission, meta, pod, workload
 from reconciler.cluster.wire import capacity_buffer as buffer_wire
 from reconciler.cluster.wire import capacity_quota as quota_wire
+from reconciler.cluster.wire import provisioning_request as request_wire
 from reconciler.cluster.wire.meta import LastApplied
 from reconciler.cluster.wire.pod import PodAnnotations
 from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
 from reconciler.cluster.workloads.capacity_buffer import QUOTA_REQUESTS, capacity_buffer, resource_quota
 from reconciler.cluster.workloads.capacity_quota import capacity_quota
+from reconciler.cluster.workloads.provisioning_request import provisioning_request
 from reconciler.values.decoding import convert, decode
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.pseudonym import DIGITS, pseudonym
@@ -185,7 +187,8 @@ LimitRange RuntimeClass Container CapacityQuota nodes
 CapacityBuffer PodTemplate ResourceQuota core buffer.x-k8s.io/active-capacity requests.cpu requests.memory
 requests.ephemeral-storage requests.nvidia.com/gpu BestEffort NotBestEffort NotTerminating
 
-ProvisioningRequest Provisioned BookingExpired CapacityRevoked
+ProvisioningRequest Provisioned BookingExpired CapacityRevoked ValidUntilSeconds noRetry true
+check-capacity.reconciler.dev best-effort-atomic-scale-up.reconciler.dev
 check-capacity.autoscaling.x-k8s.io best-effort-atomic-scale-up.autoscaling.x-k8s.io autoscaling.x-k8s.io/v1
 
 v1 v1alpha1 v1beta1 v1beta2 apps/v1 batch/v1 policy/v1 apps batch policy Ready True False Unknown MemoryPressure
@@ -297,11 +300,13 @@ kinds, pods with resource claims stay `NotModelled`."""
 _PARTS: dict[tuple[type, str], Any] = {
     (meta.ManagedField, "fieldsV1"): meta.FieldSet,
     (meta.ReplicasField, "f:replicas"): pod.Present,
-    (buffer_wire.BufferManager, "fieldsV1"): buffer_wire.BufferFieldSet,
+    (buffer_wire.AnsweringManager, "fieldsV1"): buffer_wire.StatusFieldSet,
     (buffer_wire.StatusFields, "f:conditions"): pod.Present,
     (buffer_wire.StatusFields, "f:replicas"): pod.Present,
     (buffer_wire.CapacityBuffer, "spec"): buffer_wire.BufferSpec,
     (buffer_wire.PodTemplateObject, "template"): pod.PodTemplate,
+    (request_wire.ProvisioningRequest, "spec"): request_wire.RequestSpec,
+    (request_wire.ProvisioningRequest, "status"): request_wire.RequestStatus,
     (workload.ReplicaSpec, "template"): pod.PodTemplate,
     (workload.ReplicationControllerSpec, "template"): pod.PodTemplate,
     (workload.DeploymentSpec, "template"): pod.PodTemplate,
@@ -413,7 +418,7 @@ class _Cleaner:
         elif read is quota_wire.CapacityQuota and capacity_quota(decode(_encoder.encode(item), quota_wire.CapacityQuota)).problem:
             # Without what nobody understands it would be another quota.
             made.pop("spec", None)
-        elif read is buffer_wire.CapacityBuffer and capacity_buffer(decode(_encoder.encode(item), read)).problem:
+        elif _not_understood(read, item):
             made.pop("spec", None)
         elif read is buffer_wire.ResourceQuota and resource_quota(decode(_encoder.encode(item), read)).problem:
             made["spec"] = {"hard": {"cpu": HIDDEN}}
@@ -523,6 +528,15 @@ class _Cleaner:
             given = {str(name): str(text) for name, text in (value["annotations"] or {}).items()}
             made["annotations"] = read_annotations(given, self._words, self._capi_group)
         return made
+
+
+def _not_understood(read: Any, item: Object) -> bool:  # noqa: ANN401 - a wire type
+    """Whether an object that asks for room cannot be understood."""
+    if read is buffer_wire.CapacityBuffer:
+        return bool(capacity_buffer(decode(_encoder.encode(item), buffer_wire.CapacityBuffer)).problem)
+    if read is request_wire.ProvisioningRequest:
+        return bool(provisioning_request(decode(_encoder.encode(item), request_wire.ProvisioningRequest)).problem)
+    return False
 
 
 def _running(made: Object, item: Object) -> None:

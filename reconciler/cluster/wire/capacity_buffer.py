@@ -33,32 +33,32 @@ class BufferSpec(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class StatusFields(msgspec.Struct):
-    """The field set below `f:status`, as far as it shows who answers a buffer."""
+    """The field set below `f:status`, as far as it shows who answers an object."""
 
     conditions: Raw = msgspec.field(default=EMPTY, name="f:conditions")
     replicas: Raw = msgspec.field(default=EMPTY, name="f:replicas")
 
 
-class BufferFieldSet(msgspec.Struct):
-    """A `fieldsV1` of a CapacityBuffer, as far as its status goes."""
+class StatusFieldSet(msgspec.Struct):
+    """A `fieldsV1` of an object that is answered, as far as its status goes."""
 
     status: StatusFields | None = msgspec.field(default=None, name="f:status")
 
 
-class BufferManager(ManagedField, rename="camel", gc=False):
-    """One `metadata.managedFields` item of a CapacityBuffer."""
+class AnsweringManager(ManagedField, rename="camel", gc=False):
+    """One `metadata.managedFields` item of an object that is answered."""
 
 
-class BufferMeta(ObjectMeta, rename="camel"):
-    """`metadata` of a CapacityBuffer: who writes its status matters."""
+class AnsweredMeta(ObjectMeta, rename="camel"):
+    """`metadata` of an object that is answered in its status: who writes that matters."""
 
-    managed_fields: list[BufferManager] | None = None
+    managed_fields: list[AnsweringManager] | None = None
 
 
 class CapacityBuffer(msgspec.Struct, rename="camel"):
     """A CapacityBuffer. Its `spec` is read apart: one that cannot be read must not make the whole view unreadable."""
 
-    metadata: BufferMeta
+    metadata: AnsweredMeta
     kind: str = ""
     spec: Raw = msgspec.field(default_factory=lambda: Raw(b"null"))
 

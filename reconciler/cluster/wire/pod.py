@@ -10,6 +10,9 @@ Amounts = dict[str, str | int | float]
 _AUTOSCALER = "cluster-autoscaler.kubernetes.io/"
 DO_NOT_DISRUPT = "reconciler.dev/do-not-disrupt"
 KARPENTER_DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+# SOURCE: the Cluster Autoscaler's API; the second is the name before its group had a version 1.
+CONSUMES = "autoscaling.x-k8s.io/consume-provisioning-request"
+CONSUMES_BEFORE = _AUTOSCALER + "consume-provisioning-request"
 
 
 class PodAnnotations(msgspec.Struct, omit_defaults=True, gc=False):
@@ -23,6 +26,8 @@ class PodAnnotations(msgspec.Struct, omit_defaults=True, gc=False):
     pod_scale_up_delay: str | None = msgspec.field(default=None, name=_AUTOSCALER + "pod-scale-up-delay")
     do_not_disrupt: str | None = msgspec.field(default=None, name=DO_NOT_DISRUPT)
     karpenter_do_not_disrupt: str | None = msgspec.field(default=None, name=KARPENTER_DO_NOT_DISRUPT)
+    consumes: str | None = msgspec.field(default=None, name=CONSUMES)
+    consumes_before: str | None = msgspec.field(default=None, name=CONSUMES_BEFORE)
 
 
 class PodMeta(msgspec.Struct, rename="camel", gc=False):

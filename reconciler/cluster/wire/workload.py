@@ -6,7 +6,7 @@ Where `template` stays bytes, it is read only if something asks room for such po
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.wire.meta import EMPTY, Condition, LabelSelector, ObjectMeta
+from reconciler.cluster.wire.meta import EMPTY, LabelSelector, ObjectMeta
 from reconciler.cluster.wire.pod import PodTemplate
 
 
@@ -36,27 +36,6 @@ class DisruptionBudget(msgspec.Struct, rename="camel"):
     spec: DisruptionBudgetSpec
     status: DisruptionBudgetStatus | None = None
     kind: str = ""
-
-
-class ProvisioningRequestStatus(msgspec.Struct, rename="camel", gc=False):
-    """`status` of a ProvisioningRequest."""
-
-    conditions: list[Condition] | None = None
-
-
-class ProvisioningRequestSpec(msgspec.Struct, rename="camel", gc=False):
-    """`spec` of a ProvisioningRequest."""
-
-    provisioning_class_name: str = ""
-
-
-class ProvisioningRequest(msgspec.Struct, rename="camel"):
-    """A ProvisioningRequest: that it is there, and whether it is over."""
-
-    metadata: ObjectMeta
-    kind: str = ""
-    spec: ProvisioningRequestSpec = msgspec.field(default_factory=ProvisioningRequestSpec)
-    status: ProvisioningRequestStatus = msgspec.field(default_factory=ProvisioningRequestStatus)
 
 
 class PriorityClass(msgspec.Struct, rename="camel"):

@@ -33,7 +33,7 @@ SCALABLE = {
 }
 """Objects whose pod template is read, by what a buffer may call them."""
 
-_fields = RawPart(wire.BufferFieldSet, "metadata.managedFields[].fieldsV1")
+_fields = RawPart(wire.StatusFieldSet, "metadata.managedFields[].fieldsV1")
 
 
 class CapacityBuffer(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -85,12 +85,12 @@ def capacity_buffer(item: wire.CapacityBuffer) -> CapacityBuffer:
     )
 
 
-def status_writers(head: wire.BufferMeta) -> tuple[str, ...]:
-    """The managers that write the status of a buffer, sorted."""
+def status_writers(head: wire.AnsweredMeta) -> tuple[str, ...]:
+    """The managers that write the status of an object that is answered there, sorted."""
     return tuple(sorted({entry.manager for entry in head.managed_fields or () if _writes_status(entry)}))
 
 
-def _writes_status(entry: wire.BufferManager) -> bool:
+def _writes_status(entry: wire.AnsweringManager) -> bool:
     """Whether the manager writes the conditions or the replicas of the status. One whose fields cannot be read may."""
     if entry.subresource != "status":
         return False

@@ -9,11 +9,13 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live.buffer_status import BufferStatus
+from reconciler.control.live.answers import Answers
+from reconciler.control.live.buffer_status import buffer_answers
 from reconciler.control.live.live_memory_store import LiveMemoryStore, remembered_targets
 from reconciler.control.live.live_port import LivePort, LiveProviders
 from reconciler.control.live.live_run import LiveRun, Wake
 from reconciler.control.live.other_policies import OtherPolicies
+from reconciler.control.live.request_status import request_answers
 from reconciler.control.live.telling import Telling
 from reconciler.control.log import Log
 from reconciler.control.policy.custom_resources import OwnObjects
@@ -31,7 +33,7 @@ from reconciler.kube.leading.loop_name import CLUSTER_LABEL, LoopName
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
 from reconciler.kube.leading.target_holders import TargetHolders
-from reconciler.kube.watching.collection import BUFFERS, SERVICES, Collection, Served, renamed_group
+from reconciler.kube.watching.collection import BUFFERS, REQUESTS, SERVICES, Collection, Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.reflector import Drive, RealPace
 from reconciler.kube.watching.target_streams import TargetStreams
@@ -250,7 +252,10 @@ class LiveProcess:
             identity=settings.identity, wall_seconds=wall_seconds,
             lost=lambda why: self.journal.warning("LostLease", why),
         )  # fmt: skip
-        self._buffers = BufferStatus(self.workload, lambda: int(wall_seconds()))
+        self._answering = tuple(
+            Answers(self.workload, lambda: int(wall_seconds()), collection, answers)
+            for collection, answers in ((BUFFERS[0], buffer_answers), (REQUESTS[0], request_answers))
+        )
         self.last: tuple[Plan, Decided] | None = None  # The last plan, with what it was decided from: for those who ask.
         choose: Chooser | None = _keeping_nodes if settings.once else None
         self.run_loop = LiveRun(
@@ -416,6 +421,7 @@ class LiveProcess:
         return (
             *((SERVICES,) if needs_services(policy) else ()),
             *(BUFFERS if policy.headroom_from.reads_buffers else ()),
+            *(REQUESTS if policy.requests_from.reads_requests else ()),
         )
 
     def _platform_chooses(self, target: TargetRef) -> bool:
@@ -435,7 +441,8 @@ class LiveProcess:
         if not self.settings.read_only:
             self._telling.turned(report, self.port.last_world, self.settings.served)
             if not self.source.missing():
-                self._buffers.turned(report.plan, self.port.last_world, self.source.current().policy)
+                for one in self._answering:
+                    one.turned(report.plan, self.port.last_world, self.source.current().policy)
 
 
 def _place(cluster: ClusterIdentity, neighbours: Callable[[], tuple[ClusterIdentity, ...]]) -> FleetPlace:

@@ -133,6 +133,8 @@ def loop_status(
         plan=plan or (_plan(api, policy, problems) if record is None else _plan_status(record)),
         policy_in_force=_in_force(state, problems),
         groups=_groups(memory, record, targets, now_seconds),
+        buffers=record.buffers if record is not None else (),
+        provisioning_requests=record.provisioning_requests if record is not None else (),
         drains=tuple(DrainStatus(node=node, since=instant_text(since)) for node, since in sorted(memory.leaving.items())),
         last_added_at=_instant(memory.last_added_seconds),
         last_removed_at=_instant(memory.last_removed_seconds),

@@ -9,11 +9,13 @@ from reconciler.control.turn.loop import LoopReport
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
-from reconciler.plan.plan import GroupLine, Plan
+from reconciler.plan.plan import BufferLine, GroupLine, Plan, RequestLine
 from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 
 PART = "plan"
+MOST_ASKING = 100
+"""Of more objects of a kind that ask for room, these are kept: a state object is small."""
 
 
 class GroupRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -24,13 +26,16 @@ class GroupRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlanRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan without pods and nodes. `at` is when its groups were first decided so, not when that was last confirmed."""
+    """A plan without pods and nodes. `at` is when its groups were first decided so, not when that was last confirmed. Of buffers
+    and ProvisioningRequests there are at most `MOST_ASKING`."""
 
     at: str
     mode: str
     summary: str
     digest: str
     groups: tuple[GroupRecord, ...] = ()
+    buffers: tuple[BufferLine, ...] = ()
+    provisioning_requests: tuple[RequestLine, ...] = ()
 
 
 class PlanRecorder:
@@ -89,10 +94,19 @@ def _record(plan: Plan, before: PlanRecord | None, at: str) -> PlanRecord:
         waits = tuple(reason for reason in line.reasons if reason.code == WAITS_FOR_APPROVAL)
         kept = line if line.held else msgspec.structs.replace(line, reasons=waits)
         groups.append(GroupRecord(line=kept, held_since=(since.get(line.target) or at) if line.held else ""))
-    return PlanRecord(at=at, mode=plan.mode, summary=plan.summary, digest=plan.digest, groups=tuple(groups))
+    return PlanRecord(
+        at=at,
+        mode=plan.mode,
+        summary=plan.summary,
+        digest=plan.digest,
+        groups=tuple(groups),
+        buffers=plan.buffer_lines[:MOST_ASKING],
+        provisioning_requests=plan.request_lines[:MOST_ASKING],
+    )
 
 
 def _essence(record: PlanRecord) -> object:
     """Without the instant, the digest and the numbers of reasons: those change while nothing else does."""
     lines = (msgspec.structs.replace(group.line, reasons=()) for group in record.groups)
-    return record.mode, record.summary, tuple(lines)
+    asking = (msgspec.structs.replace(line, reasons=()) for line in (*record.buffers, *record.provisioning_requests))
+    return record.mode, record.summary, tuple(lines), tuple(asking)

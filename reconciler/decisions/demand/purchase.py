@@ -38,8 +38,8 @@ class PodCounts(msgspec.Struct, frozen=True):
 
     The controller of a terminating pod creates it again, at once or (StatefulSet) when its name is free. Until then, the pods do
     not show whether fewer are desired. Such a pod counts only in `most`, until `LINGER_SECONDS` after its grace period. So a pod
-    that never ends keeps no node. Pods that CapacityBuffers ask room for count, too. Finished pods, expendable pods and pods that
-    leave with their node do not.
+    that never ends keeps no node. Pods that CapacityBuffers or ProvisioningRequests ask room for count, too. Finished pods,
+    expendable pods and pods that leave with their node do not.
     """
 
     least: Counts
@@ -50,11 +50,15 @@ class PodCounts(msgspec.Struct, frozen=True):
         """What the pods of one view ask for."""
         pods, traits, latest = draft.world.pods, draft.world.pod_traits, draft.now_seconds - LINGER_SECONDS
         shapes: Counter[int] = Counter(pods.shape)
-        of_buffers = {one.shape for one in draft.buffers}
+        asked: Counter[int] = Counter()
+        for buffer in draft.buffers:
+            asked[buffer.shape] += buffer.count
+        for pods_of_set in (one for request in draft.requests for one in request.left):
+            asked[pods_of_set.shape] += pods_of_set.count
         terminating = list(compress(range(len(pods)), pods.deletion_seconds))
         shapes.subtract(compress(pods.shape, bytes(pods.phase).translate(_FINISHED)))
         shapes.subtract(pods.shape[index] for index in terminating if not pods.finished(index))
-        shapes.update({shape: sum(one.count for one in draft.buffers if one.shape == shape) for shape in of_buffers})
+        shapes.update(asked)
         made_again = Counter(
             pods.shape[index]
             for index in terminating

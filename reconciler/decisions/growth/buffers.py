@@ -40,7 +40,7 @@ def keep_buffers(draft: Draft) -> tuple[tuple[KeptRoom, ...], frozenset[str]]:
             queue.take(shape, len(pods), Served(outcome=apart[0], reasons=(apart[1],)))
     draft.share_among(draft.namespace(shape) for shape, _ in queue.waiting())
     before = [(group.desired, len(group.reasons)) for group in draft.groups]
-    _fill_busy(draft, queue)
+    fill_busy(draft, queue)
     fill_existing(draft, queue)
     grow_for(draft, queue)
     explain_rest(draft, queue)
@@ -63,7 +63,7 @@ def _placeholders(draft: Draft) -> tuple[dict[int, list[int]], list[BufferPods]]
     return numbers, owners
 
 
-def _fill_busy(draft: Draft, queue: Queue) -> None:
+def fill_busy(draft: Draft, queue: Queue) -> None:
     """Room on nodes that stay anyway comes first, the fullest node first. So an empty node may leave, and other pods still find
     places where no room is kept."""
     state = draft.state

@@ -9,6 +9,7 @@ from reconciler.decisions.ownership.owner import Terms, judge, policy_mark
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.nodes import NodesReplaced, NodesReturn
 from reconciler.decisions.reasons.owners import Adoption, Released
+from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.removal.consolidation import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
@@ -85,7 +86,7 @@ def _replacement(replacing: Opportunity, names: tuple[str, ...], by: str) -> Bec
 
 def _growth_reason(group: GroupDraft) -> Reason:
     """What the reasons that speak of pods, the minimum or headroom say, under the code of the first."""
-    telling = [reason for reason in group.reasons if reason.code in ("PendingPods", "BelowMin", "Headroom")]
+    telling = [reason for reason in group.reasons if reason.code in ("PendingPods", "BelowMin", "Headroom", GrownForRequest.code)]
     return Reason(telling[0].code, "; ".join(reason.message for reason in telling), telling[0].data)
 
 

@@ -62,7 +62,7 @@ def foreseen(
 ) -> Foreseen | None:
     """None if more than time is in the way, or if more happens than nodes that join or leave and pods that move. Examples: nodes
     that are starting, leaving or not ready, requested machines, adoptions, replacements, preempted pods,
-    CapacityBuffers."""
+    CapacityBuffers, ProvisioningRequests."""
     if not _plain(draft, actions) or any(entry.outcome is PodOutcome.DELAYED for entry in served.values()):
         return None
     leaving = {index: entry for index, entry in judged.items() if entry.safe}
@@ -100,6 +100,7 @@ def _plain(draft: Draft, actions: Iterable[Action]) -> bool:
         and all(_still(group) for group in draft.groups)
         and not draft.memory.replacements
         and not draft.buffers
+        and not draft.requests
         and all(action.kind in _PLAIN_ACTIONS for action in actions)
         and all(shape.priority >= draft.cutoff for shape in draft.world.pod_shapes)
     )

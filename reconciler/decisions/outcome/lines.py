@@ -17,6 +17,7 @@ from reconciler.decisions.growth.buffers import KeptRoom
 from reconciler.decisions.growth.requests import replacements
 from reconciler.decisions.limits import UnknownLimit
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.outcome.request_lines import request_problems
 from reconciler.decisions.ownership.handover import from_topology
 from reconciler.decisions.ownership.owner import NO_OWNER
 from reconciler.decisions.ownership.second_writer import REPORTED_FROM, UNDONE_TIMES
@@ -378,6 +379,7 @@ def plan_problems(
         for one in (draft.world.buffers if draft.policy.headroom_from.reads_buffers else ())
         if isinstance(why := left_alone(one, draft.policy), BufferRefused)
     )
+    problems.extend(request_problems(draft))
     problems.extend(_unknown_accelerators(draft))
     problems.extend(_unreadable_holds(draft.world))
     problems.extend(_shares_of_nobody(draft))

@@ -176,14 +176,18 @@ class BelowMinSize(Because, frozen=True, kw_only=True):
 
 
 class HeadroomNode(Because, frozen=True, kw_only=True):
-    """The node is part of the headroom of its group, or has room for the pods of a CapacityBuffer (`buffer`)."""
+    """The node is part of the headroom of its group, or has room for the pods of a CapacityBuffer (`buffer`) or of a
+    ProvisioningRequest (`request`)."""
 
     code = "Headroom"
     group: str
     buffer: str = ""
+    request: str = ""
 
     def sentence(self) -> str:
         """Whose headroom it is."""
+        if self.request:
+            return f"it has room for ProvisioningRequest {self.request}"
         return f"it has room for CapacityBuffer {self.buffer}" if self.buffer else f"it is headroom of {self.group}"
 
 

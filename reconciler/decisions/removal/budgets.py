@@ -188,7 +188,7 @@ def floor_of(draft: Draft) -> LimitLedger | None:
 
 # Why nothing at all is removed: an unhealthy cluster, or a view with holes.
 
-NEEDED_FOR_REMOVAL = ("Pod", "PodDisruptionBudget", "ReplicaSet", "CapacityBuffer")
+NEEDED_FOR_REMOVAL = ("Pod", "PodDisruptionBudget", "ReplicaSet", "CapacityBuffer", "ProvisioningRequest")
 
 
 def halts(draft: Draft) -> tuple[str, ...]:

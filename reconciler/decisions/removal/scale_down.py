@@ -292,7 +292,11 @@ class Removals:
         if KINDS[reason].saves and (kept := draft.tier_shares.keeps(group.group, self._later[group.group.tier])) is not None:
             return kept.blocker()
         if candidate.index in draft.protected and KINDS[reason].keeps_headroom:
-            return HeadroomNode(group=group.group.name, buffer=draft.kept_for.get(candidate.index, "")).blocker()
+            return HeadroomNode(
+                group=group.group.name,
+                buffer=draft.kept_for.get(candidate.index, ""),
+                request=draft.booked_for.get(candidate.index, ""),
+            ).blocker()
         shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
         passed = self._floor.below_min(group.group, shape) if self._floor is not None else None
         if passed is not None:

@@ -75,12 +75,18 @@ SERVICES = Collection(group="", kind="Service", version="v1", plural="services")
 QUOTAS = Collection(group="autoscaling.x-k8s.io", kind="CapacityQuota", plural="capacityquotas", optional=True)
 """Read of the same cluster. Few servers have the kind. SOURCE: the Cluster Autoscaler's own definition; it is cluster-scoped."""
 
+_TEMPLATES = Collection(group="", kind="PodTemplate", version="v1", plural="podtemplates", optional=True)
 BUFFERS = (
     Collection(group="autoscaling.x-k8s.io", kind="CapacityBuffer", plural="capacitybuffers", optional=True),
-    Collection(group="", kind="PodTemplate", version="v1", plural="podtemplates", optional=True),
+    _TEMPLATES,
     Collection(group="", kind="ResourceQuota", version="v1", plural="resourcequotas", optional=True),
 )
 """Read of the same cluster where the policy keeps room for CapacityBuffers: these, what they refer to, and what bounds them."""
+REQUESTS = (
+    Collection(group="autoscaling.x-k8s.io", kind="ProvisioningRequest", plural="provisioningrequests", optional=True),
+    _TEMPLATES,
+)
+"""Read of the same cluster where the policy answers ProvisioningRequests: these, and the templates that they name."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):

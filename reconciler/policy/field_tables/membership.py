@@ -1,6 +1,6 @@
 """Limits over nodes and discovery of targets, as fields."""
 
-from reconciler.policy.documents import BufferReading, QuotaReading
+from reconciler.policy.documents import BufferReading, QuotaReading, RequestReading
 from reconciler.policy.field import Field, Kind, Loosens
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.values.label_selector import LABEL_OPERATORS
@@ -108,6 +108,27 @@ HEADROOM_FROM = Field(
             enum=tuple(BufferReading),
             examples=("Read",),
             attribute="capacity_buffers",
+        ),
+    ),
+)
+
+REQUESTS_FROM = Field(
+    yaml_key="requestsFrom",
+    kind=Kind.OBJECT,
+    description="Objects of the cluster that ask for room for pods that are about to be created.",
+    attribute="requests_from",
+    children=(
+        Field(
+            yaml_key="provisioningRequests",
+            loosens=RequestReading.IGNORE,
+            kind=Kind.ENUM,
+            description=(
+                "Whether ProvisioningRequest objects (`autoscaling.x-k8s.io`) are answered. With Read, any group may grow for "
+                "those of class best-effort-atomic-scale-up, within its maximum and the limits."
+            ),
+            enum=tuple(RequestReading),
+            examples=("Read",),
+            attribute="provisioning_requests",
         ),
     ),
 )

@@ -4,7 +4,15 @@ from reconciler.policy.balancing import presets
 from reconciler.policy.documents import Expander, Mode, TargetAnnotations
 from reconciler.policy.field import Field, Kind, Loosens, text_field
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
-from reconciler.policy.field_tables.membership import DISCOVERY, HEADROOM_FROM, LIMITS, LIMITS_FROM, clusters, selector
+from reconciler.policy.field_tables.membership import (
+    DISCOVERY,
+    HEADROOM_FROM,
+    LIMITS,
+    LIMITS_FROM,
+    REQUESTS_FROM,
+    clusters,
+    selector,
+)
 from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS, SCHEDULER
 from reconciler.policy.platform_parts import platform_keys
 
@@ -333,6 +341,7 @@ NODE_GROUP_POLICY = document(
             LIMITS,
             LIMITS_FROM,
             HEADROOM_FROM,
+            REQUESTS_FROM,
             DISCOVERY,
             GROUP_NAMESPACES,
             PODS,

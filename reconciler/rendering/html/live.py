@@ -25,6 +25,7 @@ from reconciler.rendering.html.plan import (
     leaving_nodes,
     plan_figures,
     problem_section,
+    request_section,
 )
 from reconciler.rendering.html.pods import pod_section
 from reconciler.rendering.html.recent import Sample, ago, line
@@ -176,6 +177,8 @@ def live_html(state: LiveState) -> str:
         decided_section(state.decisions, state.now_seconds, known),
         node_section(plan, listed_nodes(plan, leaving), state.picture, leaving, known),
     ]
+    if requests := request_section(plan):
+        sections.append(requests)
     if buffers := buffer_section(plan):
         sections.append(buffers)
     if problems := problem_section(plan):

@@ -20,13 +20,14 @@ from reconciler.rendering.html.pods import pod_section
 from reconciler.rendering.text.plan import cautions as plan_cautions
 from reconciler.rendering.text.plan import cost_table
 from reconciler.rendering.wording import (
-    BUFFERS_LACKING,
     STAY_PENDING,
+    AskedRoom,
     action_mark,
     action_words,
-    buffer_words,
     header_words,
     rest_words,
+    rooms_of_buffers,
+    rooms_of_requests,
 )
 
 # What is done, in order: alike removals told once, group by group below.
@@ -116,6 +117,8 @@ def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | No
     ]
     if cost := _cost(plan.cost):
         sections.append(Section("cost", "Cost", cost))
+    if requests := request_section(plan):
+        sections.append(requests)
     if buffers := buffer_section(plan):
         sections.append(buffers)
     if problems := problem_section(plan):
@@ -194,22 +197,30 @@ def _cost(cost: Cost) -> Html | None:
 
 def buffer_section(plan: Plan) -> Section | None:
     """The CapacityBuffers with how much of their room is there and why not all of it; None without any."""
-    buffers = plan.buffer_lines
-    if not buffers:
+    return _room_section("buffers", "Room for CapacityBuffers", "buffer", rooms_of_buffers(plan.buffer_lines))
+
+
+def request_section(plan: Plan) -> Section | None:
+    """The ProvisioningRequests with whether their room is there and why not; None without any."""
+    return _room_section("requests", "Room for ProvisioningRequests", "request", rooms_of_requests(plan.request_lines))
+
+
+def _room_section(name: str, heading: str, noun: str, rooms: Sequence[AskedRoom]) -> Section | None:
+    if not rooms:
         return None
     items = [
         tag(
             "li",
-            tag("span", mark("!") if line.state in BUFFERS_LACKING else mark("=")),
-            tag("span", f"{buffer_words(line)}: {'; '.join(reason.message for reason in line.reasons)}"),
-            class_="held" if line.state in BUFFERS_LACKING else None,
+            tag("span", mark("!") if room.lacking else mark("=")),
+            tag("span", f"{room.words}: {'; '.join(reason.message for reason in room.reasons)}"),
+            class_="held" if room.lacking else None,
         )
-        for line in buffers[:_PLAN_MOST_LINES]
+        for room in rooms[:_PLAN_MOST_LINES]
     ]
-    left = len(buffers) - len(items)
-    note = tag("p", f"{counted(left, 'buffer')} left out; -o json has all.", class_="soft") if left > 0 else None
+    left = len(rooms) - len(items)
+    note = tag("p", f"{counted(left, noun)} left out; -o json has all.", class_="soft") if left > 0 else None
     body = joined((tag("ul", joined(items), class_="list sheet"), note))
-    return Section("buffers", "Room for CapacityBuffers", body, f"{len(buffers):,}")
+    return Section(name, heading, body, f"{len(rooms):,}")
 
 
 def problem_section(plan: Plan) -> Section | None:

@@ -111,6 +111,7 @@ def _folds(plan: Plan) -> Iterator[tree.Section]:
         (3, "Held groups and their owners", held, page.held()),
         (6, "Actions in order", len(plan.actions), page.actions()),
         (7, f"Pending pods ({len(plan.pods)}, of which {staying} stay)", None, page.pods()),
+        (4, "Room for ProvisioningRequests", len(plan.request_lines), page.requests()),
         (4, "Room for CapacityBuffers", len(plan.buffer_lines), page.buffers()),
         (5, "All groups", len(plan.groups), _group_table(plan)),
         (4, "About groups", None, page.notes()),

@@ -1,6 +1,6 @@
 """A whole plan as text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.plan.plan import ActionKind, Cost, GroupLine, Plan
 from reconciler.rendering import document as tree
@@ -13,15 +13,14 @@ from reconciler.rendering.group_notes import alike_held, folded_notes, group_not
 from reconciler.rendering.plain import listed, plain
 from reconciler.rendering.text.layout import TONES, Row, Style, Tone, one_line, paragraph, table
 from reconciler.rendering.wording import (
-    BUFFERS_LACKING,
     LEGEND,
     NO_GROUPS,
     SAME,
     STAY_PENDING,
+    AskedRoom,
     action_mark,
     blocker_counts,
     blockers_words,
-    buffer_words,
     cost_rows,
     count,
     folded_reasons,
@@ -32,6 +31,8 @@ from reconciler.rendering.wording import (
     pods_words,
     removable_words,
     rest_words,
+    rooms_of_buffers,
+    rooms_of_requests,
     state_words,
     utilization_words,
 )
@@ -265,21 +266,25 @@ class Page:
 
     def buffers(self) -> list[str]:
         """CapacityBuffers: how much of their room is there, and why not all of it."""
-        buffers = self._plan.buffer_lines
-        if not buffers:
+        return self._rooms("Room for CapacityBuffers", "buffer", rooms_of_buffers(self._plan.buffer_lines))
+
+    def requests(self) -> list[str]:
+        """ProvisioningRequests: whether their room is there, and why not."""
+        return self._rooms("Room for ProvisioningRequests", "request", rooms_of_requests(self._plan.request_lines))
+
+    def _rooms(self, heading: str, noun: str, rooms: Sequence[AskedRoom]) -> list[str]:
+        if not rooms:
             return []
-        lines = [self._heading(f"Room for CapacityBuffers: {len(buffers)}")]
-        shown = self._fold.shown(len(buffers), 2 * self._fold.lots)
-        for number, line in enumerate(buffers[:shown]):
-            tone = Tone.HELD if line.state in BUFFERS_LACKING else None
-            lines += [self._style.paint(text, tone) for text in paragraph(buffer_words(line), self._width, 2)]
+        lines = [self._heading(f"{heading}: {len(rooms)}")]
+        shown = self._fold.shown(len(rooms), 2 * self._fold.lots)
+        for number, room in enumerate(rooms[:shown]):
+            tone = Tone.HELD if room.lacking else None
+            lines += [self._style.paint(text, tone) for text in paragraph(room.words, self._width, 2)]
             for sentence in (
-                folded_reasons(line.reasons, self._fold) if number < self._fold.shown(shown, self._fold.reasoned) else ()
+                folded_reasons(room.reasons, self._fold) if number < self._fold.shown(shown, self._fold.reasoned) else ()
             ):
                 lines += paragraph(sentence, self._width, 4, "- ")
-        return lines + (
-            [f"  and {count(len(buffers) - shown, 'buffer')} more: `--wide` lists all"] if shown < len(buffers) else []
-        )
+        return lines + ([f"  and {count(len(rooms) - shown, noun)} more: `--wide` lists all"] if shown < len(rooms) else [])
 
     def nodes(self) -> list[str]:
         """Nodes that are not removed by this plan, and what keeps them."""
@@ -367,6 +372,7 @@ def plan_text(plan: Plan, *, colour: bool = False, wide: bool = False, width: in
         page.actions(),
         page.notes(),
         page.pods(),
+        page.requests(),
         page.buffers(),
         page.nodes(),
         page.held(),

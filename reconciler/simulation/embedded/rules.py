@@ -7,6 +7,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.reasons.nodes import NodesReturn
+from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
 from reconciler.policy.documents import Limit, PolicySet
@@ -30,6 +31,9 @@ class Violation(msgspec.Struct, frozen=True, order=True, kw_only=True):
     rule: str
     object: str
     message: str
+
+
+_MAKE_ROOM = (Headroom.code, GrownForRequest.code)
 
 
 class RuleBook:
@@ -74,7 +78,7 @@ class RuleBook:
         groups = {line.target: line for line in plan.groups}
         self._replaced.update(node for action in plan.actions if action.kind is ActionKind.REPLACE for node in action.nodes)
         buyers = {line.group for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
-        buyers |= {line.name for line in plan.groups if any(reason.code == Headroom.code for reason in line.reasons)}
+        buyers |= {line.name for line in plan.groups if any(reason.code in _MAKE_ROOM for reason in line.reasons)}
         for event in events:
             self._follow(event, policy)
             self._check_event(event, groups, buyers)
