@@ -115,6 +115,7 @@ class Process:
         self.stuck = threading.Event()
         """Set: its turns do not end."""
         self.stopped = threading.Event()
+        self.turning = threading.Lock()
         self.turns = 0
 
     def follow(self) -> None:
@@ -127,12 +128,17 @@ class Process:
         while not self.stopped.wait(0.02):
             while self.stuck.is_set() and not self.stopped.wait(0.02):
                 pass
-            self._turn()
+            with self.turning:
+                if not self.stopped.is_set():
+                    self._turn()
         self.said.append("ended")
 
     def stop(self, *, handed_over: bool = False) -> None:
         self.said.append(f"stop {handed_over}")
         self.stopped.set()
+        # As a `LiveProcess`: when it returns, no turn is under way.
+        with self.turning:
+            pass
 
     def leads(self) -> bool:
         return self.lease.leads()
