@@ -160,6 +160,15 @@ def test_a_check_adds_no_node(pods: int, state: RequestState) -> None:
         assert _line(plan).reasons[0].message == ("nodes that are there have room for 3 of 4 pods (1 NodeResourcesFit)")
 
 
+def test_a_check_that_finds_too_little_takes_nothing() -> None:
+    """The room for three of its four pods is free for a younger request."""
+    cluster = _one_node()
+    cluster.request("train", (4, "1"), class_name=CHECK)
+    cluster.request("younger", (3, "1"), class_name=CHECK, created=NOW)
+    plan = plan_of(cluster.world(), _rules())
+    assert (_line(plan).state, _line(plan, "ml/younger").state) == (RequestState.SHORT, RequestState.PROVISIONED)
+
+
 def test_nodes_that_are_not_there_yet_are_waited_for() -> None:
     """Of both classes: it is not provisioned before the node is ready."""
     for class_name in (CHECK, "best-effort-atomic-scale-up.reconciler.dev"):

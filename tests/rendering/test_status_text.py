@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from reconciler.decisions.situation.lead_times import LearnedLeadTime
+from reconciler.plan.plan import BufferLine, BufferState, RequestLine, RequestState
+from reconciler.plan.reason import Reason
 from reconciler.rendering.status import (
     GroupStatus,
     LeaderStatus,
@@ -139,3 +141,22 @@ def test_lead_times_stand_below_the_groups() -> None:
     lines = _lines(groups=groups)
     at = lines.index("Lead times of new nodes")
     assert lines[at + 1 :] == ["  b: usable after 1m1s (median) of the last 34 requests; 2 of them did not come in time"]
+
+
+def test_what_asks_for_room() -> None:
+    """CapacityBuffers and ProvisioningRequests of the last plan, with their reasons; nothing without any."""
+    buffer = BufferLine(buffer="shop/spare", state=BufferState.FITS, pods=3, fits=3)
+    request = RequestLine(
+        request="ml/train", class_name="x", state=RequestState.SHORT, pods=9, reasons=(Reason("RequestShort", "only 7 of 9"),)
+    )
+    lines = _lines(buffers=(buffer,), provisioning_requests=(request,))
+    start = lines.index("Room for ProvisioningRequests")
+    assert lines[start : start + 6] == [
+        "Room for ProvisioningRequests",
+        "  ml/train: no room for 9 pods",
+        "    - only 7 of 9",
+        "",
+        "Room for CapacityBuffers",
+        "  shop/spare: room for 3 pods, 3 now",
+    ]
+    assert not any("Room for" in line for line in _lines())

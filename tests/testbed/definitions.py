@@ -28,5 +28,5 @@ def served_kinds(plane: ControlPlane, *definitions: Object) -> Iterator[None]:
 
 
 def _established(item: Object) -> bool:
-    conditions = item.get("status", {}).get("conditions", ())
+    conditions = item.get("status", {}).get("conditions") or ()
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
