@@ -16,6 +16,7 @@ from reconciler.decisions.buffers import buffers_in_force
 from reconciler.decisions.groups.daemons import daemon_shapes, static_pods
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.limits import UNKNOWN_SHAPE, LimitLedger
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import Judgement
@@ -178,6 +179,11 @@ class Draft:
         self._open_to = self._open_zones()
         self.zone_minded -= self._indifferent()
         self.begun = self.state.stack_size
+
+    @cached_property
+    def device_evidence(self) -> DeviceEvidence:
+        """What drivers of devices offer on the nodes that are there."""
+        return DeviceEvidence.of(self.world)
 
     def _tier_shares(self) -> TierShares:
         counted = TierShares(self.policy.tiers)

@@ -12,7 +12,7 @@ from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import ResourceColumns, largest_amount
 from reconciler.scheduling.filters import NOT_MODELLED, Filters
 from reconciler.scheduling.new_nodes import Entries, Filled, HostSpread, fill_new
-from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.nodes import NodeTable, union
 from reconciler.scheduling.predicates.device_placement import DevicePlacement
 from reconciler.scheduling.release import release_of
 from reconciler.scheduling.shapes import ShapeTable
@@ -379,7 +379,8 @@ class SchedulingState:
         handing: DevicePlacement,
     ) -> tuple[tuple[int, int], ...]:
         """First fit where a node takes no more pods than it has devices for."""
-        nodes, rooms = self._bindings.with_room(shape, bounds[0], bounds[1], order, bounds[2])
+        blocked = union(bounds[1], handing.full(shape))
+        nodes, rooms = self._bindings.with_room(shape, bounds[0], blocked, order, bounds[2])
         placed: dict[int, int] = {}
 
         def push(node: int, pods: int) -> None:

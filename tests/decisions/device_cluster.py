@@ -21,7 +21,7 @@ def gpu(number: int, model: str = "a100", **rest: object) -> Device:
     """`gpu-N` with 40 Gi."""
     found = Device(
         name=f"gpu-{number}",
-        attributes=(Attribute("model", AttributeKind.STRING, f'"{model}"'),),
+        attributes=(Attribute("model", AttributeKind.STRING, model),),
         capacities=(DeviceCapacity(name="memory", milli=40 * 1024**3 * 1000),),
     )
     return msgspec.structs.replace(found, **rest)

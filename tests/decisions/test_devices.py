@@ -15,7 +15,7 @@ def _outcomes(cluster: DeviceCluster, **sizes: int) -> dict[str, tuple[PodOutcom
 
 
 def test_pods_go_where_devices_are_left() -> None:
-    """gpu-1 has one of two devices left, gpu-2 both: three of four pods fit, by first fit. No group has devices to offer."""
+    """gpu-1 has one of two devices left, gpu-2 both: three of four pods fit, by first fit."""
     cluster = DeviceCluster()
     cluster.gpus(cluster.group("gpu", nodes=2, cpu="32"), 2)
     cluster.train("run", on={"gpu-1": ["gpu-0"]})
@@ -25,7 +25,7 @@ def test_pods_go_where_devices_are_left() -> None:
         "shop/wait-1-1": (PodOutcome.FITS_EXISTING, "gpu-1"),
         "shop/wait-2-1": (PodOutcome.FITS_EXISTING, "gpu-2"),
         "shop/wait-3-1": (PodOutcome.FITS_EXISTING, "gpu-2"),
-        "shop/wait-4-1": (PodOutcome.UNPLACEABLE, None),
+        "shop/wait-4-1": (PodOutcome.TRIGGERS_SCALE_UP, "gpu"),
     }
 
 

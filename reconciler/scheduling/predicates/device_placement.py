@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from reconciler.cluster.devices.resource_claim import Allocation, ResourceClaim
-from reconciler.cluster.devices.resource_slice import Where
+from reconciler.cluster.devices.resource_slice import ResourceSlice, Where
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.devices.allocation import AllocationError, Given, NodeAllocator, Wanted
 from reconciler.scheduling.devices.catalog import Catalog
-from reconciler.scheduling.devices.pools import DeviceId, Pool, Pools, reaches
+from reconciler.scheduling.devices.pools import DeviceId, Pool, Pools, order_of_pools, reaches
 from reconciler.scheduling.devices.selector_values import NotEvaluatedError, SelectorError
 from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.label_match import Labels
@@ -120,7 +120,7 @@ class DevicePlacement:
         self._handed: dict[tuple[int, int], list[tuple[Given, ...] | None]] = {}
         self._off: dict[tuple[int, int], int] = {}
         """Pods of the World that were taken off their node. Their devices stay taken: nobody waits for a node that is left."""
-        self._full: dict[int, set[int]] = {}
+        self._full: dict[int, bytearray] = {}
         self._unknown_on: dict[int, int] = {}
         """Pods by node that were bound without anybody knowing what devices they have."""
         self._troubles: dict[tuple[int, int], str] = {}
@@ -149,23 +149,21 @@ class DevicePlacement:
     def most(self, shape: int, node: int, most: int) -> int:
         """How many pods of the shape, `most` at most, get devices on the node. 1 stands for one or more where other nodes reach
         the same devices."""
-        demand = self._demand(shape)
+        demand = self._demands.get(shape) or self._demand(shape)
         if demand.unclear or most <= 0 or self._unknown_on.get(node):
             return 0
-        site = self._site(node)
-        if any(not self._reaches(self._shared[key], site, node) for key in demand.shared):
+        site = self._sites.get(node) or self._site(node)
+        if demand.shared and any(not self._reaches(self._shared[key], site, node) for key in demand.shared):
             return 0
-        asked = self._asked(demand)
+        asked = demand.asked or self._asked(demand)
         if not asked.wanted:
             return most
-        full = self._full.setdefault(asked.number, set())
-        if node in full:
+        full = self._full_for(asked.number)
+        if full[node]:
             return 0
-        alone = any(not self._shared[key].has_devices for key in demand.shared)
-        if site.layout < 0 or alone:
+        if site.layout < 0 or (demand.shared and any(map(self._is_open, demand.shared))):
             found = self._found(asked, site)
-            if found is None:
-                full.add(node)
+            full[node] = not isinstance(found, tuple)
             return int(isinstance(found, tuple))
         count, state = 0, site.state
         while count < most:
@@ -173,9 +171,21 @@ class DevicePlacement:
             if not isinstance(step, tuple):
                 break
             count, state = count + 1, step[2]
-        if not count:
-            full.add(node)
+        full[node] = not count
         return count
+
+    def full(self, shape: int) -> bytearray:
+        """By node: 1 where a pod of the shape is known to get no devices until some are given back."""
+        return self._full_for(self._asked(self._demand(shape)).number)
+
+    def _full_for(self, number: int) -> bytearray:
+        full = self._full.get(number)
+        if full is None:
+            full = self._full[number] = bytearray()
+        short = len(self._nodes) - len(full)
+        if short > 0:
+            full.extend(bytes(short))
+        return full
 
     def one_by_one(self, shape: int, node: int) -> bool:
         """Do pods of the shape change what others of it find on other nodes?"""
@@ -228,8 +238,8 @@ class DevicePlacement:
         """Nodes from index `count` on are gone."""
         for node in [node for node in self._sites if node >= count]:
             del self._sites[node]
-        for nodes in self._full.values():
-            nodes.difference_update([node for node in nodes if node >= count])
+        for full in self._full.values():
+            del full[count:]
 
     def _hand_to_bound(self, new: Iterable[int]) -> None:
         """Pods that run without a claim that has devices there: a simulated cluster moves pods, and writes no claims."""
@@ -366,8 +376,9 @@ class DevicePlacement:
             return
         site.state = _state_of(site, self._taken)
         if freed:
-            for nodes in self._full.values():
-                nodes.discard(node)
+            for full in self._full.values():
+                if node < len(full):
+                    full[node] = 0
 
     def _forget(self, devices: set[DeviceId], *, freed: bool) -> None:
         """Devices that any node may reach changed."""
@@ -375,8 +386,8 @@ class DevicePlacement:
             if not devices.isdisjoint(site.places):
                 site.state = _state_of(site, self._taken)
         if freed:
-            for nodes in self._full.values():
-                nodes.clear()
+            for full in self._full.values():
+                full[:] = bytes(len(full))
 
     # What a node has.
 
@@ -388,7 +399,10 @@ class DevicePlacement:
             labels = label_reader(shape.labels, nodes.hostname(node))
             if self._pools is None:
                 self._pools = Pools(self._world.resource_slices)
-            known = self._sites[node] = _Site(name, labels, self._pools.of(name, labels))
+            pools = self._pools.of(name, labels)
+            if shape.devices:
+                pools = _with_coming(pools, shape.devices, name)
+            known = self._sites[node] = _Site(name, labels, pools)
             self._lay_out(known)
         return known
 
@@ -571,6 +585,19 @@ class DevicePlacement:
 
 def _wanted_of(claim: ResourceClaim) -> Wanted:
     return Wanted(name=claim.name, requests=claim.requests, constraints=claim.constraints)
+
+
+def _with_coming(pools: tuple[Pool, ...], coming: tuple[ResourceSlice, ...], name: str) -> tuple[Pool, ...]:
+    """With the devices that drivers will offer on a node, in the order of `Pools.of`. A driver that offers devices of this node
+    alone has come."""
+    here = {pool.driver for pool in pools if any(item.where.node_name for item in pool.slices)}
+    made = [
+        msgspec.structs.replace(item, pool=f"{name}/{item.pool}", where=Where(node_name=name))
+        for item in coming
+        if item.driver not in here
+    ]
+    there = Pools(made).of(name, label_reader((), name))
+    return tuple(sorted((*pools, *there), key=order_of_pools))
 
 
 def _content(pool: Pool) -> bytes:
