@@ -39,6 +39,7 @@ from reconciler.decisions.removal.last_timer import LastTimers, Timer
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
+from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.relocation import Moved, Places, crowded_out, lift
 from reconciler.values.instant import instant_text
 
@@ -119,6 +120,7 @@ def _families(draft: Draft) -> dict[int, int]:
 
 
 # Shapes of pods of which a plan says what rejects them on every other node.
+_NODES_EXPLAINED = 64
 _SHAPES_EXPLAINED = 64
 
 
@@ -384,8 +386,18 @@ class Removals:
         if shape not in self._rejections_of:
             if len(self._rejections_of) >= _SHAPES_EXPLAINED:
                 return ""
-            self._rejections_of[shape] = ", ".join(rejections(self._draft, shape, nodes))
+            counts = ", ".join(rejections(self._draft, shape, nodes))
+            example = self._device_rejection(shape, nodes)
+            self._rejections_of[shape] = f"{counts}; {example}" if example else counts
         return self._rejections_of[shape]
+
+    def _device_rejection(self, shape: int, nodes: list[int]) -> str:
+        """What the devices of one of the nodes have against a pod of the shape, as an example."""
+        state = self._draft.state
+        if not state.pod_shape(shape).claims:
+            return ""
+        said = ((node, one) for node in nodes[:_NODES_EXPLAINED] if not state.closed(node) for one in state.verdict(shape, node))
+        return next((f"{state.name(node)}: {one.message}" for node, one in said if one.plugin == DYNAMIC_RESOURCES), "")
 
     def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason, takeover: Takeover | None = None) -> Judged:
         draft = self._draft
