@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.devices.resource_slice import ResourceSlice
 from reconciler.plan.plan import NodeState, Plan, PodOutcome
-from reconciler.policy.documents import DeviceAttribute, Template, TemplateDevices
+from reconciler.policy.documents import DeviceAttribute, Limit, ScaleDown, Template, TemplateDevices
 from tests.builders import NOW, node_group, policy
 from tests.decisions.deciding import codes, group, node, plan_of, pod
 from tests.decisions.device_cluster import DRIVER, DeviceCluster, gpu, request, slice_of
@@ -138,3 +138,46 @@ def test_a_template_that_promises_more_than_its_node_has_adds_no_second_node() -
     line = pod(plan, "shop/wait-1-1")
     assert line.outcome is PodOutcome.UNPLACEABLE
     assert "its empty node gpu-1 rejects it: claim gpu: request r needs 4 of 2 devices here" in str(line.reasons)
+
+
+def test_a_limit_counts_devices() -> None:
+    """Four devices per node and at most 10: the node that is there and one more. The reason names the limit."""
+    cluster = DeviceCluster()
+    cluster.gpus(cluster.group("gpu", nodes=1, cpu="64", memory="256Gi"), 4)
+    cluster.train("wait", 16)
+    limit = Limit(name="cards", max=((f"devices-{DRIVER}", 10),))
+
+    plan = plan_of(cluster.world(), policy(node_group("gpu", min=0, max=9), limits=(limit,)))
+
+    assert group(plan, "gpu").desired == 2
+    waiting = [line for line in plan.pods if line.outcome is PodOutcome.UNPLACEABLE]
+    assert len(waiting) == 8
+    assert "LimitReached" in codes(waiting[0])
+    assert f"devices-{DRIVER}" in str(waiting[0].reasons)
+
+
+@pytest.mark.parametrize(("late", "size"), [(False, 2), (True, 2)])
+def test_a_node_counts_with_the_devices_of_its_template_while_its_driver_is_late(late: bool, size: int) -> None:
+    """A node for which nobody waits costs its four devices too: of 8 allowed, four are left for one more."""
+    cluster = DeviceCluster()
+    cluster.group("gpu", nodes=1, cpu="64", memory="256Gi", created=NOW - 60)
+    if not late:
+        cluster.gpus(["gpu-1"], 4)
+    cluster.train("wait", 12)
+    limit = Limit(name="cards", max=((f"devices-{DRIVER}", 8),))
+    rules = policy(node_group("gpu", min=0, max=9, template=_declared(4)), limits=(limit,))
+
+    assert group(plan_of(cluster.world(), rules), "gpu").desired == size
+
+
+def test_a_limit_keeps_devices() -> None:
+    """Of two idle nodes with four devices each, one may leave: at least 4 are kept."""
+    cluster = DeviceCluster()
+    cluster.gpus(cluster.group("gpu", nodes=2, cpu="64", memory="256Gi"), 4)
+    limit = Limit(name="cards", min=((f"devices-{DRIVER}", 4),))
+    at_once = ScaleDown(unneeded_time_seconds=0)
+
+    plan = plan_of(cluster.world(), policy(node_group("gpu", min=0, max=9, scale_down=at_once), limits=(limit,)))
+
+    assert group(plan, "gpu").desired == 1
+    assert [line.node for line in plan.nodes if "LimitMin" in [one.code for one in line.blockers]] == ["gpu-2"]

@@ -294,7 +294,7 @@ class Removals:
             return kept.blocker()
         if candidate.index in draft.protected and KINDS[reason].keeps_headroom:
             return HeadroomNode(group=group.group.name, buffer=draft.kept_for.get(candidate.index, "")).blocker()
-        shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
+        shape = draft.counted(candidate.index)
         passed = self._floor.below_min(group.group, shape) if self._floor is not None else None
         if passed is not None:
             limit, resource = passed
@@ -401,10 +401,9 @@ class Removals:
 
     def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason, takeover: Takeover | None = None) -> Judged:
         draft = self._draft
-        node = draft.world.nodes[candidate.index]
         self._gone[group.position] += 1
         if self._floor is not None:
-            self._floor.count(group.group, draft.world.node_shapes[node.shape], -1)
+            self._floor.count(group.group, draft.counted(candidate.index), -1)
         since = self._since(candidate)
         leaving = Leaving(draft=draft, group=group, candidate=candidate, since=since, takeover=takeover)
         due = max(KINDS[reason].due(leaving), candidate.until_seconds or 0)

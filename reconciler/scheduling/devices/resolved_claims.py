@@ -30,7 +30,7 @@ def with_resolved_claims(world: World) -> World:
     if not any(special):
         return world
     claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
-    numbers: dict[PodShape, int] = {}
+    numbers = _Numbers()
     pods = world.pods
     rows_of: dict[int, list[int]] = {}
     for row, number in enumerate(pods.shape):
@@ -40,21 +40,21 @@ def with_resolved_claims(world: World) -> World:
     moved: dict[int, int] = {}
     for number, shape in enumerate(world.pod_shapes):
         if not special[number]:
-            unmade.append(numbers.setdefault(shape, len(numbers)))
+            unmade.append(numbers.of(shape))
             continue
         # Of templates of DaemonSets and of buffers: nobody made their claims.
-        unmade.append(numbers.setdefault(_resolved(shape, {}, "", runs=False), len(numbers)) if number not in rows_of else -1)
+        unmade.append(numbers.of(_resolved(shape, {}, "", runs=False)) if number not in rows_of else -1)
         for row in rows_of.get(number, ()):
             runs = pods.node[row] >= 0 or row in pods.unknown_node
             resolved = _resolved(shape, claims, pods.uid[row], runs=runs)
-            moved[row] = numbers.setdefault(resolved, len(numbers))
+            moved[row] = numbers.of(resolved)
     column = array("i", map(unmade.__getitem__, pods.shape))
     for row, number in moved.items():
         column[row] = number
 
     def of_template(number: int) -> int:
         if unmade[number] < 0:
-            unmade[number] = numbers.setdefault(_resolved(world.pod_shapes[number], {}, "", runs=False), len(numbers))
+            unmade[number] = numbers.of(_resolved(world.pod_shapes[number], {}, "", runs=False))
         return unmade[number]
 
     daemons = tuple(
@@ -65,8 +65,24 @@ def with_resolved_claims(world: World) -> World:
         msgspec.structs.replace(one, shape=of_template(one.shape)) if one.shape >= 0 else one for one in world.buffers
     )
     return msgspec.structs.replace(
-        world, pod_shapes=tuple(numbers), pods=pods.with_shapes(column), daemon_pods=daemons, buffers=buffers
+        world, pod_shapes=tuple(numbers.shapes), pods=pods.with_shapes(column), daemon_pods=daemons, buffers=buffers
     )
+
+
+class _Numbers:
+    """Shapes by number, each once. They are told apart by their bytes: to hash a shape is to hash all that is in it."""
+
+    def __init__(self) -> None:
+        self.shapes: list[PodShape] = []
+        self._known: dict[bytes, int] = {}
+        self._encode = msgspec.msgpack.Encoder().encode
+
+    def of(self, shape: PodShape) -> int:
+        """The number of a shape, which is the next one where it is new."""
+        number = self._known.setdefault(self._encode(shape), len(self.shapes))
+        if number == len(self.shapes):
+            self.shapes.append(shape)
+        return number
 
 
 def _is_open(use: ClaimUse) -> bool:

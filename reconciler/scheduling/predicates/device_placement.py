@@ -297,7 +297,7 @@ class DevicePlacement:
                     mine = tuple(one for one in given if one.claim == index)
                     shared = self._shared[open_key]
                     shared.given, shared.given_at, shared.where = mine, node, self._where(mine, site)
-            self._apply(given, node)
+            self._apply(given, node, site)
         self._handed.setdefault(place, []).append(own)
 
     def _take_back(self, shape: int, node: int) -> None:
@@ -347,7 +347,7 @@ class DevicePlacement:
                 self._taken.whole.discard(device)
         self._forget({(one.driver, one.pool, one.device) for one in allocation.devices}, freed=not taken)
 
-    def _apply(self, given: tuple[Given, ...], node: int) -> None:
+    def _apply(self, given: tuple[Given, ...], node: int, site: _Site) -> None:
         for one in given:
             if one.admin:
                 continue
@@ -355,7 +355,13 @@ class DevicePlacement:
                 self._taken.whole.add(one.device)
             else:
                 self._taken.take_part(one.device, one.parts)
-        self._changed(given, node, freed=False)
+        if site.layout >= 0 and all(one.parts is None for one in given):
+            whole, part, parts = site.state
+            for one in given:
+                whole |= 0 if one.admin else 1 << site.places[one.device]
+            site.state = whole, part, parts
+        else:
+            self._changed(given, node, freed=False)
 
     def _withdraw(self, given: tuple[Given, ...], node: int) -> None:
         for one in given:
