@@ -72,7 +72,7 @@ WHY_NOT = {
     "max-failing-time": "`/readyz` on the probe port",
     "max-startup-time": "`/readyz` on the probe port",
     "status-taint": "`template.startupTaints`, if pods must not count on them",
-    "enable-dynamic-resource-allocation": "always on: pods with claims are placed, and `template.devices` declares the devices of new nodes",
+    "enable-dynamic-resource-allocation": "always on; `template.devices` declares what new nodes have",
     "enable-csi-node-aware-scheduling": "limits of CSINodes count, on new nodes too",
     "enable-provisioning-requests": "ProvisioningRequests are not served",
     "provisioning-request-initial-backoff-time": "ProvisioningRequests are not served",
