@@ -32,6 +32,8 @@ _State = tuple[int, int, _Parts]
 """Which devices of a node are taken: as a whole and in part, as bits by position, and the parts by position."""
 _Step = tuple[tuple[Given, ...], tuple[int, ...], _State]
 """What one more pod gets on a node, at which places, and the state after that."""
+_A_LOOK = 16
+"""So many steps it takes to look at what is left of a node."""
 _NO_DEVICES: tuple[Given, ...] = ()
 
 
@@ -53,10 +55,10 @@ class _Demand(msgspec.Struct, frozen=True):
 
 
 class _Site:
-    """The devices of one node. `layout` is equal for nodes whose devices differ only in the names of pools. It is -1 where other
-    nodes reach some of them: nothing can be remembered then."""
+    """The devices of one node. `layout` is equal for nodes whose devices differ only in the names of their own pools. It is -1
+    where an answer hangs on more than that. `alone`: no other node reaches any of the devices."""
 
-    __slots__ = ("ids", "labels", "layout", "name", "places", "pools", "state")
+    __slots__ = ("alone", "ids", "labels", "layout", "name", "places", "pools", "state")
 
     def __init__(self, name: str, labels: Labels, pools: tuple[Pool, ...]) -> None:
         self.name = name
@@ -65,6 +67,7 @@ class _Site:
         self.ids: list[DeviceId] = []
         self.places: dict[DeviceId, int] = {}
         self.layout = -1
+        self.alone = True
         self.state: _State = (0, 0, ())
 
 
@@ -161,6 +164,7 @@ class DevicePlacement:
         full = self._full_for(asked.number)
         if full[node]:
             return 0
+        self._shapes.effort.add(_A_LOOK)
         if site.layout < 0 or (demand.shared and any(map(self._is_open, demand.shared))):
             found = self._found(asked, site)
             full[node] = not isinstance(found, tuple)
@@ -189,7 +193,7 @@ class DevicePlacement:
 
     def one_by_one(self, shape: int, node: int) -> bool:
         """Do pods of the shape change what others of it find on other nodes?"""
-        return self._site(node).layout < 0 or self.starts(shape)
+        return not self._site(node).alone or self.starts(shape)
 
     def starts(self, shape: int) -> bool:
         """Does the first pod decide where the others can go, since they share a claim that has no devices yet?"""
@@ -355,7 +359,7 @@ class DevicePlacement:
                 self._taken.whole.add(one.device)
             else:
                 self._taken.take_part(one.device, one.parts)
-        if site.layout >= 0 and all(one.parts is None for one in given):
+        if site.alone and site.layout >= 0 and all(one.parts is None for one in given):
             whole, part, parts = site.state
             for one in given:
                 whole |= 0 if one.admin else 1 << site.places[one.device]
@@ -377,7 +381,7 @@ class DevicePlacement:
         if not given:
             return
         site = self._sites.get(node)
-        if site is None or site.layout < 0:
+        if site is None or not site.alone:
             self._forget({one.device for one in given}, freed=freed)
             return
         site.state = _state_of(site, self._taken)
@@ -418,10 +422,8 @@ class DevicePlacement:
                 for device in item.devices:
                     site.places.setdefault(pool.device_id(device), len(site.ids))
                     site.ids.append(pool.device_id(device))
-        plain = not any(
-            pool.elsewhere or any(item.per_device or not item.where.node_name for item in pool.slices) for pool in site.pools
-        )
-        if plain:
+        site.alone = all(item.where.node_name for pool in site.pools for item in pool.slices)
+        if not any(pool.elsewhere or any(item.per_device for item in pool.slices) for pool in site.pools):
             content = tuple(_content(pool) for pool in site.pools)
             site.layout = self._layouts.setdefault(content, len(self._layouts))
             self._sample.setdefault(site.layout, site)
@@ -607,10 +609,10 @@ def _with_coming(pools: tuple[Pool, ...], coming: tuple[ResourceSlice, ...], nam
 
 
 def _content(pool: Pool) -> bytes:
-    """All that an answer can hang on, with the name of the pool left out. Counters of two pools of one driver are told apart by
-    the order of the pools."""
+    """All that an answer can hang on. The name of a pool of one node is left out: the order of the pools tells them apart."""
+    shared = "" if all(item.where.node_name for item in pool.slices) else pool.name
     slices = tuple(item.devices for item in pool.slices)
-    return _encode((pool.driver, slices, pool.counter_sets, pool.incomplete, pool.invalid, pool.unmodelled))
+    return _encode((pool.driver, shared, slices, pool.counter_sets, pool.incomplete, pool.invalid, pool.unmodelled))
 
 
 _encode = msgspec.msgpack.Encoder().encode
