@@ -16,7 +16,8 @@ from reconciler.decisions.buffers import buffers_in_force
 from reconciler.decisions.groups.daemons import daemon_shapes, static_pods
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
-from reconciler.decisions.limits import UNKNOWN_SHAPE, LimitLedger
+from reconciler.decisions.groups.template_devices import DeviceEvidence
+from reconciler.decisions.limits import UNKNOWN_SHAPE, LimitLedger, counted_shapes
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.provisioning import requests_asked
@@ -157,6 +158,8 @@ class Draft:
         self.policy_digest = policy_digest
         self.refuted: dict[tuple[int, int], TemplateRefuted | None] = {}
         self.limits = LimitLedger(policy.limits, policy.currency)
+        self.counted = counted_shapes(policy.limits, world, members.group_of, tuple(draft.group for draft in groups))
+        """What a node, by its index, counts as for limits."""
         self.added = 0
         self.ceiling: int | None = None
         """How many nodes this plan may have added while a tier grows for its share; groups that grow whole pass it."""
@@ -185,6 +188,11 @@ class Draft:
         self._open_to = self._open_zones()
         self.zone_minded -= self._indifferent()
         self.begun = self.state.stack_size
+
+    @cached_property
+    def device_evidence(self) -> DeviceEvidence:
+        """What drivers of devices offer on the nodes that are there."""
+        return DeviceEvidence.of(self.world)
 
     def _tier_shares(self) -> TierShares:
         counted = TierShares(self.policy.tiers)
@@ -278,7 +286,7 @@ class Draft:
         for index, node in enumerate(self.world.nodes):
             where = self.members.group_of[index]
             group = self.groups[where].group if where >= 0 else None
-            self.limits.count(group, self.world.node_shapes[node.shape])
+            self.limits.count(group, self.counted(index))
             closed = self.states[index] in (NodeState.LEAVING, NodeState.UNREADY, NodeState.NOT_STARTED)
             if closed or not node.ready or index in self.endings:
                 self.state.close(index)

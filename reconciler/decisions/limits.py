@@ -5,7 +5,8 @@ most 64 cores, 30 in use and machines of 8 cores, 4 more nodes are allowed.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import msgspec
 
@@ -14,12 +15,15 @@ from reconciler.cluster.target import SharedRoom
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.reasons.sizes import LimitReached, LimitUnknown, PriceUnknown, RoomTaken, SpendingLimitReached
 from reconciler.policy.documents import Limit, PolicySet, QuotaReading
 from reconciler.policy.values.label_selector import Selector, selector_matches
 from reconciler.values.money import PRICE_HOURS
 
 NODES = "nodes"
+DEVICES = "devices-"
+"""How the name of a resource begins that counts the devices of a driver; the driver's name follows."""
 Refusal = LimitReached | SpendingLimitReached | PriceUnknown | LimitUnknown | RoomTaken
 """Why no more nodes of a group are allowed."""
 
@@ -56,6 +60,35 @@ def _of_quota(quota: CapacityQuota) -> Limit:
     if quota.problem:
         return UnknownLimit(name=name, why=quota.problem)
     return Limit(name=name, nodes=Selector(match_expressions=requirements) if requirements else None, max=quota.max)
+
+
+def counted_shapes(
+    limits: Sequence[Limit], world: World, group_of: Sequence[int], groups: Sequence[EffectiveGroup]
+) -> Callable[[int], NodeShape]:
+    """What each node, by its index, counts as: its shape, with its devices if some limit counts these.
+
+    A node whose driver is late, or hides devices in use, counts with those of its group's template. `group_of` are positions of
+    `groups`, or -1.
+    """
+
+    def plain(index: int) -> NodeShape:
+        return world.node_shapes[world.nodes[index].shape]
+
+    if not any(name.startswith(DEVICES) for limit in limits for name, _ in (*limit.max, *limit.min)):
+        return plain
+    evidence = DeviceEvidence.of(world)
+
+    @cache
+    def with_devices(index: int) -> NodeShape:
+        name = world.nodes[index].name
+        template = groups[group_of[index]].template if group_of[index] >= 0 else None
+        devices = evidence.of_node.get(name, ())
+        if template is not None and (name in evidence.hiding or evidence.lacks(name, template.devices)):
+            coming = {item.driver for item in template.devices}
+            devices = (*template.devices, *(item for item in devices if item.driver not in coming))
+        return msgspec.structs.replace(plain(index), devices=devices)
+
+    return with_devices
 
 
 class LimitLedger:
@@ -203,8 +236,12 @@ def _counted_rooms(group: EffectiveGroup | None) -> set[str]:
 
 
 def amount_of(group: EffectiveGroup | None, shape: NodeShape, name: str) -> int:
-    """What one node adds to a limited sum: 1 node, its price in millionths, or its capacity. Without a known price it costs 0."""
+    """What one node adds to a limited sum: 1 node, its price in millionths, its capacity, or how many devices of a driver it has.
+    Without a known price it costs 0."""
     if name in PRICE_HOURS:
         price = group.price_micros if group is not None else None
         return (price or 0) * PRICE_HOURS[name]
+    if name.startswith(DEVICES):
+        driver = name.removeprefix(DEVICES)
+        return sum(len(item.devices) for item in shape.devices if item.driver == driver)
     return 1 if name == NODES else shape.capacity.get(name)

@@ -30,6 +30,7 @@ from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
 from reconciler.scheduling.default_spread import with_default_spread
+from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
 from reconciler.values.instant import instant_text
 
 
@@ -57,7 +58,7 @@ class View(msgspec.Struct, frozen=True):
         policy = with_quotas(world, policy)
         world = with_buffers_asked(with_last_writes(world, memory, now_seconds), policy.policy)
         world = with_requests_asked(world, policy.policy)
-        world = with_default_spread(world, policy.policy)
+        world = with_resolved_claims(with_default_spread(world, policy.policy))
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
         memory = forget(memory, groups, resumed, now_seconds)

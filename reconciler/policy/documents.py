@@ -176,6 +176,28 @@ class TaintSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
     effect: str
 
 
+class DeviceAttribute(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """One attribute of devices: exactly one of the values. `boolean` is `true` or `false`."""
+
+    name: str
+    text: str | None = None
+    number: int | None = None
+    boolean: str | None = None
+    version: str | None = None
+
+
+class TemplateDevices(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Equal devices that a driver offers on a new node. `capacity` has quantities as written. `device_class` (empty: none) is a
+    DeviceClass that selects them, whatever its selectors say."""
+
+    name: str
+    driver: str
+    count: int = 1
+    device_class: str = ""
+    attributes: tuple[DeviceAttribute, ...] = ()
+    capacity: tuple[tuple[str, str], ...] = ()
+
+
 class Template(msgspec.Struct, frozen=True, kw_only=True):
     """What one new node offers. Resource values: cpu in milli, everything else in its base unit (bytes, count)."""
 
@@ -185,6 +207,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[tuple[str, str], ...] = ()
     taints: tuple[TaintSpec, ...] | None = None
     startup_taints: tuple[TaintSpec, ...] = ()
+    devices: tuple[TemplateDevices, ...] | None = None
 
 
 class HeadroomPods(msgspec.Struct, frozen=True, kw_only=True):

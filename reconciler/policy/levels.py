@@ -12,7 +12,17 @@ from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
-from reconciler.policy.documents import GroupFields, Headroom, Hold, Mode, NodeGroupPolicy, TaintSpec, TierMatch, Window
+from reconciler.policy.documents import (
+    GroupFields,
+    Headroom,
+    Hold,
+    Mode,
+    NodeGroupPolicy,
+    TaintSpec,
+    TemplateDevices,
+    TierMatch,
+    Window,
+)
 from reconciler.policy.field import Field, Kind, structs_in
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.values.label_selector import selector_matches
@@ -183,6 +193,10 @@ def _taints_text(taints: tuple[TaintSpec, ...]) -> str:
     return ", ".join(texts) or NOTHING
 
 
+def _devices_text(devices: tuple[TemplateDevices, ...]) -> str:
+    return ", ".join(f"{one.count} {one.name} of {one.driver}" for one in devices) or NOTHING
+
+
 def _labels_text(labels: Pairs) -> str:
     return ", ".join(f"{key}={value}" for key, value in labels)
 
@@ -214,8 +228,11 @@ TAINTS = LevelField[tuple[TaintSpec, ...]](
 STARTUP_TAINTS = LevelField[tuple[TaintSpec, ...]](
     "template.startupTaints", MergeRule.UNION, lambda level: level.template.startup_taints or None, _taints_text
 )
+DEVICES = LevelField[tuple[TemplateDevices, ...]](
+    "template.devices", MergeRule.NEAREST, lambda level: level.template.devices, _devices_text
+)
 _ALL: tuple[LevelField[Any], ...] = (
-    HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS
+    HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS, DEVICES
 )  # fmt: skip
 LEVEL_FIELDS: Mapping[str, LevelField[Any]] = {one.path: one for one in _ALL}
 

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import SpreadFrom
@@ -11,6 +12,7 @@ from reconciler.scheduling.columns import NOWHERE_COLUMN
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.index_set import IndexSet
 from reconciler.scheduling.nodes import NodeTable, marked, union
+from reconciler.scheduling.predicates.device_placement import DevicePlacement, Trouble
 from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.predicates.dynamic_resources import DeviceResources, DynamicResources, Judgement
 from reconciler.scheduling.predicates.eligibility import Eligibility
@@ -75,7 +77,8 @@ class Filters:
         *,
         devices: bool = False,
     ) -> None:
-        """`bound` are the pods of the world that were bound, by index. With `devices`, verdicts include DynamicResources."""
+        """`bound` are the pods of the world that were bound, by index. With `devices`, verdicts include DynamicResources for
+        devices as the world has them; otherwise devices are handed out to pods as they are placed."""
         self._nodes = nodes
         self._shapes = shapes
         self._bindings = bindings
@@ -95,6 +98,12 @@ class Filters:
         self.topology = Topology(nodes, shapes, bindings, self._eligibility, selection, haunted)
         self._devices = DeviceResources(world, release, nodes, shapes)
         self._judge = DynamicResources(world, release, nodes, shapes) if devices else None
+        self._handing: DevicePlacement | None = None
+        self._hand_out: Callable[[], DevicePlacement] | None = None
+        if not devices:
+            self._hand_out = partial(DevicePlacement, world, release, nodes, shapes, bindings)
+            self._start_handing(0)
+        self._unclear: dict[int, str] = {}
         self._failed = (-1, -1), Judgement()
         self._crowded: Callable[[int], bool] = lambda _: False
         self._matrix = bytearray()
@@ -108,7 +117,19 @@ class Filters:
         value = self._shapes.shapes[shape]
         if value.spread_from is SpreadFrom.UNKNOWN:
             return UNKNOWN_SPREAD
-        return "DynamicResources" if value.claims or self._devices.unknown_everywhere(shape) else ""
+        if value.claims:
+            return self._claims_unclear(shape)
+        return DYNAMIC_RESOURCES if self._devices.unknown_everywhere(shape) else ""
+
+    def _claims_unclear(self, shape: int) -> str:
+        """Why pods of a shape with claims are placed nowhere; empty: they are."""
+        unclear = self._unclear.get(shape)
+        if unclear is None:
+            handing, demand = self._handing, self._demand(shape)
+            why = handing.unclear(shape, partial(self._eligibility.allows, demand)) if handing is not None else ""
+            unclear = f"{DYNAMIC_RESOURCES} ({why})" if why else "" if handing is not None else DYNAMIC_RESOURCES
+            self._unclear[shape] = unclear
+        return unclear
 
     def not_modelled_on(self, shape: int, node: int) -> str:
         """Empty, or what keeps a verdict of this shape on this node from being known."""
@@ -116,7 +137,7 @@ class Filters:
         if value.spread_from is SpreadFrom.UNKNOWN:
             return UNKNOWN_SPREAD
         if value.claims:
-            return "resource claims (DynamicResources)"
+            return "resource claims (DynamicResources)" if self._handing is None else self._claims_unclear(shape)
         name = self._devices.unknown_on(shape, node) if self._devices.touch(shape) else ""
         return f"a device class may serve {name} here (DynamicResources)" if name else ""
 
@@ -130,7 +151,9 @@ class Filters:
         judge = self._judge
         if judge is None or not self.hangs_on_devices(shape) or self._shapes.shapes[shape].spread_from is SpreadFrom.UNKNOWN:
             missing = self.not_modelled_on(shape, node)
-            return (Rejection(NOT_MODELLED, missing),) if missing else self._rejections(shape, node)
+            if missing:
+                return (Rejection(NOT_MODELLED, missing),)
+            return self._with_devices(shape, node) if self._shapes.shapes[shape].claims else self._rejections(shape, node)
         judged = judge.judge(shape, node)
         if judged.unmodelled:
             return (Rejection(NOT_MODELLED, judged.unmodelled),)
@@ -142,6 +165,15 @@ class Filters:
             message = failure.message
         devices = (Rejection(DYNAMIC_RESOURCES, message),) if message else ()
         return tuple(sorted((*devices, *self._rejections(shape, node, judge.delegated(shape, node)))))
+
+    def _with_devices(self, shape: int, node: int) -> tuple[Rejection, ...]:
+        """`_rejections`, and what is left of the devices of the node."""
+        others = self._rejections(shape, node)
+        said = self._handing.judge(shape, node) if self._handing is not None else ""
+        if isinstance(said, Trouble) and not said.aborts:
+            return (Rejection(NOT_MODELLED, said.message),)
+        message = said.message if isinstance(said, Trouble) else said
+        return tuple(sorted((Rejection(DYNAMIC_RESOURCES, message), *others))) if message else others
 
     def gated(self, shape: int) -> bool:
         """Do claims keep pods of the shape out of the scheduler's queue? Only known with `devices`."""
@@ -202,8 +234,17 @@ class Filters:
         """The names in `verdict`, by node: of all nodes, or of the first `most`."""
         self._ask(shape)
         value, nodes = self._shapes.shapes[shape], len(self._nodes) if most is None else most
+        if value.claims and self._handing is not None and not (value.host_ports or value.volumes) and not self.modelled(shape):
+            handing = self._handing
+            plain = self._plain_plugins(shape, nodes)
+            lacks = ((DYNAMIC_RESOURCES,) if not handing.most(shape, node, 1) else () for node in range(nodes))
+            return [tuple(sorted((*names, *more))) if more else names for names, more in zip(plain, lacks, strict=True)]
         if value.host_ports or value.volumes or value.unmodelled or self._devices.touch(shape):
             return [tuple(rejection.plugin for rejection in self.verdict(shape, node)) for node in range(nodes)]
+        return self._plain_plugins(shape, nodes)
+
+    def _plain_plugins(self, shape: int, nodes: int) -> list[tuple[str, ...]]:
+        """`plugins` of what is known by columns."""
         short = memoryview(self._bindings.short(shape))[:nodes]
         plugins = self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
         rules = self.topology.of(shape)
@@ -221,7 +262,11 @@ class Filters:
         """How many more pods of the shape the node takes at once, `most` at most, as far as no limit moves meanwhile."""
         self._ask(shape)
         value, nodes = self._shapes.shapes[shape], self._nodes
-        if nodes.closed[node] or value.unmodelled or not self._eligibility.allows(self._shapes.demand[shape], node):
+        if (
+            nodes.closed[node]
+            or (value.unmodelled and self.modelled(shape))
+            or not self._eligibility.allows(self._shapes.demand[shape], node)
+        ):
             return 0
         free, base = nodes.free, node * nodes.columns.width
         columns, amounts = self._shapes.need(shape)
@@ -242,9 +287,15 @@ class Filters:
             if self._volumes.one_a_node(shape) or self._volumes.only_one(shape):
                 most = 1
         rules = self.topology.of(shape)
-        if rules.empty:
-            return most
-        return 1 if rules.allows(node) else 0
+        if not (rules.empty or rules.allows(node)):
+            return 0
+        if not rules.empty:
+            most = 1
+        return self._handing.most(shape, node, most) if value.claims and self._handing is not None else most
+
+    def handing(self, shape: int) -> DevicePlacement | None:
+        """What hands out devices to pods of the shape; None: they ask for none."""
+        return self._handing if self._shapes.shapes[shape].claims else None
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
         """Shapes that share no host with this one; None when more than that and what one node offers concerns it."""
@@ -328,6 +379,9 @@ class Filters:
     def starts_group(self, shape: int) -> bool:
         """Does the first pod decide where the others can go: to be near it, or to share its volume?"""
         affinity = self.topology.of(shape).affinity
+        handing = self.handing(shape)
+        if handing is not None and handing.starts(shape):
+            return True
         return self._volumes.waits(shape) or (affinity.starts and affinity.first_of_group)
 
     def has_rules(self, shape: int) -> bool:
@@ -366,12 +420,24 @@ class Filters:
     def follow(self) -> None:
         """Shapes were appended to the table."""
         self._volumes.follow()
+        if self._handing is not None:
+            self._handing.follow()
+        else:
+            self._start_handing(self._seen)
+
+    def _start_handing(self, first: int) -> None:
+        """Hand out devices as soon as a shape, from index `first` on, asks for some: most clusters have none."""
+        self._seen = len(self._shapes)
+        if self._hand_out is not None and any(shape.claims for shape in self._shapes.shapes[first:]):
+            self._handing = self._hand_out()
 
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone."""
         self._eligibility.drop_to(count)
         self.topology.drop_to(count)
         self._volumes.drop_to(count)
+        if self._handing is not None:
+            self._handing.drop_to(count)
 
     def _demand(self, shape: int) -> int:
         return self._shapes.demand[shape]

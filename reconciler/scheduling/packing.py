@@ -11,12 +11,15 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from reconciler.cluster.devices.resource_slice import ResourceSlice
 from reconciler.cluster.nodes.node import ATTACH_LIMIT, NO_VOLUMES, NodeShape, NodeVolumes, Taint
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.scheduling.state import SchedulingState
 
-TemplateClass = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], bool, NodeVolumes]
+TemplateClass = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], bool, NodeVolumes, tuple[ResourceSlice, ...]]
+DEVICES = "resource.k8s.io/devices"
+"""The key of `label_keys` where some pod has a claim and the templates differ in their devices."""
 
 
 class PackTemplate(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,7 +161,8 @@ class _Filling:
 def template_class(shape: NodeShape, keys: frozenset[str]) -> TemplateClass:
     """What constraints of pods can see of a new node, its size left out: two templates of one class answer alike."""
     labels = tuple(pair for pair in shape.labels if pair[0] in keys)
-    return labels, shape.taints, shape.unschedulable, shape.volumes if ATTACH_LIMIT in keys else NO_VOLUMES
+    volumes, devices = shape.volumes if ATTACH_LIMIT in keys else NO_VOLUMES, shape.devices if DEVICES in keys else ()
+    return labels, shape.taints, shape.unschedulable, volumes, devices
 
 
 def label_keys(shapes: Iterable[PodShape], templates: Iterable[NodeShape]) -> frozenset[str]:
@@ -171,6 +175,8 @@ def label_keys(shapes: Iterable[PodShape], templates: Iterable[NodeShape]) -> fr
             keys.update(key for template in templates for key, _ in template.labels)
             if len({template.volumes for template in templates}) > 1:
                 keys.add(ATTACH_LIMIT)
+        if shape.claims and len({template.devices for template in templates}) > 1:
+            keys.add(DEVICES)
         keys.update(key for key, _ in shape.node_selector)
         keys.update(item.key for term in shape.required_terms or () for item in term.expressions)
         keys.update(item.topology_key for item in shape.spread)

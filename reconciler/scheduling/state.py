@@ -12,10 +12,11 @@ from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import ResourceColumns, largest_amount
 from reconciler.scheduling.filters import NOT_MODELLED, Filters
 from reconciler.scheduling.new_nodes import Entries, Filled, HostSpread, fill_new
-from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.nodes import NodeTable, union
+from reconciler.scheduling.predicates.device_placement import DevicePlacement
 from reconciler.scheduling.release import release_of
 from reconciler.scheduling.shapes import ShapeTable
-from reconciler.scheduling.topology.rationing import ration
+from reconciler.scheduling.topology.rationing import DomainLimit, ration
 from reconciler.scheduling.verdict import Rejection
 
 _FEW_NODES = 8
@@ -29,8 +30,9 @@ class SchedulingState:
 
     def __init__(self, world: World, *, pods: Iterable[int] | None = None, devices: bool = False) -> None:
         """Bind the pods of `world` given by index. None means all unfinished pods on a node of the view, terminating ones
-        included, as kube-scheduler counts them. With `devices`, verdicts include DynamicResources, for devices as the world has
-        them. Placement never hands out devices: pods that need some are placed nowhere."""
+        included, as kube-scheduler counts them. Pods with resolved claims get devices of the node as they are bound (see
+        `with_resolved_claims`). With `devices`, verdicts include all of DynamicResources instead, for devices as the world has
+        them, and pods that need some are placed nowhere."""
         release = release_of(world.scheduler_version)
         largest = largest_amount([shape.requests for shape in world.pod_shapes], lambda: Counter(world.pods.shape).items())
         self._nodes = NodeTable(world.node_shapes, world.nodes, ResourceColumns(largest))
@@ -346,8 +348,8 @@ class SchedulingState:
                     self._bindings.push(shape, node, pods)
                     placed[node] = placed.get(node, 0) + pods
                     count -= pods
-                    # A floor may have moved: the first node may take one more.
-                    if self._filters.has_rules(shape):
+                    # A floor may have moved, or devices are left: the first node may take one more.
+                    if self._filters.has_rules(shape) or self._filters.handing(shape) is not None:
                         break
             else:
                 break
@@ -359,10 +361,53 @@ class SchedulingState:
         filters = self._filters
         allowed, blocked, most_each = filters.allowed(shape), filters.blocked(shape), filters.most_each(shape)
         limits = filters.limits(shape)
+        if (handing := filters.handing(shape)) is not None:
+            return self._place_with_devices(shape, count, order, (allowed, blocked, most_each), limits, handing)
         if not limits:
             return self._bindings.first_fit(shape, count, allowed, blocked, order, most_each)
         nodes, rooms = self._bindings.with_room(shape, allowed, blocked, order, most_each)
         placed = ration(nodes, rooms, limits, count, lambda node, pods: self._bindings.push(shape, node, pods))
+        return tuple(placed.items())
+
+    def _place_with_devices(
+        self,
+        shape: int,
+        count: int,
+        order: "array[int] | None",
+        bounds: tuple[bytearray, bytearray, int],
+        limits: Sequence[DomainLimit],
+        handing: DevicePlacement,
+    ) -> tuple[tuple[int, int], ...]:
+        """First fit where a node takes no more pods than it has devices for."""
+        blocked = union(bounds[1], handing.full(shape))
+        nodes, rooms = self._bindings.with_room(shape, bounds[0], blocked, order, bounds[2])
+        placed: dict[int, int] = {}
+
+        def push(node: int, pods: int) -> None:
+            self._bindings.push(shape, node, pods)
+            placed[node] = placed.get(node, 0) + pods
+
+        if not limits:
+            for node, room in zip(nodes, rooms, strict=True):
+                left = min(room, count)
+                while left > 0 and (pods := handing.most(shape, node, left)):
+                    push(node, pods)
+                    left -= pods
+                    count -= pods
+                if count <= 0:
+                    break
+            return tuple(placed.items())
+        while count > 0:
+            # Where nodes share devices, or pods a claim, one pod changes what the others find.
+            alone = any(handing.one_by_one(shape, node) for node in nodes)
+            wanted = 1 if alone else count
+            rooms_now = [(node, handing.most(shape, node, min(room, wanted))) for node, room in zip(nodes, rooms, strict=True)]
+            usable, few = (array("i", column) for column in zip(*((0, 0), *(one for one in rooms_now if one[1])), strict=True))
+            now = sum(ration(usable[1:], few[1:], limits, wanted, push).values())
+            count -= now
+            if not now or not alone:
+                break
+            nodes, rooms = self._bindings.with_room(shape, bounds[0], bounds[1], order, bounds[2])
         return tuple(placed.items())
 
 

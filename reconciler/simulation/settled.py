@@ -20,6 +20,7 @@ from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
 from reconciler.policy.pace import Pace
 from reconciler.scheduling.default_spread import with_default_spread
+from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites
@@ -250,7 +251,7 @@ def come_to_rest(
     If the steps run out, it ends there, and the plan says so.
     """
     # What a decision foresees counts pods by the numbers of shapes in the World that it judged.
-    world = with_default_spread(world, policy.policy)
+    world = with_resolved_claims(with_default_spread(world, policy.policy))
     hasty = msgspec.structs.replace(policy, policy=_unpaced(policy.policy))
     work = Work(DECISIONS_WORTH * work_budget)
     if decision is None and (len(world.pods) > MOST_PLAYED or not _knows_purchase(memory, plan, now_seconds)):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from reconciler.cluster.pods.pod import Toleration
+from reconciler.cluster.pods.pod import ClaimUse, Toleration
 from reconciler.cluster.world import BufferProblem, World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import Memory
@@ -248,7 +248,11 @@ def test_a_quota_that_allows_none_leaves_nothing_to_do() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "code"),
-    [({"priority": -11}, "Expendable"), ({"scheduler_name": "volcano"}, "OtherScheduler"), ({"claims": ("gpu",)}, "NotModelled")],
+    [
+        ({"priority": -11}, "Expendable"),
+        ({"scheduler_name": "volcano"}, "OtherScheduler"),
+        ({"claims": (ClaimUse(name="gpu", claim="gpu"),)}, "NotModelled"),
+    ],
 )
 def test_pods_that_would_get_no_node_get_no_room(shape: dict[str, object], code: str) -> None:
     cluster = _one_node("4")

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.cluster.pods.pod import ClaimUse
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import BackoffState, Memory
@@ -314,7 +315,7 @@ def test_unmodelled_pods_are_never_guessed() -> None:
     """A resource claim is not modelled: no node is bought for it."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=0)
-    cluster.pods("claim", 1, cpu="1", shape={"claims": ("gpu",)})
+    cluster.pods("claim", 1, cpu="1", shape={"claims": (ClaimUse(name="gpu", claim="gpu"),)})
     plan = plan_of(cluster.world(), policy(node_group("general")))
     assert pod(plan, "shop/claim-1").outcome is PodOutcome.NOT_MODELLED
     assert not plan.actions

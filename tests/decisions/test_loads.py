@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.pods.pod import Owner
+from reconciler.cluster.pods.pod import ClaimUse, Owner
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.policy.documents import DrainRules
 from tests.builders import NOW, ClusterBuilder, node_group, policy
@@ -49,7 +49,7 @@ def test_pods_are_told_apart_by_shape_and_by_traits_beside_one_that_ends() -> No
     ("between", "allowed", "blockers"),
     [
         ({}, 0, ["NotEnoughPdb"]),
-        ({"shape": {"claims": ("gpu",)}}, 0, ["NotEnoughPdb", "NotModelled"]),
+        ({"shape": {"claims": (ClaimUse(name="gpu", claim="gpu"),)}}, 0, ["NotEnoughPdb", "NotModelled"]),
         ({"owner": None}, 1, ["Unreplicated"]),
         ({"owner": None}, 0, ["NotEnoughPdb", "Unreplicated"]),
     ],

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.pods.pod import ClaimUse, PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
@@ -159,7 +159,7 @@ def system_pods(age: int, timeout: int | None) -> Case:
 
 def unmodelled() -> Case:
     cluster = _cluster()
-    cluster.pods("claims", 2, cpu="1", on="general-1", shape={"claims": ("gpu",)})
+    cluster.pods("claims", 2, cpu="1", on="general-1", shape={"claims": (ClaimUse(name="gpu", claim="gpu"),)})
     return _case(cluster)
 
 
@@ -310,7 +310,13 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
         (
             NodeState.UNDERUTILIZED,
             500,
-            [("NotModelled", "it uses DynamicResources, which is not modelled, so no other node is known to fit")],
+            [
+                (
+                    "NotModelled",
+                    "it uses DynamicResources (DeviceClass, ResourceClaim, ResourceSlice not captured), "
+                    "which is not modelled, so no other node is known to fit",
+                )
+            ],
         ),
     ),
     "with a system pod as old as the timeout": (

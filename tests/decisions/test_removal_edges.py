@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.cluster.pods.pod import SpreadConstraint
+from reconciler.cluster.pods.pod import ClaimUse, SpreadConstraint
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.plan.plan import ActionKind, PodOutcome
 from reconciler.policy.documents import Budget, Headroom, Limit, ScaleDown
@@ -151,7 +151,7 @@ def test_a_pod_that_is_not_modelled_is_named() -> None:
     cluster = ClusterBuilder()
     cluster.group("general", nodes=2)
     cluster.pods("api", 1, cpu="100m", on="general-1")
-    cluster.pods("claims", 1, cpu="100m", on="general-1", shape={"claims": ("gpu",)})
+    cluster.pods("claims", 1, cpu="100m", on="general-1", shape={"claims": (ClaimUse(name="gpu", claim="gpu"),)})
     plan = plan_of(cluster.world(), policy(node_group("general", scale_down=AT_ONCE), budgets=OPEN))
     assert [(one.code, one.pod) for one in node(plan, "general-1").blockers] == [("NotModelled", "shop/claims-1")]
 

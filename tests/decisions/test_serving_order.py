@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.pods.pod import ClaimUse, PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import SharedRoom
 from reconciler.decisions.demand.pending import pending_demand
@@ -47,7 +47,7 @@ def test_pods_that_ask_for_no_place() -> None:
     cluster.pods("new", 1, cpu="1", age=29)
     cluster.pods("old", 1, cpu="1", age=30)
     cluster.pods("strange", 1, cpu="1", shape={"scheduler_name": "other"})
-    cluster.pods("claims", 1, cpu="1", shape={"claims": ("gpu",)})
+    cluster.pods("claims", 1, cpu="1", shape={"claims": (ClaimUse(name="gpu", claim="gpu"),)})
     changed = {
         "ended-1": {"phase": PodPhase.SUCCEEDED}, "failed-1": {"phase": PodPhase.FAILED}, "ending-1": {"deletion_seconds": NOW},
         "gated-1": {"gated": True},

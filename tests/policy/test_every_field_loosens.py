@@ -140,6 +140,8 @@ VALUES: dict[str, list[Any]] = {
     "discovery[].aws.roleARN": [f"arn:aws:iam::12345678901{digit}:role/reconciler" for digit in (2, 3)],
     "groupNamespaces[].targets.names": [["spot-.*"], ["spot-.*", "x"]],
     "target.clusterAPI.kind": ["MachineDeployment", "MachineSet"],
+    "template.devices[].attributes[].version": ["1.0.0", "2.0.0"],
+    "template.devices[].capacity": [{"memory": "1Gi"}, {"memory": "2Gi"}],
     "scheduler.defaultConstraints[].topologyKey": ["topology.kubernetes.io/zone", "kubernetes.io/hostname"],
 }  # fmt: skip
 OF_A_KIND: dict[Kind, list[Any]] = {
@@ -160,10 +162,14 @@ ITEMS: dict[str, dict[str, Any]] = {
     "groupNamespaces": {"name": "prod", "targets": {"namespaces": ["prod"]}},
     "headroom.pods": {"name": "x", "count": 2, "requests": {"cpu": 2}},
     "template.taints": {"key": "k", "effect": "NoSchedule"},
+    "template.devices[].attributes": {"name": "model", "string": "h100"},
+    "template.devices": {"name": "gpu", "driver": "gpu.example.com"},
     "template.startupTaints": {"key": "k", "effect": "NoSchedule"},
     "scheduler.defaultConstraints": {"maxSkew": 2, "topologyKey": "example.com/rack", "whenUnsatisfiable": "DoNotSchedule"},
     "matchExpressions": {"key": "k", "operator": "In", "values": ["v"]},
 }
+ONE_OF = ("string", "int", "bool", "version")
+"""Values of an attribute of a device, which exclude each other."""
 PLATFORMS = {
     "discovery[].aws": {"region": "eu-central-1", "tags": {"a": "b"}}, "discovery[].openshift": {"namespaces": ["a"]},
     "discovery[].crusoe": {"location": "l"},
@@ -223,6 +229,9 @@ def _put(spec: dict[str, Any], path: str, value: Any) -> None:
             place = place.setdefault(name, dict(PLATFORMS[above]))
         else:
             place = place.setdefault(name, {})
+    if keys[-1] in ONE_OF:
+        for other in ONE_OF:
+            place.pop(other, None)
     if value is NOTHING:
         place.pop(keys[-1], None)
     else:

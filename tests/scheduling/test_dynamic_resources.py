@@ -446,11 +446,9 @@ def test_extended_resources_of_a_class() -> None:
         assert {key: text[: len(answers[key])] if answers[key] else text for key, text in found.items()} == answers
 
 
-def test_placement_hands_out_no_devices_yet() -> None:
-    """`fit` says that the pod fits. A state that places pods says that it does not know, and places it nowhere."""
-    found = world(node("n1"), devices("n1", gpu(0)), web("c"), claim("c", request()))
-    for devices_known in (True, False):
-        state = SchedulingState(found, devices=devices_known)
-        assert state.modelled(0) == "DynamicResources"
-        assert state.place(0, 1) == ()
-        assert not state.fits(0, 0)
+def test_verdicts_of_fit_hand_out_no_devices() -> None:
+    """The state that `fit` asks places no pod with a claim."""
+    state = SchedulingState(world(node("n1"), devices("n1", gpu(0)), web("c"), claim("c", request())), devices=True)
+    assert state.modelled(0) == "DynamicResources"
+    assert state.place(0, 1) == ()
+    assert not state.fits(0, 0)

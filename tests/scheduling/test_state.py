@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.nodes.node import NodeShape
-from reconciler.cluster.pods.pod import HostPort, PodPhase, PodShape
+from reconciler.cluster.pods.pod import ClaimUse, HostPort, PodPhase, PodShape
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection, Shortage, shortages_text
 from tests.builders import ClusterBuilder, amounts
@@ -223,13 +223,14 @@ def test_equal_shapes_get_one_index() -> None:
     assert state.verdict(1, 0)[0].message == "needs 1 fpga (0 of 0 free)"
 
 
-def test_resource_claims_are_not_modelled() -> None:
+def test_resource_claims_are_not_modelled_where_devices_were_not_captured() -> None:
     """Such a shape never fits, is never placed, and says so."""
     cluster = _three_nodes()
-    cluster.pods("train", 1, shape={"claims": ("gpu",)})
+    cluster.pods("train", 1, shape={"claims": (ClaimUse(name="gpu", claim="gpu"),)})
     state = SchedulingState(cluster.world())
 
-    assert state.modelled(0) == "DynamicResources"
+    missing = "DeviceClass, ResourceClaim, ResourceSlice not captured"
+    assert state.modelled(0) == f"DynamicResources ({missing})"
     assert not state.fits(0, 0)
     assert state.place(0, 1) == ()
     assert [said.plugin for said in state.verdict(0, 0)] == ["NotModelled"]

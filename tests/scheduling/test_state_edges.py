@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.cluster.devices.device_class import DeviceClass
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
-from reconciler.cluster.pods.pod import AffinityTerm, HostPort, PodShape, SpreadConstraint
+from reconciler.cluster.pods.pod import AffinityTerm, ClaimUse, HostPort, PodShape, SpreadConstraint
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.scheduling.new_nodes import NO_SPREAD, NOTHING_FILLED, Entries
 from reconciler.scheduling.relocation import Places
@@ -104,9 +104,10 @@ def test_what_a_device_may_serve_beside_what_the_node_lists(resource: str, plugi
 
 def test_claims_come_before_devices_in_what_is_not_modelled() -> None:
     """Such a pod says so of every node, and a pod of neither says nothing."""
-    state = _alike({"claims": ("gpu",)})
+    state = _alike({"claims": (ClaimUse(name="gpu", claim="gpu"),)})
 
-    assert [said.message for said in state.verdict(0, 1)] == ["resource claims (DynamicResources)"]
+    (said,) = state.verdict(0, 1)
+    assert said.message == "DynamicResources (DeviceClass, ResourceClaim, ResourceSlice not captured)"
 
 
 @pytest.mark.parametrize("nodes", [None, _MANY, [0, 1, 2]])

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.devices.device_class import DeviceClass
-from reconciler.cluster.pods.pod import AffinityTerm, HostPort, SpreadConstraint, VolumeUse
+from reconciler.cluster.pods.pod import AffinityTerm, ClaimUse, HostPort, SpreadConstraint, VolumeUse
 from reconciler.scheduling.new_nodes import NO_HOST, NO_SPREAD, Entries, HostSpread
 from reconciler.scheduling.state import SchedulingState
 from tests.builders import ClusterBuilder, selector
@@ -42,7 +42,7 @@ _PARTS: dict[str, Mapping[str, object]] = {
     },
     "a volume": {"volumes": (VolumeUse(kind="GCEPersistentDisk", identity="d"),)},
     "a host name": {"host_name_bound": True},
-    "a claim": {"claims": ("gpu",)},
+    "a claim": {"claims": (ClaimUse(name="gpu", claim="gpu"),)},
 }
 WEB, OTHER = 0, 1
 

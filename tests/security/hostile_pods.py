@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from reconciler.cluster.pods.pod import AffinityTerm, HostPort, Owner, SpreadConstraint, Toleration, VolumeUse
+from reconciler.cluster.pods.pod import AffinityTerm, ClaimUse, HostPort, Owner, SpreadConstraint, Toleration, VolumeUse
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.world import World
@@ -182,7 +182,7 @@ def _own_claims(rng: random.Random) -> dict[str, object]:
 
 
 def _claims(rng: random.Random) -> dict[str, object]:
-    return {"claims": tuple(sorted({f"claim-{rng.randrange(1 << 40)}" for _ in range(LISTED)}))}
+    return {"claims": tuple(ClaimUse(name="c", claim=f"claim-{rng.randrange(1 << 40)}") for _ in range(LISTED))}
 
 
 def _named_namespaces(rng: random.Random) -> dict[str, object]:

@@ -71,7 +71,8 @@ class Where(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 class Device(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """One device. `counters` are what it consumes, by counter set. `waits`: it has binding conditions, so that it is taken last.
-    `unmodelled` is empty, or what of it is not understood."""
+    `unmodelled` is empty, or what of it is not understood. Of a device that a policy declares, `classes` are those that select it
+    without a look at their selectors."""
 
     name: str
     attributes: tuple[Attribute, ...] = ()
@@ -82,6 +83,7 @@ class Device(msgspec.Struct, frozen=True, order=True, kw_only=True):
     waits: bool = False
     multiple: bool = False
     unmodelled: str = ""
+    classes: tuple[str, ...] = ()
 
 
 class ResourceSlice(msgspec.Struct, frozen=True, order=True, kw_only=True):

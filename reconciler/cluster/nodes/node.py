@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from reconciler.cluster.devices.resource_slice import ResourceSlice
 from reconciler.cluster.values.object_parts import RawPart
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.wire import pod as wire
@@ -51,7 +52,8 @@ class NodeShape(msgspec.Struct, frozen=True, kw_only=True):
     `labels` are sorted. They omit a hostname label that equals the node's name, because every node has its own.
     `without_hostname` is true for a node without that label. `taints` are sorted. `declared_features` keeps those of
     `status.declaredFeatures` that a pod can need. Two nodes of one shape get the same node-local verdict for every pod shape that
-    does not name a host. Only new nodes have `volumes`.
+    does not name a host. Only new nodes have `volumes` and `devices`: what drivers
+    of dynamic resource allocation will offer there, in slices that name no node.
     """
 
     labels: tuple[tuple[str, str], ...] = ()
@@ -62,6 +64,7 @@ class NodeShape(msgspec.Struct, frozen=True, kw_only=True):
     declared_features: tuple[str, ...] = ()
     without_hostname: bool = False
     volumes: NodeVolumes = NO_VOLUMES
+    devices: tuple[ResourceSlice, ...] = ()
 
     def label(self, key: str) -> str | None:
         """The value of one label, or None."""

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
+from reconciler.cluster.devices.resource_claim import Constraint, DeviceRequest
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.values.label_selector import LabelSelector
@@ -69,12 +70,18 @@ class VolumeUse(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 class ClaimUse(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """A resource claim of a pod: `name` in the pod, `claim` as an object (empty: not made yet). `generated`: from a template, so
-    that only this pod may use it. `needless`: its controller found that no claim was needed."""
+    that only this pod may use it. `needless`: its controller found that no claim was needed.
+
+    Once resolved, a claim that each pod has for itself says what it asks for (`requests` and `constraints`) instead of what it is
+    called. `unclear` says why nobody knows what it asks for, or whether the pod may use it."""
 
     name: str
     claim: str = ""
     generated: bool = False
     needless: bool = False
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    unclear: str = ""
 
 
 class PodShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +90,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     `requests` is what kube-scheduler counts, `pods` in it being 1. `required_terms` None means no required node
     affinity (an empty tuple matches no node). `host_name_bound` says that some term or selector names a host, so that
     verdicts differ within a node shape. `spread` has hard constraints only. `claims` are resource claims (DRA) in the
-    order of the pod; a shape with a generated one that was made belongs to a single pod.
+    order of the pod. Until a generated one is resolved, a shape with it belongs to a single pod.
     `required_features` names what a node's kubelet must declare that it can do (plugin NodeDeclaredFeatures).
     """
 

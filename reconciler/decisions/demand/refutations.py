@@ -17,11 +17,13 @@ from reconciler.decisions.groups.passing_taints import starts_with, transient
 from reconciler.decisions.memory import Refuted
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, TemplateRefuted, TemplateRefutedBefore
 from reconciler.plan.plan import NodeState
+from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.verdict import Shortage, shortages_text
 from reconciler.values.instant import instant_text
 
 _FACTS = ("NodeAffinity", "TaintToleration")
 """What these say hangs on nothing but the node and the pod."""
+_NODES_THAT_PROVE_A_LACK = 2
 _AT_ONCE = ("cpu", "memory")
 """Devices and disks may come later, or be broken on one node."""
 
@@ -55,15 +57,20 @@ class Refutations:
         if group.order is not None and shape in self._draft.zone_minded:
             # Nodes of another zone than the next one's say nothing about it.
             return None
-        why = ""
+        why, silent = "", 0
         for node in (nodes := self._empty_nodes(group)):
-            objection = self._objection(node, shape)
+            objection, of_devices = self._objection(node, shape), self._devices_objection(group, node, shape)
+            if of_devices and not objection and self._lacks_devices(group, node):
+                silent += 1
+            objection = "; ".join(text for text in (objection, of_devices) if text)
             if not objection:
                 self._draft.refuted[group.position, shape] = None
                 return None
             why = why or objection
         if not nodes:
             return _before(self._draft, group, shape)
+        if silent == len(nodes) < _NODES_THAT_PROVE_A_LACK:
+            return None
         return TemplateRefuted(group=group.group.name, node=self._draft.state.name(nodes[0]), why=why)
 
     def _objection(self, node: int, shape: int) -> str:
@@ -77,6 +84,25 @@ class Refutations:
         messages += [shortages_text(short)] if short else []
         hint = f" ({TEMPORARY_TAINT})" if plugins == ["TaintToleration"] and len(messages) == 1 else ""
         return "; ".join(messages) + hint
+
+    def _devices_objection(self, group: GroupDraft, node: int, shape: int) -> str:
+        """What the devices that drivers offer on the node have against the pod when nobody uses any of them. What uses them now
+        may be a claim of a pod that has just ended."""
+        state, template = self._draft.state, group.group.template
+        if template is None or not template.devices or not state.pod_shape(shape).claims:
+            return ""
+        offered = self._draft.device_evidence.of_node.get(state.name(node), ())
+        mark = state.mark()
+        bare = state.add_node(f"{group.group.name}-try", msgspec.structs.replace(template, devices=offered), group.daemons)
+        said = [rejection.message for rejection in state.verdict(shape, bare) if rejection.plugin == DYNAMIC_RESOURCES]
+        state.undo(mark)
+        return "; ".join(said)
+
+    def _lacks_devices(self, group: GroupDraft, node: int) -> bool:
+        """Whether a driver has not come to the node at all, which may be the trouble of this one node."""
+        template = group.group.template
+        devices = template.devices if template is not None else ()
+        return bool(self._draft.device_evidence.lacks(self._draft.state.name(node), devices))
 
     def _free(self, node: int) -> Resources:
         """What pods can have of a node on which only those run that go with it."""

@@ -14,6 +14,7 @@ from reconciler.decisions.groups.effective_values import Resolved, Sources, Valu
 from reconciler.decisions.groups.group import EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
 from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
+from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.groups.template_labels import LabelEvidence, in_zones
 from reconciler.decisions.groups.template_volumes import VolumeEvidence, at_most
 from reconciler.decisions.platform_rules import doubles, strangers
@@ -66,6 +67,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     machine_of: Mapping[int, Machine]
     evidence: LabelEvidence
     volumes: VolumeEvidence
+    devices: DeviceEvidence
 
     @property
     def facts(self) -> TargetFacts | None:
@@ -202,6 +204,7 @@ def _new_node(world: World, claim: Claim, complete_until: int) -> TemplateResult
         claim.evidence,
         claim.volumes,
         complete_until,
+        claim.devices,
     )
 
 
@@ -281,7 +284,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
     facts_of = {facts.ref: facts for facts in world.targets}
     named = [(one.rank, one.name, one.target, one.document, one.tier, one.labels) for one in named_targets(world, policy)]
     members = membership(world, tuple((ref, document.nodes if document else None) for _, _, ref, document, _, _ in named))
-    evidence, volumes = LabelEvidence.of(world), VolumeEvidence.of(world)
+    evidence, volumes, devices = LabelEvidence.of(world), VolumeEvidence.of(world), DeviceEvidence.of(world)
     groups = tuple(
         effective_group(
             world,
@@ -294,6 +297,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
                 machine_of=members.machine_of,
                 evidence=evidence,
                 volumes=volumes,
+                devices=devices,
             ),
             now_seconds,
         )

@@ -14,6 +14,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.amounts import Offered, amounts_of, same_machine
 from reconciler.decisions.groups.group import capacity_or_allocatable_difference, size_difference
 from reconciler.decisions.groups.passing_taints import covers, is_starting, transient
+from reconciler.decisions.groups.template_devices import DeviceEvidence, devices_of
 from reconciler.decisions.groups.template_labels import LabelEvidence, labels_of
 from reconciler.decisions.groups.template_volumes import VolumeEvidence, stated_over
 from reconciler.decisions.reasons.groups import MixedShapes
@@ -159,6 +160,7 @@ def new_node_shape(
     evidence: LabelEvidence | None = None,
     volumes: VolumeEvidence | None = None,
     complete_until: int | None = None,
+    devices: DeviceEvidence | None = None,
 ) -> TemplateResult:
     """The shape of one new node. `place` says where the template of a level is written.
 
@@ -167,8 +169,9 @@ def new_node_shape(
     of the members does not count. Among the members, the smallest amount counts. Upstream uses the first member, so pods that fit
     only this one add nodes in vain. Allocatable: see `amounts_of`. Labels: see `labels_of`. Taints are what all members share,
     overlaid by the target's, else only the policy's. The number of volumes that a driver attaches is the least of the members,
-    overlaid by the target's, then by the policy's. `evidence` and `volumes` are those of the World, if they are already
-    available. Members created after `complete_until` may still get devices. If others are older, only those count.
+    overlaid by the target's, then by the policy's. Devices: see `devices_of`. `evidence`, `volumes` and `devices` are those of
+    the World, if they are already available. Members created after `complete_until` may still get devices. If others are older,
+    only those count.
     """
     sources: list[str] = []
     complete = tuple(node for node in members if complete_until is None or node.created_seconds <= complete_until)
@@ -188,6 +191,7 @@ def new_node_shape(
             taints=_taints(levels, target, world, members, startup),
             capacity=_without_limits(made.capacity) if limits else made.capacity,
             allocatable=_without_limits(made.allocatable) if limits else made.allocatable,
+            devices=devices_of(levels, devices or DeviceEvidence.of(world), complete or members),
             volumes=stated_over((volumes or VolumeEvidence.of(world)).least(members), target.attach_limits, limits),
         ),
         sources=tuple(sources),

@@ -173,7 +173,9 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
 
 def _upcoming(plan: Draft, draft: GroupDraft) -> UpcomingNodes:
     situation = draft.situation
-    named = {what for index in situation.starting for what in waits_for(plan.world, plan.world.nodes[index], draft.group)}
+    nodes, has_devices = plan.world.nodes, draft.group.template is not None and bool(draft.group.template.devices)
+    evidence = plan.device_evidence if situation.starting and has_devices else None
+    named = {what for index in situation.starting for what in waits_for(plan.world, nodes[index], draft.group, evidence)}
     what = UpcomingNodes(
         count=situation.upcoming + len(situation.starting),
         starting=len(situation.starting),

@@ -176,10 +176,10 @@ def floor_of(draft: Draft) -> LimitLedger | None:
     if not any(limit.min for limit in draft.policy.limits):
         return None
     ledger = LimitLedger(draft.policy.limits)
-    for index, node in enumerate(draft.world.nodes):
+    for index in range(len(draft.world.nodes)):
         where = draft.members.group_of[index]
         if draft.states[index] is not NodeState.LEAVING:
-            ledger.count(draft.groups[where].group if where >= 0 else None, draft.world.node_shapes[node.shape])
+            ledger.count(draft.groups[where].group if where >= 0 else None, draft.counted(index))
     for group in draft.groups:
         if group.group.template is not None:
             ledger.count(group.group, group.group.template, group.situation.upcoming + len(group.new_nodes))

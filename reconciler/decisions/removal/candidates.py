@@ -1,5 +1,6 @@
 """Which nodes could leave at all: how they are used, and what keeps them whatever happens elsewhere."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
@@ -20,6 +21,7 @@ from reconciler.decisions.reasons.kept_nodes import (
     ScaleDownDisabledAnnotation,
     TargetKeepsNodes,
 )
+from reconciler.decisions.removal.device_load import device_shares
 from reconciler.decisions.removal.do_not_disrupt import NO_HOLDS, Holds, disruption_holds
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.load import NodeLoads, last_end
@@ -64,11 +66,11 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def look_at_nodes(draft: Draft, ledger: DisruptionLedger) -> tuple[Candidate, ...]:
     """Every node of the World, in its order."""
-    loads = NodeLoads(draft, ledger)
-    return tuple(_look_at(draft, loads, index) for index in range(len(draft.world.nodes)))
+    loads, devices = NodeLoads(draft, ledger), device_shares(draft.world)
+    return tuple(_look_at(draft, loads, devices, index) for index in range(len(draft.world.nodes)))
 
 
-def _look_at(draft: Draft, loads: NodeLoads, index: int) -> Candidate:
+def _look_at(draft: Draft, loads: NodeLoads, devices: Mapping[str, int], index: int) -> Candidate:
     world = draft.world
     shape = world.node_shapes[world.nodes[index].shape]
     where = draft.members.group_of[index]
@@ -80,6 +82,8 @@ def _look_at(draft: Draft, loads: NodeLoads, index: int) -> Candidate:
         if ignored
         else utilization_permille(shape, load.requested)
     )
+    if devices and (share := devices.get(world.nodes[index].name)) is not None:
+        utilization = max(utilization or 0, share)
     state = draft.states[index]
     # A pod that is awaited runs, though it needs no other place.
     busy = bool(load.moving or load.awaited)

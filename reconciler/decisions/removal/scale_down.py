@@ -40,6 +40,7 @@ from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
+from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.relocation import Moved, Places, crowded_out, lift
 from reconciler.values.instant import instant_text
 
@@ -120,6 +121,7 @@ def _families(draft: Draft) -> dict[int, int]:
 
 
 # Shapes of pods of which a plan says what rejects them on every other node.
+_NODES_EXPLAINED = 64
 _SHAPES_EXPLAINED = 64
 
 
@@ -297,7 +299,7 @@ class Removals:
                 buffer=draft.kept_for.get(candidate.index, ""),
                 request=draft.booked_for.get(candidate.index, ""),
             ).blocker()
-        shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
+        shape = draft.counted(candidate.index)
         passed = self._floor.below_min(group.group, shape) if self._floor is not None else None
         if passed is not None:
             limit, resource = passed
@@ -389,15 +391,24 @@ class Removals:
         if shape not in self._rejections_of:
             if len(self._rejections_of) >= _SHAPES_EXPLAINED:
                 return ""
-            self._rejections_of[shape] = ", ".join(rejections(self._draft, shape, nodes))
+            counts = ", ".join(rejections(self._draft, shape, nodes))
+            example = self._device_rejection(shape, nodes)
+            self._rejections_of[shape] = f"{counts}; {example}" if example else counts
         return self._rejections_of[shape]
+
+    def _device_rejection(self, shape: int, nodes: list[int]) -> str:
+        """What the devices of one of the nodes have against a pod of the shape, as an example."""
+        state = self._draft.state
+        if not state.pod_shape(shape).claims:
+            return ""
+        said = ((node, one) for node in nodes[:_NODES_EXPLAINED] if not state.closed(node) for one in state.verdict(shape, node))
+        return next((f"{state.name(node)}: {one.message}" for node, one in said if one.plugin == DYNAMIC_RESOURCES), "")
 
     def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason, takeover: Takeover | None = None) -> Judged:
         draft = self._draft
-        node = draft.world.nodes[candidate.index]
         self._gone[group.position] += 1
         if self._floor is not None:
-            self._floor.count(group.group, draft.world.node_shapes[node.shape], -1)
+            self._floor.count(group.group, draft.counted(candidate.index), -1)
         since = self._since(candidate)
         leaving = Leaving(draft=draft, group=group, candidate=candidate, since=since, takeover=takeover)
         due = max(KINDS[reason].due(leaving), candidate.until_seconds or 0)

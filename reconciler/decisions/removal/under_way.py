@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.decisions.limits import LimitLedger
+from reconciler.decisions.limits import LimitLedger, counted_shapes
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.kept_nodes import BelowMinSize, GroupObserved, KeptByLimitMin
 from reconciler.decisions.removal.approval_ceiling import departed
@@ -148,18 +148,19 @@ def _minimums_say(view: View, going: list[int], ended: dict[int, Blocker]) -> It
     in the order in which they may go on."""
     size = {position: situation.size for position, situation in enumerate(view.situations)}
     ledger = LimitLedger(view.policy.policy.limits)
-    for index, node in enumerate(view.world.nodes):
+    counted = counted_shapes(view.policy.policy.limits, view.world, view.members.group_of, view.groups)
+    for index in range(len(view.world.nodes)):
         where = view.members.group_of[index]
         group = view.groups[where] if where >= 0 else None
         if view.states[index] is not NodeState.LEAVING:
-            ledger.count(group, view.world.node_shapes[node.shape])
+            ledger.count(group, counted(index))
     for index in (*going, *ended):
         position = view.members.group_of[index]
         size[position] += 1
-        ledger.count(view.groups[position], view.world.node_shapes[view.world.nodes[index].shape])
+        ledger.count(view.groups[position], counted(index))
     for index in going:
         position = view.members.group_of[index]
-        group, shape = view.groups[position], view.world.node_shapes[view.world.nodes[index].shape]
+        group, shape = view.groups[position], counted(index)
         passed = ledger.below_min(group, shape)
         if size[position] - 1 < group.min_size:
             yield index, BelowMinSize(group=group.name, min=group.min_size).blocker()

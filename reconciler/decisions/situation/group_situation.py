@@ -1,6 +1,7 @@
 """Where things stand before anything is decided: how each node is, what each group has, what is on its way."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 
 import msgspec
 
@@ -10,6 +11,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.groups.passing_taints import starts_with
+from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.memory import Memory, SizeState
 from reconciler.decisions.situation.belonging import Belonging
 from reconciler.decisions.situation.lead_times import overdue_after_seconds, patience_text
@@ -52,6 +54,7 @@ def node_states(
     world: World, groups: tuple[EffectiveGroup, ...], members: Membership, memory: Memory, now_seconds: int
 ) -> tuple[NodeState, ...]:
     """The state of every node, by World order. InUse stands for everything that is alive and not yet judged."""
+    devices = cache(partial(DeviceEvidence.of, world))
     return tuple(
         _node_state(
             world,
@@ -61,13 +64,21 @@ def node_states(
             members,
             memory,
             now_seconds,
+            devices,
         )
         for index, node in enumerate(world.nodes)
     )
 
 
 def _node_state(
-    world: World, index: int, node: Node, group: EffectiveGroup | None, members: Membership, memory: Memory, now_seconds: int
+    world: World,
+    index: int,
+    node: Node,
+    group: EffectiveGroup | None,
+    members: Membership,
+    memory: Memory,
+    now_seconds: int,
+    devices: Callable[[], DeviceEvidence],
 ) -> NodeState:
     machine = members.machine_of.get(index)
     shape = world.node_shapes[node.shape]
@@ -80,19 +91,24 @@ def _node_state(
     young = now_seconds - node.created_seconds < group.scale_up.max_node_startup_time_seconds
     if not node.ready:
         return NodeState.NOT_STARTED if young else NodeState.UNREADY
-    if young and waits_for(world, node, group):
+    coming = group.template is not None and group.template.devices
+    if young and waits_for(world, node, group, devices() if coming else None):
         return NodeState.NOT_STARTED
     return NodeState.IN_USE
 
 
-def waits_for(world: World, node: Node, group: EffectiveGroup) -> tuple[str, ...]:
-    """What a node that has joined still waits for: to be Ready, startup taints by key, devices by resource name."""
+def waits_for(world: World, node: Node, group: EffectiveGroup, devices: DeviceEvidence | None = None) -> tuple[str, ...]:
+    """What a node that has joined still waits for: to be Ready, startup taints by key, and devices by resource name or driver.
+    `devices` is that of the World, if it is already available."""
     shape = world.node_shapes[node.shape]
     offered = group.template.allocatable.extended if group.template is not None else ()
+    coming = group.template.devices if group.template is not None else ()
+    lacking = (devices or DeviceEvidence.of(world)).lacks(node.name, coming) if coming else ()
     return (
         *(() if node.ready else ("Ready",)),
         *(f"taint {taint.key}" for taint in shape.taints if starts_with(taint.key, group.startup_taints)),
         *(name for name, amount in offered if amount and not shape.allocatable.get(name)),
+        *(f"devices of {driver}" for driver in lacking),
     )
 
 

@@ -13,6 +13,7 @@ from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.decisions.situation.belonging import Belonging
 from reconciler.decisions.situation.group_situation import GroupSituation, unmade_key, waiting_key, waits_for
@@ -99,6 +100,7 @@ class _Following:
         self._situation = situation
         self._kept = frozenset(kept)
         self._now = now_seconds
+        self._evidence: DeviceEvidence | None = None
         self._most_joining = group.scale_up.max_node_provision_time_seconds
         self._overdue_after = overdue_after_seconds(memory.lead_times.get(str(group.target)), self._most_joining)
         self._most_starting = group.scale_up.max_node_startup_time_seconds
@@ -175,7 +177,9 @@ class _Following:
         if took >= self._most_joining:
             return self._never(asked), None
         over = self._now - node.created_seconds >= self._most_starting
-        if not waits_for(self._world, node, self._group):
+        if self._evidence is None and self._group.template is not None and self._group.template.devices:
+            self._evidence = DeviceEvidence.of(self._world)
+        if not waits_for(self._world, node, self._group, self._evidence):
             # Nobody looked while it started, if that is over: when it was usable is not known.
             return (None if over else LeadTime(asked, took, max(self._now - asked, took))), None
         return (LeadTime(asked, took, -(took + self._most_starting)), None) if over else (None, asked)

@@ -69,6 +69,7 @@ def selector(yaml_key: str, description: str, *, attribute: str) -> Field:
 
 _LIMITED = ("nodes", "cpu", "memory", "ephemeral-storage", "pods")
 _SPENT = tuple(PRICE_HOURS)
+_DEVICES = "devices-"
 
 LIMITS_FROM = Field(
     yaml_key="limitsFrom",
@@ -164,10 +165,12 @@ LIMITS = Field(
                 kind=Kind.RESOURCE_MAP,
                 description=(
                     "What the sum must not exceed. `nodes` is the number of nodes. `pricePerHour` and `pricePerMonth` (730 "
-                    "hours) sum the prices of groups in `currency`. Each group that they select needs a price."
+                    "hours) sum the prices of groups in `currency`. Each group that they select needs a price. "
+                    "`devices-DRIVER` is the number of devices in ResourceSlices of that driver."
                 ),
-                examples=("nodes: 500", "cpu: 4000", "memory: 16Ti"),
+                examples=("nodes: 500", "cpu: 4000", "memory: 16Ti", "devices-gpu.example.com: 64"),
                 resources=(*_LIMITED, *_SPENT),
+                resource_prefix=_DEVICES,
                 cluster_autoscaler="--max-nodes-total, --cores-total, --memory-total, --gpu-total",
                 attribute="max",
             ),
@@ -178,6 +181,7 @@ LIMITS = Field(
                 description="What removals must keep of the sum.",
                 examples=("cpu: 16",),
                 resources=_LIMITED,
+                resource_prefix=_DEVICES,
                 cluster_autoscaler="--cores-total, --memory-total, --gpu-total",
                 attribute="min",
             ),

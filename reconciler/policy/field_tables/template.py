@@ -1,6 +1,6 @@
-"""The fields of `template`: the capacity, labels and taints of a new node."""
+"""The fields of `template`: the capacity, labels, taints and devices of a new node."""
 
-from reconciler.policy.field import Field, Kind, Loosens
+from reconciler.policy.field import Field, Kind, Loosens, text_field
 
 ARCHITECTURES = ("amd64", "arm64", "ppc64le", "s390x")
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -60,6 +60,109 @@ def _taints(yaml_key: str, description: str, flag: str = "") -> Field:
     )
 
 
+MOST_DEVICES = 128
+"""In one ResourceSlice. Source: `ResourceSliceMaxDevices` of resource.k8s.io/v1."""
+_DOMAIN_NAME = "[A-Za-z0-9._/-]{1,95}"
+_DEVICES = Field(
+    yaml_key="devices",
+    kind=Kind.LIST,
+    description=(
+        "The devices that drivers of dynamic resource allocation offer on one node. Without it, the ResourceSlices of a node of "
+        "the group count. An empty list means no devices."
+    ),
+    attribute="devices",
+    list_key="name",
+    item=Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description="Equal devices of one driver.",
+        children=(
+            text_field(
+                "name", Kind.OBJECT_NAME, "What the devices are called: gpu stands for gpu-0, gpu-1 and so on.", "gpu", "name"
+            ),
+            text_field("driver", Kind.OBJECT_NAME, "The driver that offers them.", "gpu.example.com", "driver"),
+            Field(
+                yaml_key="count",
+                kind=Kind.INTEGER,
+                description="How many of them one node has.",
+                unit="devices",
+                examples=(8,),
+                minimum=1,
+                maximum=MOST_DEVICES,
+                attribute="count",
+            ),
+            text_field(
+                "class",
+                Kind.OBJECT_NAME,
+                "A DeviceClass that selects them. Its selectors are not evaluated for these devices; those of requests are.",
+                "gpu.example.com",
+                "device_class",
+                required=False,
+            ),
+            Field(
+                yaml_key="attributes",
+                kind=Kind.LIST,
+                description="Their attributes, which selectors and constraints read.",
+                attribute="attributes",
+                list_key="name",
+                maximum=32,
+                item=Field(
+                    yaml_key="",
+                    kind=Kind.OBJECT,
+                    description="One attribute with one value.",
+                    exactly_one_of=("string", "int", "bool", "version"),
+                    children=(
+                        text_field(
+                            "name",
+                            Kind.STRING,
+                            "Its name. Without a domain it is in that of the driver.",
+                            "model",
+                            "name",
+                            pattern=_DOMAIN_NAME,
+                        ),
+                        text_field("string", Kind.STRING, "A text.", "h100", "text", required=False),
+                        Field(
+                            yaml_key="int",
+                            kind=Kind.INTEGER,
+                            description="A whole number.",
+                            unit="as the driver says",
+                            examples=(2,),
+                            minimum=-(2**53) + 1,
+                            maximum=2**53 - 1,
+                            attribute="number",
+                        ),
+                        Field(
+                            yaml_key="bool",
+                            kind=Kind.ENUM,
+                            description="A truth value, in quotes.",
+                            enum=("true", "false"),
+                            examples=("true",),
+                            attribute="boolean",
+                        ),
+                        text_field(
+                            "version",
+                            Kind.STRING,
+                            "A semantic version.",
+                            "13.0.1",
+                            "version",
+                            required=False,
+                            pattern="[0-9]+[.][0-9]+[.][0-9]+[0-9A-Za-z.+-]*",
+                        ),
+                    ),
+                ),
+            ),
+            Field(
+                yaml_key="capacity",
+                kind=Kind.STRING_MAP,
+                description="Their capacity: quantities by name. A name without a domain is in that of the driver.",
+                examples=("memory: 80Gi",),
+                attribute="capacity",
+            ),
+        ),
+    ),
+)
+
+
 TEMPLATE = Field(
     yaml_key="template",
     loosens=Loosens.SAFE,
@@ -112,5 +215,6 @@ TEMPLATE = Field(
             "Taints that a new node has until it is set up. Scheduling ignores them.",
             "--startup-taint",
         ),
+        _DEVICES,
     ),
 )

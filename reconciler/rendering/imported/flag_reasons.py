@@ -72,7 +72,7 @@ WHY_NOT = {
     "max-failing-time": "`/readyz` on the probe port",
     "max-startup-time": "`/readyz` on the probe port",
     "status-taint": "`template.startupTaints`, if pods must not count on them",
-    "enable-dynamic-resource-allocation": "claims are `NotModelled`: the loop adds no node for such a pod, and does not drain it",
+    "enable-dynamic-resource-allocation": "always on; `template.devices` declares what new nodes have",
     "enable-csi-node-aware-scheduling": "limits of CSINodes count, on new nodes too",
     "enable-provisioning-requests": "`requestsFrom.provisioningRequests: Read`",
     "provisioning-request-initial-backoff-time": "every iteration tries every request",

@@ -31,7 +31,7 @@ class Catalog:
         if device.unmodelled:
             raise NotEvaluatedError(f"{device.unmodelled} of device {device.name}")
         form = self._form(driver, device)
-        of_class = self.classes[request.device_class].selectors
+        of_class = () if request.device_class in device.classes else self.classes[request.device_class].selectors
         for number, expression in enumerate(of_class, 1):
             if not self._says(expression, form, driver, device, f"selector {number} of DeviceClass {request.device_class}"):
                 return f"selector {number} of DeviceClass {request.device_class}"

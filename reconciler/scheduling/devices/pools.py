@@ -80,7 +80,7 @@ class Pools:
             if not kept or item.generation == kept[0].generation:
                 kept.append(item)
         pools = [pool for key, kept in found.items() if (pool := self._pool(key, kept)) is not None]
-        return tuple(sorted(pools, key=lambda pool: (_waits(pool), pool.driver, pool.name)))
+        return tuple(sorted(pools, key=order_of_pools))
 
     def _pool(self, key: tuple[str, str], relevant: list[ResourceSlice]) -> Pool | None:
         """None: the driver is replacing these slices by others, which the node does not reach."""
@@ -127,6 +127,11 @@ def _is_relevant(item: ResourceSlice, name: str, labels: Labels) -> bool:
     if item.where != Where():
         return reaches(item.where, name, labels)
     return item.per_device and any(reaches(device.where, name, labels) for device in item.devices)
+
+
+def order_of_pools(pool: Pool) -> tuple[bool, str, str]:
+    """Those that wait for conditions come last, then by driver and name."""
+    return _waits(pool), pool.driver, pool.name
 
 
 def _waits(pool: Pool) -> bool:

@@ -4,10 +4,11 @@ Source: `foreachAllocatedDevice` of plugin DynamicResources, and `consumable_cap
 Amounts are in thousandths.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from reconciler.cluster.devices.resource_claim import Alternative, ResourceClaim
-from reconciler.cluster.devices.resource_slice import Device, DeviceCapacity
+from reconciler.cluster.devices.resource_slice import Amounts, Device, DeviceCapacity
 from reconciler.scheduling.devices.pools import DeviceId
 
 _MILLI = 1000
@@ -21,6 +22,7 @@ class Taken:
         self.shared: set[DeviceId] = set()
         self.parts: dict[DeviceId, dict[str, int]] = {}
         self.unmodelled = ""
+        self._sharing: Counter[DeviceId] = Counter()
         for claim in claims:
             allocation = claim.allocation
             if allocation is None:
@@ -34,11 +36,26 @@ class Taken:
                 if not one.shared:
                     self.whole.add(device)
                     continue
-                self.shared.add(device)
-                if one.consumed is not None:
-                    parts = self.parts.setdefault(device, {})
-                    for name, milli in one.consumed:
-                        parts[name] = parts.get(name, 0) + milli
+                self.take_part(device, one.consumed)
+
+    def take_part(self, device: DeviceId, consumed: Amounts | None) -> None:
+        """One more claim has a part of a device; `consumed` None: it does not say how much."""
+        self.shared.add(device)
+        self._sharing[device] += 1
+        if consumed is not None:
+            parts = self.parts.setdefault(device, {})
+            for name, milli in consumed:
+                parts[name] = parts.get(name, 0) + milli
+
+    def free_part(self, device: DeviceId, consumed: Amounts | None) -> None:
+        """One claim less has a part of a device."""
+        self._sharing[device] -= 1
+        parts = self.parts.get(device, {})
+        for name, milli in consumed or ():
+            parts[name] -= milli
+        if self._sharing[device] <= 0:
+            self.shared.discard(device)
+            self.parts.pop(device, None)
 
     def has(self, device: DeviceId) -> bool:
         """Does any claim have the device or a part of it?"""

@@ -99,8 +99,7 @@ class DynamicResources:
         self._world = world
         self._nodes = nodes
         self._shapes = shapes
-        missing = [kind for kind in _READ if kind not in world.captured]
-        self._missing = f"{', '.join(missing)} not captured" if missing else ""
+        self._missing = missing_kinds(world)
         self._unknown = self._missing if release.device_classes else "Kubernetes before 1.36"
         self._catalog = Catalog(world.device_classes)
         self._pools = Pools(world.resource_slices)
@@ -153,7 +152,7 @@ class DynamicResources:
         if demand.unmodelled:
             return Judgement(unmodelled=demand.unmodelled)
         name, labels, pools = self._nodes.names[node], *self._node(node)
-        elsewhere = next((claim for claim, terms in demand.bound if not _reached(terms, labels, name)), "")
+        elsewhere = next((claim for claim, terms in demand.bound if not reached(terms, labels, name)), "")
         away = Judgement(message=f"claim {elsewhere} has devices that other nodes reach") if elsewhere else _YES
         if not wanted:
             return away
@@ -236,7 +235,7 @@ class DynamicResources:
             if claim.allocation is not None:
                 bound.append((claim.name, claim.allocation.terms))
                 continue
-            objection = self._unserved(claim)
+            objection = unserved(claim.name, claim.requests, self._catalog)
             if objection:
                 return _Demand(objection=objection)
             if any(not constraint.attribute for constraint in claim.constraints):
@@ -244,20 +243,29 @@ class DynamicResources:
             wanted.append(Wanted(name=claim.name, requests=claim.requests, constraints=claim.constraints))
         return _Demand(unmodelled=unmodelled, bound=tuple(bound), wanted=tuple(wanted), extended=served)
 
-    def _unserved(self, claim: ResourceClaim) -> str:
-        for request in claim.requests:
-            if not request.alternatives:
-                return f"request {request.name} of claim {claim.name} is of an unknown kind"
-            for asked in request.alternatives:
-                if asked.device_class not in self._catalog.classes:
-                    return f"request {asked.name} of claim {claim.name}: device class {asked.device_class} does not exist"
-        return ""
-
     def _requests(self, shape: int) -> tuple[tuple[str, int], ...]:
         return self._shapes.shapes[shape].requests.extended
 
 
-def _reached(terms: tuple[NodeSelectorTerm, ...] | None, labels: Labels, name: str) -> bool:
+def missing_kinds(world: World) -> str:
+    """What is read of devices and was not captured, as a phrase; empty: all is there."""
+    missing = [kind for kind in _READ if kind not in world.captured]
+    return f"{', '.join(missing)} not captured" if missing else ""
+
+
+def unserved(claim: str, requests: Iterable[DeviceRequest], catalog: Catalog) -> str:
+    """Why no device serves a request of a claim, whatever the nodes have; empty: some may."""
+    for request in requests:
+        if not request.alternatives:
+            return f"request {request.name} of claim {claim} is of an unknown kind"
+        for asked in request.alternatives:
+            if asked.device_class not in catalog.classes:
+                return f"request {asked.name} of claim {claim}: device class {asked.device_class} does not exist"
+    return ""
+
+
+def reached(terms: tuple[NodeSelectorTerm, ...] | None, labels: Labels, name: str) -> bool:
+    """Does a node reach the devices of an allocation?"""
     return terms is None or any(term_matches(term, labels, name) for term in terms)
 
 

@@ -4,14 +4,15 @@ one loop on a machine with 2 cores; each case checks what it decided, since a fi
 import random
 from collections.abc import Callable, Iterator
 
-from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.pods.pod import AffinityTerm, Owner, SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.policy.documents import Budget, PolicySet
+from reconciler.policy.documents import Budget, PolicySet, Template, TemplateDevices
 from reconciler.policy.pace import Pace
 from tests.benchmarks.measure import Case
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
+from tests.decisions.device_cluster import DRIVER, DeviceCluster
 
 ZONE = "topology.kubernetes.io/zone"
 OPEN = (Budget(nodes=1_000_000),)
@@ -28,6 +29,8 @@ def cases() -> Iterator[Case]:
     yield Case("2,000 nodes x 40 pods at 40% [7.8 s]", _run(*_half_empty(), change=-1200), bound_seconds=0.35)
     yield Case("5,000 nodes, 150,000 pods, 5,000 pending [13.8 s]", _run(*_large(5_000, 20, 5_000, 0)), bound_seconds=0.4)
     yield Case("15,000 nodes, 450,000 pods, 1,000 candidates", _run(*_large(15_000, 100, 5_000, 1_000)), bound_seconds=1.2)
+    yield Case("2,000 nodes x 8 devices, 10,000 pods with claims", _run(*_with_claims(), change=0), bound_seconds=1.0)
+    yield Case("2,000 nodes x 8 devices from zero, 10,000 pods", _run(*_devices_from_zero(), change=1250), bound_seconds=1.0)
 
 
 def _run(world: World, rules: PolicySet, memory: Memory, change: int | None = None) -> Callable[[], object]:
@@ -39,6 +42,29 @@ def _run(world: World, rules: PolicySet, memory: Memory, change: int | None = No
         return plan.summary
 
     return run
+
+
+def _with_claims() -> tuple[World, PolicySet, Memory]:
+    """9,000 pods that run with one device each, and 1,000 that wait and fit."""
+    cluster = DeviceCluster()
+    nodes = cluster.group("gpu", nodes=2_000, cpu="64", memory="256Gi")
+    cluster.gpus(nodes, 8)
+    has = {node: [f"gpu-{device}" for device in range(4 + number % 2)] for number, node in enumerate(nodes)}
+    traits = {"controller": Owner("apps", "ReplicaSet", "train", "uid-train")}
+    cluster.train("train", on=has, labels={"app": "train"}, traits=traits)
+    cluster.train("wait", 1_000, labels={"app": "train"}, traits=traits)
+    return cluster.world(), policy(node_group("gpu", max=10_000)), Memory()
+
+
+def _devices_from_zero() -> tuple[World, PolicySet, Memory]:
+    """10,000 pods that wait for one of eight devices each, which only the policy declares."""
+    cluster = DeviceCluster()
+    cluster.group("gpu", nodes=0, cpu="64", memory="256Gi")
+    traits = {"controller": Owner("apps", "ReplicaSet", "train", "uid-train")}
+    cluster.train("wait", 10_000, labels={"app": "train"}, traits=traits)
+    devices = Template(devices=(TemplateDevices(name="gpu", driver=DRIVER, count=8),))
+    rules = policy(node_group("gpu", max=10_000, template=devices), pace=Pace(max_added_nodes=10_000))
+    return cluster.world(), rules, Memory()
 
 
 def _ownerless() -> tuple[World, PolicySet, Memory]:

@@ -1,0 +1,642 @@
+"""Devices while pods are placed: what each pod of a shape would get, and what is left of every node after that.
+
+The search is the one of DynamicResources. An answer is remembered by what is asked, which devices a node has, and which of them
+are taken. So nodes of one machine type share it.
+"""
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from reconciler.cluster.devices.resource_claim import Allocation, ResourceClaim
+from reconciler.cluster.devices.resource_slice import ResourceSlice, Where
+from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.world import World
+from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.devices.allocation import AllocationError, Given, NodeAllocator, Wanted
+from reconciler.scheduling.devices.catalog import Catalog
+from reconciler.scheduling.devices.pools import DeviceId, Pool, Pools, order_of_pools, reaches
+from reconciler.scheduling.devices.selector_values import NotEvaluatedError, SelectorError
+from reconciler.scheduling.devices.taken import Taken
+from reconciler.scheduling.label_match import Labels
+from reconciler.scheduling.node_affinity import label_reader
+from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, reached, unserved
+from reconciler.scheduling.release import Release
+from reconciler.scheduling.shapes import ShapeTable
+
+_Key = tuple[str, str]
+"""Namespace and name of a claim."""
+_Parts = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
+_State = tuple[int, int, _Parts]
+"""Which devices of a node are taken: as a whole and in part, as bits by position, and the parts by position."""
+_Step = tuple[tuple[Given, ...], tuple[int, ...], _State]
+"""What one more pod gets on a node, at which places, and the state after that."""
+_A_LOOK = 16
+"""So many steps it takes to look at what is left of a node."""
+_NO_DEVICES: tuple[Given, ...] = ()
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What is asked of one node at once. `number` is equal for equal ones."""
+
+    wanted: tuple[Wanted, ...]
+    number: int
+
+
+class _Demand(msgspec.Struct, frozen=True):
+    """What a pod asks for, claim by claim: what it wants for itself, or the key of a claim that it shares. `asked` is all of it
+    where nothing is shared."""
+
+    claims: tuple[Wanted | _Key, ...] = ()
+    unclear: str = ""
+    shared: tuple[_Key, ...] = ()
+    asked: "_Asked | None" = None
+
+
+class _Site:
+    """The devices of one node. `layout` is equal for nodes whose devices differ only in the names of their own pools. It is -1
+    where an answer hangs on more than that. `alone`: no other node reaches any of the devices."""
+
+    __slots__ = ("alone", "ids", "labels", "layout", "name", "places", "pools", "state")
+
+    def __init__(self, name: str, labels: Labels, pools: tuple[Pool, ...]) -> None:
+        self.name = name
+        self.labels = labels
+        self.pools = pools
+        self.ids: list[DeviceId] = []
+        self.places: dict[DeviceId, int] = {}
+        self.layout = -1
+        self.alone = True
+        self.state: _State = (0, 0, ())
+
+
+class _Shared:
+    """A claim with a name: `users` pods have it. `allocation` is what the cluster says, `given` what this plan handed out, with
+    where its devices are."""
+
+    __slots__ = ("allocation", "claim", "given", "given_at", "released", "users", "where")
+
+    def __init__(self, claim: ResourceClaim) -> None:
+        self.claim = claim
+        self.allocation: Allocation | None = claim.allocation
+        self.users = len(claim.reserved_for)
+        self.released = False
+        self.given: tuple[Given, ...] | None = None
+        self.given_at = -1
+        self.where: tuple[Where, ...] = ()
+
+    @property
+    def has_devices(self) -> bool:
+        return self.given is not None or (self.allocation is not None and not self.released)
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """What the search failed on: nobody knows the answer, or kube-scheduler gives up the whole attempt."""
+
+    message: str
+    aborts: bool
+
+
+class DevicePlacement:
+    """Watches pods of shapes with claims, and hands devices out to them as they are bound."""
+
+    def __init__(self, world: World, release: Release, nodes: NodeTable, shapes: ShapeTable, bindings: Bindings) -> None:
+        self._world = world
+        self._nodes = nodes
+        self._shapes = shapes
+        self._bindings = bindings
+        missing = missing_kinds(world)
+        self._unknown = missing if missing or release.device_classes else "Kubernetes before 1.36"
+        self._catalog = Catalog(world.device_classes)
+        self._pools: Pools | None = None
+        self._taken = Taken(world.resource_claims)
+        self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
+        self._shared: dict[_Key, _Shared] = {}
+        self._bound_users: dict[_Key, int] = {}
+        self._demands: dict[int, _Demand] = {}
+        self._numbers: dict[tuple[Wanted, ...], int] = {}
+        self._sites: dict[int, _Site] = {}
+        self._layouts: dict[object, int] = {}
+        self._sample: dict[int, _Site] = {}
+        self._known: dict[tuple[int, int, _State], _Step | Trouble | None] = {}
+        self._handed: dict[tuple[int, int], list[tuple[Given, ...] | None]] = {}
+        self._off: dict[tuple[int, int], int] = {}
+        """Pods of the World that were taken off their node. Their devices stay taken: nobody waits for a node that is left."""
+        self._full: dict[int, bytearray] = {}
+        self._unknown_on: dict[int, int] = {}
+        """Pods by node that were bound without anybody knowing what devices they have."""
+        self._troubles: dict[tuple[int, int], str] = {}
+        self._groups: list[tuple[_Site, list[int]]] | None = None
+        self._seen = 0
+        self.follow()
+
+    # What is asked.
+
+    def unclear(self, shape: int, enters: Callable[[int], bool]) -> str:
+        """Why pods of the shape are placed nowhere, as a phrase; empty: they are. `enters` says whether labels and taints let a
+        pod of the shape onto a node.
+
+        Source: an error of a filter on any node ends kube-scheduler's whole attempt (`findNodesThatPassFilters`). No node is
+        added for pods whose attempts may all end so.
+        """
+        if self._unknown:
+            return self._unknown
+        demand = self._demand(shape)
+        if demand.unclear:
+            return demand.unclear
+        if self._taken.unmodelled:
+            return self._taken.unmodelled
+        return self._trouble(shape, demand, enters)
+
+    def most(self, shape: int, node: int, most: int) -> int:
+        """How many pods of the shape, `most` at most, get devices on the node. 1 stands for one or more where other nodes reach
+        the same devices."""
+        demand = self._demands.get(shape) or self._demand(shape)
+        if demand.unclear or most <= 0 or self._unknown_on.get(node):
+            return 0
+        site = self._sites.get(node) or self._site(node)
+        if demand.shared and any(not self._reaches(self._shared[key], site, node) for key in demand.shared):
+            return 0
+        asked = demand.asked or self._asked(demand)
+        if not asked.wanted:
+            return most
+        full = self._full_for(asked.number)
+        if full[node]:
+            return 0
+        self._shapes.effort.add(_A_LOOK)
+        if site.layout < 0 or (demand.shared and any(map(self._is_open, demand.shared))):
+            found = self._found(asked, site)
+            full[node] = not isinstance(found, tuple)
+            return int(isinstance(found, tuple))
+        count, state = 0, site.state
+        while count < most:
+            step = self._step(asked, site, state)
+            if not isinstance(step, tuple):
+                break
+            count, state = count + 1, step[2]
+        full[node] = not count
+        return count
+
+    def full(self, shape: int) -> bytearray:
+        """By node: 1 where a pod of the shape is known to get no devices until some are given back."""
+        return self._full_for(self._asked(self._demand(shape)).number)
+
+    def _full_for(self, number: int) -> bytearray:
+        full = self._full.get(number)
+        if full is None:
+            full = self._full[number] = bytearray()
+        short = len(self._nodes) - len(full)
+        if short > 0:
+            full.extend(bytes(short))
+        return full
+
+    def one_by_one(self, shape: int, node: int) -> bool:
+        """Do pods of the shape change what others of it find on other nodes?"""
+        return not self._site(node).alone or self.starts(shape)
+
+    def starts(self, shape: int) -> bool:
+        """Does the first pod decide where the others can go, since they share a claim that has no devices yet?"""
+        return any(not self._shared[key].has_devices for key in self._demand(shape).shared)
+
+    def shares(self, shape: int) -> bool:
+        """Do pods of the shape have a claim that others may have too?"""
+        return bool(self._demand(shape).shared)
+
+    def judge(self, shape: int, node: int) -> str | Trouble:
+        """Why one more pod of the shape gets no devices on the node; empty: it does."""
+        demand = self._demand(shape)
+        if self._unknown_on.get(node):
+            return Trouble("devices of pods on the node", aborts=False)
+        site = self._site(node)
+        away = next((key[1] for key in demand.shared if not self._reaches(self._shared[key], site, node)), "")
+        if away:
+            return f"claim {away} has devices that other nodes reach"
+        asked = self._asked(demand)
+        found = self._found(asked, site) if asked.wanted else _NO_DEVICES
+        if isinstance(found, Trouble):
+            return found
+        return self._shortage(asked.wanted, site) if found is None else ""
+
+    # What is handed out.
+
+    def follow(self) -> None:
+        """Shapes were appended to the table: those with claims are watched."""
+        start, self._seen = self._seen, len(self._shapes)
+        new = [shape for shape in range(start, len(self._shapes)) if self._shapes.shapes[shape].claims]
+        for shape in new:
+            self._bindings.watchers.watch(shape, self)
+        if new and not self._unknown:
+            self._hand_to_bound(new)
+
+    def change(self, shape: int, node: int, count: int) -> None:
+        """See `Watcher`."""
+        if self._unknown:
+            return
+        for _ in range(count):
+            self._give(shape, node)
+        for _ in range(-count):
+            self._take_back(shape, node)
+
+    def drop_to(self, count: int) -> None:
+        """Nodes from index `count` on are gone."""
+        for node in [node for node in self._sites if node >= count]:
+            del self._sites[node]
+        for full in self._full.values():
+            del full[count:]
+
+    def _hand_to_bound(self, new: Iterable[int]) -> None:
+        """Pods that run without a claim that has devices there: a simulated cluster moves pods, and writes no claims."""
+        chosen = frozenset(new)
+        for shape, _, count in self._bindings.of(new):
+            for key in self._demand(shape).shared:
+                self._bound_users[key] = self._bound_users.get(key, 0) + count
+                self._shared[key].users = max(self._shared[key].users, self._bound_users[key])
+        uids = {claim.owner_uid: claim for claim in self._claims.values() if claim.allocation is not None and claim.owner_uid}
+        pods, counted = self._world.pods, dict[tuple[int, int], int]()
+        for shape, node, count in self._bindings.of(new):
+            counted[shape, node] = counted.get((shape, node), 0) + count
+        with_devices = dict[tuple[int, int], int]()
+        for row, shape in enumerate(pods.shape if counted else ()):
+            node = pods.node[row]
+            if shape not in chosen or node < 0:
+                continue
+            claim = uids.get(pods.uid[row])
+            own = any(isinstance(one, Wanted) for one in self._demand(shape).claims)
+            if not own or (claim is not None and claim.allocation is not None and self._is_at(claim.allocation, node)):
+                with_devices[shape, node] = with_devices.get((shape, node), 0) + 1
+        for (shape, node), count in sorted(counted.items()):
+            for _ in range(count - with_devices.get((shape, node), 0)):
+                self._give(shape, node)
+
+    def _is_at(self, allocation: Allocation, node: int) -> bool:
+        nodes = self._nodes
+        labels = label_reader(nodes.shapes[nodes.shape[node]].labels, nodes.hostname(node))
+        return reached(allocation.terms, labels, nodes.names[node])
+
+    def _give(self, shape: int, node: int) -> None:
+        demand, place = self._demand(shape), (shape, node)
+        for key in demand.shared:
+            self._shared[key].users += 1
+        if self._off.get(place):
+            self._off[place] -= 1
+            for key in demand.shared:
+                self._restore(self._shared[key])
+            return
+        site = self._site(node)
+        asked = self._asked(demand)
+        found = self._found(asked, site) if asked.wanted and not demand.unclear else _NO_DEVICES
+        given = None if isinstance(found, Trouble) or found is None or demand.unclear else found
+        own = None
+        if given is None:
+            # Bound without asking, by somebody who knows better: what it has nobody knows.
+            self._unknown_on[node] = self._unknown_on.get(node, 0) + 1
+        else:
+            open_keys = [
+                None if isinstance(one, Wanted) else one for one in demand.claims if isinstance(one, Wanted) or self._is_open(one)
+            ]
+            own = tuple(one for one in given if open_keys[one.claim] is None)
+            for index, open_key in enumerate(open_keys):
+                if open_key is not None:
+                    mine = tuple(one for one in given if one.claim == index)
+                    shared = self._shared[open_key]
+                    shared.given, shared.given_at, shared.where = mine, node, self._where(mine, site)
+            self._apply(given, node, site)
+        self._handed.setdefault(place, []).append(own)
+
+    def _take_back(self, shape: int, node: int) -> None:
+        place, demand = (shape, node), self._demand(shape)
+        handed = self._handed.get(place)
+        if handed:
+            own = handed.pop()
+            if own is None:
+                self._unknown_on[node] -= 1
+            else:
+                self._withdraw(own, node)
+        else:
+            self._off[place] = self._off.get(place, 0) + 1
+        for key in demand.shared:
+            shared = self._shared[key]
+            shared.users -= 1
+            if shared.users > 0:
+                continue
+            # Source: the claim controller deallocates a claim once nobody has reserved it.
+            if shared.given is not None:
+                self._withdraw(shared.given, shared.given_at)
+                shared.given, shared.where = None, ()
+            elif shared.allocation is not None and not shared.released:
+                shared.released = True
+                self._mark(shared.allocation, taken=False)
+
+    def _restore(self, shared: _Shared) -> None:
+        if shared.released and shared.given is None and shared.allocation is not None:
+            shared.released = False
+            self._mark(shared.allocation, taken=True)
+
+    def _is_open(self, key: _Key) -> bool:
+        return not self._shared[key].has_devices
+
+    def _mark(self, allocation: Allocation, *, taken: bool) -> None:
+        """Devices that the cluster says are allocated become free, or taken again."""
+        for one in allocation.devices:
+            if one.admin:
+                continue
+            device = one.driver, one.pool, one.device
+            parts = tuple(one.consumed or ())
+            if one.shared:
+                self._taken.take_part(device, parts) if taken else self._taken.free_part(device, parts)
+            elif taken:
+                self._taken.whole.add(device)
+            else:
+                self._taken.whole.discard(device)
+        self._forget({(one.driver, one.pool, one.device) for one in allocation.devices}, freed=not taken)
+
+    def _apply(self, given: tuple[Given, ...], node: int, site: _Site) -> None:
+        for one in given:
+            if one.admin:
+                continue
+            if one.parts is None:
+                self._taken.whole.add(one.device)
+            else:
+                self._taken.take_part(one.device, one.parts)
+        if site.alone and site.layout >= 0 and all(one.parts is None for one in given):
+            whole, part, parts = site.state
+            for one in given:
+                whole |= 0 if one.admin else 1 << site.places[one.device]
+            site.state = whole, part, parts
+        else:
+            self._changed(given, node, freed=False)
+
+    def _withdraw(self, given: tuple[Given, ...], node: int) -> None:
+        for one in given:
+            if one.admin:
+                continue
+            if one.parts is None:
+                self._taken.whole.discard(one.device)
+            else:
+                self._taken.free_part(one.device, one.parts)
+        self._changed(given, node, freed=True)
+
+    def _changed(self, given: tuple[Given, ...], node: int, *, freed: bool) -> None:
+        if not given:
+            return
+        site = self._sites.get(node)
+        if site is None or not site.alone:
+            self._forget({one.device for one in given}, freed=freed)
+            return
+        site.state = _state_of(site, self._taken)
+        if freed:
+            for full in self._full.values():
+                if node < len(full):
+                    full[node] = 0
+
+    def _forget(self, devices: set[DeviceId], *, freed: bool) -> None:
+        """Devices that any node may reach changed."""
+        for site in self._sites.values():
+            if not devices.isdisjoint(site.places):
+                site.state = _state_of(site, self._taken)
+        if freed:
+            for full in self._full.values():
+                full[:] = bytes(len(full))
+
+    # What a node has.
+
+    def _site(self, node: int) -> _Site:
+        known = self._sites.get(node)
+        if known is None:
+            nodes = self._nodes
+            name, shape = nodes.names[node], nodes.shapes[nodes.shape[node]]
+            labels = label_reader(shape.labels, nodes.hostname(node))
+            if self._pools is None:
+                self._pools = Pools(self._world.resource_slices)
+            pools = self._pools.of(name, labels)
+            if shape.devices:
+                pools = _with_coming(pools, shape.devices, name)
+            known = self._sites[node] = _Site(name, labels, pools)
+            self._lay_out(known)
+        return known
+
+    def _lay_out(self, site: _Site) -> None:
+        for pool in site.pools:
+            for item in pool.slices:
+                for device in item.devices:
+                    site.places.setdefault(pool.device_id(device), len(site.ids))
+                    site.ids.append(pool.device_id(device))
+        site.alone = all(item.where.node_name for pool in site.pools for item in pool.slices)
+        if not any(pool.elsewhere or any(item.per_device for item in pool.slices) for pool in site.pools):
+            content = tuple(_content(pool) for pool in site.pools)
+            site.layout = self._layouts.setdefault(content, len(self._layouts))
+            self._sample.setdefault(site.layout, site)
+        site.state = _state_of(site, self._taken)
+
+    # The search.
+
+    def _found(self, asked: _Asked, site: _Site) -> tuple[Given, ...] | Trouble | None:
+        """The devices that one more pod would get."""
+        if site.layout < 0:
+            return self._search(asked.wanted, site)
+        step = self._step(asked, site, site.state)
+        if not isinstance(step, tuple):
+            return step
+        return tuple(
+            Given(claim=one.claim, request=one.request, device=site.ids[place], admin=one.admin, parts=one.parts)
+            for one, place in zip(step[0], step[1], strict=True)
+        )
+
+    def _step(self, asked: _Asked, site: _Site, state: _State) -> "_Step | Trouble | None":
+        """What is given where devices are taken as `state` says; `site` is plain."""
+        key = asked.number, site.layout, state
+        if key not in self._known:
+            sample = self._sample[site.layout]
+            taken = _taken_of(sample, state)
+            found = self._search(asked.wanted, sample, taken)
+            if isinstance(found, tuple):
+                for one in found:
+                    if not one.admin:
+                        taken.whole.add(one.device) if one.parts is None else taken.take_part(one.device, one.parts)
+                self._known[key] = found, tuple(sample.places[one.device] for one in found), _state_of(sample, taken)
+            else:
+                self._known[key] = found
+        return self._known[key]
+
+    def _search(self, wanted: tuple[Wanted, ...], site: _Site, taken: Taken | None = None) -> tuple[Given, ...] | Trouble | None:
+        allocator = NodeAllocator(self._catalog, site.pools, taken or self._taken, site.name, site.labels, wanted)
+        try:
+            return allocator.search()
+        except NotEvaluatedError as error:
+            return Trouble(f"resource claims: {error}", aborts=False)
+        except (SelectorError, AllocationError) as error:
+            return Trouble(str(error), aborts=True)
+        finally:
+            self._shapes.effort.add(allocator.steps)
+
+    def _shortage(self, wanted: tuple[Wanted, ...], site: _Site) -> str:
+        allocator = NodeAllocator(self._catalog, site.pools, self._taken, site.name, site.labels, wanted)
+        try:
+            allocator.search()
+            return allocator.shortage()
+        except (NotEvaluatedError, SelectorError, AllocationError):
+            # The search ended before it looked at these devices.
+            return "its claims cannot be met with the devices here"
+
+    def _trouble(self, shape: int, demand: _Demand, enters: Callable[[int], bool]) -> str:
+        asked = self._asked(demand)
+        if not asked.wanted:
+            return ""
+        key = asked.number, self._shapes.demand[shape]
+        if key not in self._troubles:
+            self._troubles[key] = self._first_trouble(asked, enters)
+        return self._troubles[key]
+
+    def _first_trouble(self, asked: _Asked, enters: Callable[[int], bool]) -> str:
+        for site, nodes in self._alike():
+            if not isinstance(self._found(asked, site), Trouble):
+                continue
+            where = next((node for node in nodes if enters(node)), -1)
+            # Asked of that node itself, whose pools have other names.
+            found = self._search(asked.wanted, self._site(where)) if where >= 0 else None
+            if isinstance(found, Trouble):
+                gives_up = "gives up" if found.aborts else "may give up"
+                return f"on {self._nodes.names[where]}, {found.message}: kube-scheduler {gives_up} the whole attempt"
+        return ""
+
+    def _alike(self) -> list[tuple[_Site, list[int]]]:
+        """The nodes of the World, those together that answer alike as it stands."""
+        if self._groups is None:
+            groups: dict[object, tuple[_Site, list[int]]] = {}
+            for node in range(len(self._world.nodes)):
+                site = self._site(node)
+                key = (site.layout, site.state) if site.layout >= 0 else node
+                groups.setdefault(key, (site, []))[1].append(node)
+            self._groups = list(groups.values())
+        return self._groups
+
+    # Demands.
+
+    def _demand(self, shape: int) -> _Demand:
+        known = self._demands.get(shape)
+        if known is None:
+            known = self._demands[shape] = self._read(self._shapes.shapes[shape])
+        return known
+
+    def _read(self, shape: PodShape) -> _Demand:
+        claims: list[Wanted | _Key] = []
+        unclear = ""
+        for use in shape.claims:
+            if use.unclear or (use.generated and not use.requests):
+                unclear = unclear or use.unclear or "a claim without requests"
+                continue
+            if use.generated:
+                wanted = Wanted(name=use.name, requests=use.requests, constraints=use.constraints)
+                unclear = unclear or self._refused(wanted)
+                claims.append(wanted)
+                continue
+            claim = self._claims.get((shape.namespace, use.claim))
+            if claim is None or claim.deleting:
+                state = "does not exist" if claim is None else "is being deleted"
+                unclear = unclear or f"claim {use.claim}, which {state}"
+                continue
+            allocation = claim.allocation
+            if allocation is not None and (allocation.waits or allocation.unmodelled):
+                unclear = unclear or f"binding conditions of claim {claim.name}"
+            key = claim.namespace, claim.name
+            if key not in self._shared:
+                self._shared[key] = _Shared(claim)
+            if allocation is None or claim.reserved_for:
+                unclear = unclear or self._refused(_wanted_of(claim))
+            claims.append(key)
+        if claims and not unclear and any(name in self._catalog.served for name, _ in shape.requests.extended):
+            unclear = "claims together with extended resources that a device class serves"
+        shared = tuple(one for one in claims if not isinstance(one, Wanted))
+        own = tuple(one for one in claims if isinstance(one, Wanted))
+        return _Demand(tuple(claims), unclear, shared, None if shared else self._numbered(own))
+
+    def _refused(self, wanted: Wanted) -> str:
+        objection = unserved(wanted.name, wanted.requests, self._catalog)
+        if objection:
+            return objection
+        return f"a constraint of claim {wanted.name}" if any(not one.attribute for one in wanted.constraints) else ""
+
+    def _asked(self, demand: _Demand) -> _Asked:
+        """What has no devices yet, in the order of the claims."""
+        if demand.asked is not None:
+            return demand.asked
+        return self._numbered(
+            tuple(
+                one if isinstance(one, Wanted) else _wanted_of(self._shared[one].claim)
+                for one in demand.claims
+                if isinstance(one, Wanted) or self._is_open(one)
+            )
+        )
+
+    def _numbered(self, wanted: tuple[Wanted, ...]) -> _Asked:
+        return _Asked(wanted, self._numbers.setdefault(wanted, len(self._numbers)))
+
+    def _reaches(self, shared: _Shared, site: _Site, node: int) -> bool:
+        """Can a pod on the node use the devices of the claim, if it has some?"""
+        if shared.given is not None:
+            return shared.given_at == node or all(reaches(where, site.name, site.labels) for where in shared.where)
+        if shared.allocation is not None and not shared.released:
+            return reached(shared.allocation.terms, site.labels, site.name)
+        return True
+
+    def _where(self, given: tuple[Given, ...], site: _Site) -> tuple[Where, ...]:
+        found = {one.device for one in given}
+        return tuple(
+            device.where if item.per_device else item.where
+            for pool in site.pools
+            for item in pool.slices
+            for device in item.devices
+            if pool.device_id(device) in found
+        )
+
+
+def _wanted_of(claim: ResourceClaim) -> Wanted:
+    return Wanted(name=claim.name, requests=claim.requests, constraints=claim.constraints)
+
+
+def _with_coming(pools: tuple[Pool, ...], coming: tuple[ResourceSlice, ...], name: str) -> tuple[Pool, ...]:
+    """With the devices that drivers will offer on a node, in the order of `Pools.of`. A driver that offers devices of this node
+    alone has come."""
+    here = {pool.driver for pool in pools if any(item.where.node_name for item in pool.slices)}
+    made = [
+        msgspec.structs.replace(item, pool=f"{name}/{item.pool}", where=Where(node_name=name))
+        for item in coming
+        if item.driver not in here
+    ]
+    there = Pools(made).of(name, label_reader((), name))
+    return tuple(sorted((*pools, *there), key=order_of_pools))
+
+
+def _content(pool: Pool) -> bytes:
+    """All that an answer can hang on. The name of a pool of one node is left out: the order of the pools tells them apart."""
+    shared = "" if all(item.where.node_name for item in pool.slices) else pool.name
+    slices = tuple(item.devices for item in pool.slices)
+    return _encode((pool.driver, shared, slices, pool.counter_sets, pool.incomplete, pool.invalid, pool.unmodelled))
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def _taken_of(site: _Site, state: _State) -> Taken:
+    whole, part, parts = state
+    taken = Taken(())
+    taken.whole.update(device for place, device in enumerate(site.ids) if whole >> place & 1)
+    amounts = dict(parts)
+    for place, device in enumerate(site.ids):
+        if part >> place & 1:
+            taken.take_part(device, amounts.get(place))
+    return taken
+
+
+def _state_of(site: _Site, taken: Taken) -> _State:
+    whole = part = 0
+    parts = []
+    for place, device in enumerate(site.ids):
+        if device in taken.whole:
+            whole |= 1 << place
+        if device in taken.shared or device in taken.parts:
+            part |= 1 << place
+            if device in taken.parts:
+                parts.append((place, tuple(sorted(taken.parts[device].items()))))
+    return whole, part, tuple(parts)

@@ -1,0 +1,36 @@
+"""Pods with claims in the steady state: simulated nodes have the devices of their template, and pods that move take others."""
+
+from reconciler.decisions.memory import Memory
+from reconciler.policy.documents import Template, TemplateDevices
+from reconciler.simulation.settled import come_to_rest
+from tests.builders import NOW, node_group, policy
+from tests.decisions.deciding import group, plan_of
+from tests.decisions.device_cluster import DRIVER, DeviceCluster
+
+
+def test_new_nodes_run_the_pods_that_they_were_added_for() -> None:
+    """17 pods with one device each, 8 devices per node: 3 nodes now and in the end, and no pod waits."""
+    cluster = DeviceCluster()
+    cluster.group("gpu", nodes=0, cpu="64", memory="256Gi")
+    cluster.train("wait", 17)
+    devices = Template(devices=(TemplateDevices(name="gpu", driver=DRIVER, count=8),))
+    rules = policy(node_group("gpu", min=0, max=9, template=devices))
+
+    rest = come_to_rest(cluster.world(), rules, Memory(), NOW, plan_of(cluster.world(), rules))
+
+    assert group(rest.plan, "gpu").settled == 3
+    assert rest.impact.waiting == ()
+
+
+def test_pods_that_move_take_devices_elsewhere() -> None:
+    """One of four devices is in use on each of three nodes: all fit on one."""
+    cluster = DeviceCluster()
+    cluster.gpus(cluster.group("gpu", nodes=3, cpu="32", memory="128Gi"), 4)
+    cluster.train("a", on={"gpu-1": ["gpu-0"], "gpu-2": ["gpu-0"], "gpu-3": ["gpu-0"]})
+    rules = policy(node_group("gpu", min=0, max=9))
+
+    rest = come_to_rest(cluster.world(), rules, Memory(), NOW, plan_of(cluster.world(), rules))
+
+    assert group(rest.plan, "gpu").settled == 1
+    assert len(rest.impact.evicted_settled) == 2
+    assert rest.impact.waiting == ()
