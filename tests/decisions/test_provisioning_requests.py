@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 
+from reconciler.cluster.pods.pod import ClaimUse
 from reconciler.cluster.world import BufferProblem, World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import Memory
@@ -364,7 +365,11 @@ def test_a_request_that_nobody_can_read_is_given_up_in_time() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "code"),
-    [({"priority": -11}, "Expendable"), ({"scheduler_name": "volcano"}, "OtherScheduler"), ({"claims": ("gpu",)}, "NotModelled")],
+    [
+        ({"priority": -11}, "Expendable"),
+        ({"scheduler_name": "volcano"}, "OtherScheduler"),
+        ({"claims": (ClaimUse(name="gpu", claim="gpu"),)}, "NotModelled"),
+    ],
 )
 def test_pods_that_would_get_no_node_get_no_room(shape: dict[str, object], code: str) -> None:
     cluster = _one_node("4")
