@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from cryptography.hazmat.primitives import serialization
 
 from reconciler.kube.connection.api import ApiError, ContentType, QuietError, UnreachableError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
@@ -428,6 +429,28 @@ def test_credentials_that_cannot_be_loaded_are_not_shown(tmp_path: Path) -> None
         connect(kubeconfig(tmp_path, "https://127.0.0.1:1", user), environment={})
     assert "missing key 'command'" in str(found.value)
     assert TOKEN not in str(found.value)
+
+
+@pytest.mark.parametrize("what", ["no authority", "another key", "a key with a password"])
+def test_certificates_that_cannot_be_used(tmp_path: Path, what: str) -> None:
+    """That is said at once, and nobody is asked for a password. Files that are replaced one after the other look so too."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.client("one")
+    if what == "no authority":
+        authority.certificate.write_text("none")
+    elif what == "another key":
+        _, key = authority.client("two")
+    else:
+        secret = serialization.load_pem_private_key(key.read_bytes(), None)
+        form = serialization.PrivateFormat.PKCS8
+        key.write_bytes(secret.private_bytes(serialization.Encoding.PEM, form, serialization.BestAvailableEncryption(b"secret")))
+    path = kubeconfig(tmp_path, "https://127.0.0.1:1", {"client-certificate": str(certificate), "client-key": str(key)})
+    content = yaml.safe_load(path.read_text())
+    content["clusters"][0]["cluster"]["certificate-authority"] = str(authority.certificate)
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConnectionConfigError, match="its certificates or key cannot be used") as found:
+        connect(path, environment={})
+    assert str(path) in str(found.value)
 
 
 def test_in_a_pod_without_its_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

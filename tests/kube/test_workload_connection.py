@@ -173,6 +173,26 @@ def test_what_a_look_at_the_secret_finds(tmp_path: Path) -> None:
         assert {request[2]["Authorization"] for request in server.requests} == {"Bearer second"}
 
 
+def test_a_certificate_that_cannot_be_used(tmp_path: Path) -> None:
+    """Each look says so, and the credentials in use stay, until the Secret is repaired."""
+    authority = Authority(tmp_path)
+    with tls_server(lambda request, _: answer(request, 200, b"{}"), authority) as server:
+        content = kubeconfig_of(server, authority, "first")
+        here = management(content)
+        connection = WorkloadConnection(here, WEST)
+        broken = {f"client-{what}-data": base64.b64encode(b"none").decode() for what in ("certificate", "key")}
+        here.put(f"{SECRETS}/west-kubeconfig", secret(content | {"users": [{"name": "admin", "user": broken}]}))
+        for _ in range(2):
+            assert connection.look() is Rotation.UNREAD
+            assert "its certificates or key cannot be used" in connection.message
+            connection.api.get("/version")
+        here.put(f"{SECRETS}/west-kubeconfig", secret(kubeconfig_of(server, authority, "second")))
+        assert connection.look() is Rotation.SWAPPED
+        assert connection.message == ""
+        connection.api.get("/version")
+        assert [request[2]["Authorization"] for request in server.requests] == ["Bearer first", "Bearer first", "Bearer second"]
+
+
 def test_another_authority_is_another_cluster(tmp_path: Path) -> None:
     """Who vouches for the server has changed: what was read by the old one is not continued."""
     (tmp_path / "a").mkdir()

@@ -6,6 +6,7 @@ pool, without its models.
 
 import logging
 import os
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -219,8 +220,7 @@ class Session:
         self.choice = choice
         self._document = document
         self._lock = threading.Lock()
-        self._configuration, self._pools = _opened(choice, document)
-        self._dial = _dial(self._configuration)
+        self._configuration, self._pools, self._dial = _opened(choice, document)
         self._renewed = time.monotonic()
         self.outages = Outages(time.monotonic)
 
@@ -275,8 +275,7 @@ class Session:
 
     def _open(self) -> None:
         self._renewed = time.monotonic()
-        self._configuration, self._pools = _opened(self.choice, self._document)
-        self._dial = _dial(self._configuration)
+        self._configuration, self._pools, self._dial = _opened(self.choice, self._document)
 
 
 class KubernetesApi:
@@ -512,7 +511,9 @@ def _unreachable(server: str, error: Exception) -> str:
     return f"{server} does not answer: {cause(error)}"
 
 
-def _opened(choice: Choice, document: Callable[[], Mapping[str, object]] | None = None) -> "tuple[Configuration, PoolManager]":
+def _opened(
+    choice: Choice, document: Callable[[], Mapping[str, object]] | None = None
+) -> "tuple[Configuration, PoolManager, Dial | None]":
     """Configuration and connections by the client library. It takes half a second to import, hence not at the top."""
     from kubernetes.client import Configuration  # noqa: PLC0415
     from kubernetes.client.rest import RESTClientObject  # noqa: PLC0415
@@ -552,10 +553,13 @@ def _opened(choice: Choice, document: Callable[[], Mapping[str, object]] | None 
         disable_warnings(InsecureRequestWarning)
     try:
         pools = RESTClientObject(configuration).pool_manager
+        dial = _dial(configuration)
+    except ssl.SSLError as error:
+        raise ConnectionConfigError(f"{_place(choice)}: its certificates or key cannot be used: {cause(error)}") from None
     except (OSError, ValueError) as error:
         raise ConnectionConfigError(f"{_place(choice)}: {_without_content(error)}") from None
     announce_requests(pools)
-    return configuration, pools
+    return configuration, pools, dial
 
 
 def _dial(configuration: "Configuration") -> Dial | None:
@@ -567,7 +571,8 @@ def _dial(configuration: "Configuration") -> Dial | None:
     context = create_urllib3_context()
     context.load_verify_locations(configuration.ssl_ca_cert)
     if configuration.cert_file:
-        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+        # Without a password, a key that needs one would be asked for on the terminal.
+        context.load_cert_chain(configuration.cert_file, configuration.key_file, password="")
     return Dial(server=server, context=context, server_name=configuration.tls_server_name or "")
 
 

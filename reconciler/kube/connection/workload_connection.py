@@ -93,12 +93,21 @@ class WorkloadConnection:
             if fresh == self._used:
                 self.message = ""
                 return Rotation.SAME
-            self._session.reopen()
+            self._reopen()
         except (ApiError, UnreachableError, ConnectionConfigError) as error:
             self.message = str(error)
             return Rotation.MOVED if self.moved else Rotation.UNREAD
         self.message = ""
         return Rotation.SWAPPED
+
+    def _reopen(self) -> None:
+        used = self._used
+        try:
+            self._session.reopen()
+        except ConnectionConfigError:
+            # The old ones stay in use, so the next look must not take the new ones for known.
+            self._used = used
+            raise
 
     def _read(self) -> SecretKubeconfig:
         return found_kubeconfig(self._management, self._cluster).kubeconfig
