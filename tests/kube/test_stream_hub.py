@@ -273,6 +273,35 @@ def test_a_cluster_that_blocks_takes_a_bounded_number_of_threads(hub: StreamHub)
     assert all(one.join(SECONDS) for one in driven)
 
 
+def test_the_hub_outlives_a_system_without_threads(hub: StreamHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit on processes may be reached for a while, when a reflector begins and when one wakes up. All go on afterwards."""
+    monkeypatch.setattr(stream_hub, "_IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(stream_hub, "_AGAIN_SECONDS", 0.01)
+    start, none_left, refused = threading.Thread.start, threading.Event(), threading.Semaphore(0)
+
+    def limited(thread: threading.Thread) -> None:
+        if thread.name == "stream" and none_left.is_set():
+            refused.release()
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+
+    def steps() -> Steps:
+        yield Pause(3600)
+
+    lane = hub.lane()
+    early = [lane(steps(), "early") for _ in range(AT_ONCE + 1)]
+    eventually(lambda: workers() == 0, "all wait", SECONDS)
+    none_left.set()
+    for one in early:
+        one.wake()
+    late = hub.lane()(iter_none(), "late")
+    assert all(refused.acquire(timeout=SECONDS) for _ in range(AT_ONCE + 2))
+    none_left.clear()
+    assert all(one.join(SECONDS) for one in (*early, late))
+
+
 def test_a_stream_without_a_socket_is_a_defect(hub: StreamHub, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would hold a thread: it ends with words, and the hub goes on."""
     told: list[str] = []

@@ -24,6 +24,8 @@ _READS = 64
 """After so many in a row, other reflectors of the cluster have their turn."""
 _IDLE_SECONDS = 20.0
 """A thread without work ends after this."""
+_AGAIN_SECONDS = 1.0
+"""So long after the system had no thread for us, the hub asks for one again."""
 _NO_SOCKET = -1
 
 
@@ -94,6 +96,7 @@ class StreamHub:
         self._lock = threading.Condition()
         self._ready: deque[_Task] = deque()
         self._threads = self._busy = 0
+        self._short = False
         self._orders: deque[Callable[[], None]] = deque()
         self._selector = selectors.DefaultSelector()
         self._ear, self._mouth = socket.socketpair()
@@ -144,6 +147,8 @@ class StreamHub:
             if self._has_ended():
                 break
             due = self._timers[0][0] - self._monotonic() if self._timers else None
+            if self._short:
+                due = _AGAIN_SECONDS if due is None else min(due, _AGAIN_SECONDS)
             for key, _ in self._selector.select(None if due is None else max(due, 0.0)):
                 if key.data is None:
                     with suppress(BlockingIOError):
@@ -158,6 +163,8 @@ class StreamHub:
                     if task.stream is not None:
                         task.error = task.stream.silence()
                     self._unpark(task)
+            if self._short:
+                self._begin_missing()
         self._selector.close()
         self._ear.close()
         self._mouth.close()
@@ -204,9 +211,25 @@ class StreamHub:
         self._ready.append(task)
         if self._threads - self._busy >= len(self._ready):
             self._lock.notify()
-        else:
-            self._threads += 1
+        elif not self._begin_thread():
+            self._order(lambda: None)  # The hub's own thread is to look.
+
+    def _begin_thread(self) -> bool:
+        """Under the lock. False: the system has none now. What is ready waits for one that works, or for the next attempt."""
+        self._threads += 1
+        try:
             threading.Thread(target=self._work, name="stream", daemon=True).start()
+        except RuntimeError:
+            self._threads -= 1
+            self._short = True
+            return False
+        return True
+
+    def _begin_missing(self) -> None:
+        with self._lock:
+            self._short = False
+            while len(self._ready) > self._threads - self._busy and self._begin_thread():
+                pass
 
     def _work(self) -> None:
         while (task := self._next()) is not None:
