@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import serialization
 
 from reconciler.kube.connection.api import ApiError, ContentType, QuietError, UnreachableError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
+from reconciler.kube.connection.socket_body import Dial, opened
 from reconciler.kube.connection.transport import KubernetesApi, LineStream, connect
 from tests.kube.local_server import Behaviour, LocalServer, answer, stream
 from tests.testbed.certificates import Authority
@@ -245,6 +246,28 @@ def test_a_watch_that_is_refused(watching: Watching, whole: bool) -> None:
     ):
         pass
     assert ("you may not watch" if whole else "broke off") in str(caught.value)
+
+
+@pytest.mark.parametrize("piece", [b"HTTP/1.1 103 Early Hints\r\n\r\n", b"H"])
+def test_a_head_that_does_not_come_to_its_end(tmp_path: Path, piece: bytes) -> None:
+    """A server that goes on with interim answers, or byte by byte, holds no thread beyond the time of a call."""
+
+    def begin(request, body: bytes) -> None:
+        request.close_connection = True
+        if len(piece) == 1:
+            request.wfile.write(b"HTTP/1.1 200 OK\r\nA: ")
+        for _ in range(200):
+            if local.release.wait(0.02):
+                return
+            request.wfile.write(piece)
+
+    authority = Authority(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.server("server"))
+    with LocalServer(begin, context).running() as local:
+        dial = Dial(server=local.url, context=ssl.create_default_context(cafile=str(authority.certificate)))
+        with pytest.raises(TimeoutError):
+            opened(dial, "/w", {}, timeout_seconds=0.2, silence_seconds=60)
 
 
 def test_a_line_in_many_pieces() -> None:

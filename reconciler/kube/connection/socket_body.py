@@ -45,11 +45,15 @@ class SocketBody:
         """Some bytes, as soon as there are any; none at the end. Raises `FAILURES`, `TimeoutError` after the allowed silence."""
         del amt
         while (data := self.read_now()) is None:
-            waiting = select.poll()
-            waiting.register(self._socket, select.POLLIN)
-            if not waiting.poll(self._silence_seconds * 1000):
+            if not self._comes(self._silence_seconds):
                 raise TimeoutError("it was silent")
         return data
+
+    def _comes(self, seconds: float) -> bool:
+        """Whether there is something on the socket within that time."""
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLIN)
+        return bool(waiting.poll(max(seconds, 0) * 1000))
 
     def read_now(self) -> bytes | None:
         """Some bytes that are there now; None if there are none, b"" at the end. Raises `FAILURES`."""
@@ -72,9 +76,10 @@ class SocketBody:
     def whole(self, deadline: float) -> bytes:
         """All that is left, until a time of the monotonic clock. Raises `FAILURES`."""
         parts = []
-        while part := self.read1():
-            parts.append(part)
-            if time.monotonic() > deadline:
+        while (part := self.read_now()) != b"":
+            if part is not None:
+                parts.append(part)
+            if time.monotonic() > deadline or (part is None and not self._comes(deadline - time.monotonic())):
                 raise TimeoutError("it took too long")
         return b"".join(parts)
 
@@ -87,13 +92,18 @@ class SocketBody:
         """Give the connection up."""
         self._socket.close()
 
-    def ask(self, target: str, headers: Mapping[str, str]) -> None:
-        """Send the request, and read the head of the answer. Raises `FAILURES`."""
+    def ask(self, target: str, headers: Mapping[str, str], timeout_seconds: float) -> None:
+        """Send the request, and read the head of the answer within the time-out. Raises `FAILURES`."""
         request = h11.Request(method="GET", target=target, headers=list(headers.items()))
         self._socket.sendall((self._protocol.send(request) or b"") + (self._protocol.send(h11.EndOfMessage()) or b""))
+        deadline = time.monotonic() + timeout_seconds
         while True:
             event = self._protocol.next_event()
+            # A server may also send a head byte by byte, or one interim answer after the other.
+            if (left := deadline - time.monotonic()) <= 0:
+                raise TimeoutError("the head of the answer took too long")
             if event is h11.NEED_DATA:
+                self._socket.settimeout(left)
                 data = self._socket.recv(_CHUNK_BYTES)
                 if not data:
                     raise ConnectionError("the other side closed the connection before it answered")
@@ -120,7 +130,7 @@ def opened(
         raise
     body = SocketBody(secured, silence_seconds)
     try:
-        body.ask(f"{address.path.rstrip('/')}{path_and_query}", {"Host": address.netloc, **headers})
+        body.ask(f"{address.path.rstrip('/')}{path_and_query}", {"Host": address.netloc, **headers}, timeout_seconds)
     except BaseException:
         body.close()
         raise
