@@ -9,7 +9,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import serialization
 from reconciler.kube.connection.api import ApiError, ContentType, QuietError, UnreachableError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
 from reconciler.kube.connection.socket_body import Dial, opened
-from reconciler.kube.connection.transport import KubernetesApi, LineStream, connect
+from reconciler.kube.connection.transport import LONGEST_REFUSAL_BYTES, KubernetesApi, LineStream, connect
 from tests.kube.local_server import Behaviour, LocalServer, answer, stream
 from tests.testbed.certificates import Authority
 
@@ -246,6 +246,32 @@ def test_a_watch_that_is_refused(watching: Watching, whole: bool) -> None:
     ):
         pass
     assert ("you may not watch" if whole else "broke off") in str(caught.value)
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_refusal_without_an_end(watching: Watching, streams: bool) -> None:
+    """Its first words are the message. The rest is not read: one server of a fleet cannot take the memory of all."""
+    sent: list[int] = []
+
+    def refuse(request, body: bytes) -> None:
+        request.send_response(503)
+        request.send_header("Connection", "close")
+        request.end_headers()
+        request.close_connection = True
+        request.wfile.write(b"a page of a proxy ")
+        piece = bytes(LONGEST_REFUSAL_BYTES)
+        with suppress(OSError):
+            for _ in range(64):
+                request.wfile.write(piece)
+                sent.append(len(piece))
+
+    with watching(refuse) as (_, api), pytest.raises(ApiError, match="a page of a proxy"):
+        if streams:
+            with api.stream("/w", {}, silence_seconds=60):
+                pass
+        else:
+            api.get("/x")
+    assert len(sent) < 64
 
 
 @pytest.mark.parametrize("piece", [b"HTTP/1.1 103 Early Hints\r\n\r\n", b"H"])

@@ -73,12 +73,13 @@ class SocketBody:
             else:
                 return b""
 
-    def whole(self, deadline: float) -> bytes:
-        """All that is left, until a time of the monotonic clock. Raises `FAILURES`."""
-        parts = []
-        while (part := self.read_now()) != b"":
+    def whole(self, deadline: float, most_bytes: int) -> bytes:
+        """All that is left, or about `most_bytes` of it, until a time of the monotonic clock. Raises `FAILURES`."""
+        parts, size = [], 0
+        while size < most_bytes and (part := self.read_now()) != b"":
             if part is not None:
                 parts.append(part)
+                size += len(part)
             if time.monotonic() > deadline or (part is None and not self._comes(deadline - time.monotonic())):
                 raise TimeoutError("it took too long")
         return b"".join(parts)

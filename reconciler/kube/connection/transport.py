@@ -187,6 +187,8 @@ _UNAUTHORIZED = 401
 _NEW_CREDENTIALS_PAUSE_SECONDS = 10.0
 _IDLE_CONNECTIONS = 256
 _TRANSPORT_CHUNK_BYTES = 1_048_576
+LONGEST_REFUSAL_BYTES = 1_048_576
+"""Of a longer answer that is no good one, the rest is not read: its words are shortened anyway."""
 _WITH_FIELD_MANAGER = ("POST", "PUT", "PATCH")
 
 
@@ -368,7 +370,7 @@ class KubernetesApi:
             def open_socket() -> Body:
                 return self._accepted(
                     lambda: self._dialled(path, query, silence_seconds),
-                    lambda answer: answer.whole(time.monotonic() + self._timeout_seconds),
+                    lambda answer: answer.whole(time.monotonic() + self._timeout_seconds, LONGEST_REFUSAL_BYTES),
                 )
 
             return LineStream(open_socket, FAILURES, (TimeoutError,), self._session.outages.failed, silence_seconds)
@@ -400,12 +402,12 @@ class KubernetesApi:
         with self._answer(method, path, query, content, headers, guard, timeout) as answer:
             return self._read(answer, deadline)
 
-    def _read(self, answer: "BaseHTTPResponse", deadline: float) -> bytes:
-        """The whole body, whatever the status. Raises `UnreachableError` if it breaks off."""
+    def _read(self, answer: "BaseHTTPResponse", deadline: float, most_bytes: int | None = None) -> bytes:
+        """The whole body, whatever the status, or about `most_bytes` of it. Raises `UnreachableError` if it breaks off."""
         from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `_opened`
 
         try:
-            return _whole(answer, deadline)
+            return _whole(answer, deadline, most_bytes)
         except (HTTPError, OSError) as error:
             raise UnreachableError(f"{self.server}: the answer broke off: {cause(error)}") from None
         finally:
@@ -425,7 +427,7 @@ class KubernetesApi:
         """A good answer, of which only the headers were read."""
         yield self._accepted(
             lambda: self._sent(method, path, query, content, headers, guard, timeout),
-            lambda answer: self._read(answer, time.monotonic() + self._timeout_seconds),
+            lambda answer: self._read(answer, time.monotonic() + self._timeout_seconds, LONGEST_REFUSAL_BYTES),
         )
 
     def _accepted(self, send: Callable[[], _Answer], body: Callable[[_Answer], bytes]) -> _Answer:
@@ -496,11 +498,15 @@ class KubernetesApi:
         return answer
 
 
-def _whole(answer: "BaseHTTPResponse", deadline: float) -> bytes:
-    """The whole body, unless it takes too long: a server may also be slow byte by byte."""
-    parts = []
+def _whole(answer: "BaseHTTPResponse", deadline: float, most_bytes: int | None = None) -> bytes:
+    """The whole body, unless it takes too long: a server may also be slow byte by byte. After `most_bytes`, the rest is left."""
+    parts, size = [], 0
     while chunk := answer.read1(_TRANSPORT_CHUNK_BYTES):
         parts.append(chunk)
+        size += len(chunk)
+        if most_bytes is not None and size >= most_bytes:
+            answer.close()
+            break
         if time.monotonic() > deadline:
             answer.close()
             raise TimeoutError("it took too long")
