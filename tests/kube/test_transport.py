@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -265,12 +266,12 @@ def test_a_refusal_without_an_end(watching: Watching, streams: bool) -> None:
                 request.wfile.write(piece)
                 sent.append(len(piece))
 
-    with watching(refuse) as (_, api), pytest.raises(ApiError, match="a page of a proxy"):
+    with watching(refuse) as (_, api):
+        ask: Callable[[], object] = partial(api.get, "/x")
         if streams:
-            with api.stream("/w", {}, silence_seconds=60):
-                pass
-        else:
-            api.get("/x")
+            ask = api.stream("/w", {}, silence_seconds=60).__enter__
+        with pytest.raises(ApiError, match="a page of a proxy"):
+            ask()
     assert len(sent) < 64
 
 

@@ -188,7 +188,7 @@ _NEW_CREDENTIALS_PAUSE_SECONDS = 10.0
 _IDLE_CONNECTIONS = 256
 _TRANSPORT_CHUNK_BYTES = 1_048_576
 LONGEST_REFUSAL_BYTES = 1_048_576
-"""Of a longer answer that is no good one, the rest is not read: its words are shortened anyway."""
+"""The rest of a longer refusal is not read: its words are shortened anyway."""
 _WITH_FIELD_MANAGER = ("POST", "PUT", "PATCH")
 
 
