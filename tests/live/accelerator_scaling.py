@@ -79,7 +79,7 @@ class Pool:
     def drivers_start(self) -> None:
         """What no kubelet does here: drivers of new nodes publish their devices."""
         if self._mode == "dra":
-            device_driver.publish(self.cluster, MODEL, 1)
+            device_driver.publish(self.cluster, lambda _: device_driver.gpus("gpu", MODEL, 1))
 
     def pod(self, name: str, *, apart: bool) -> None:
         """A pod that wants one accelerator. Those of the baseline keep apart."""

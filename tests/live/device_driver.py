@@ -1,6 +1,6 @@
 """A driver of devices for the nodes of one cluster of one test, and pods that claim them: real objects, and no kubelet."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tests.live.run_cluster import pod_spec
@@ -34,17 +34,31 @@ def device_class(cluster: WorkCluster) -> Iterator[str]:
         cluster.api.delete(made)
 
 
-def claim_template(cluster: WorkCluster, name: str, model: str, count: int = 1) -> None:
-    """A ResourceClaimTemplate of so many devices of a model with at least 40 Gi each."""
-    attribute = f'device.attributes["{DRIVER}"].model == "{model}"'
-    memory = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
-    exactly = {
-        "deviceClassName": cluster.namespace,
-        "count": count,
-        "selectors": [{"cel": {"expression": attribute}}, {"cel": {"expression": memory}}],
-    }
-    spec = {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}}
+def is_model(model: str) -> Object:
+    """A selector of devices of a model."""
+    return {"cel": {"expression": f'device.attributes["{DRIVER}"].model == "{model}"'}}
+
+
+def has_memory(quantity: str) -> Object:
+    """A selector of devices with at least so much."""
+    return {"cel": {"expression": f'device.capacity["{DRIVER}"].memory.compareTo(quantity("{quantity}")) >= 0'}}
+
+
+def of_class(cluster: WorkCluster, *selectors: Object, **rest: object) -> Object:
+    """What a request asks of devices of the class."""
+    return {"deviceClassName": cluster.namespace, "selectors": [*selectors], **rest}
+
+
+def exactly(cluster: WorkCluster, model: str, count: int = 1) -> Object:
+    """The devices of a claim: so many of a model with at least 40 Gi each."""
+    asked = of_class(cluster, is_model(model), has_memory("40Gi"), count=count)
+    return {"requests": [{"name": "gpu", "exactly": asked}]}
+
+
+def claim_template(cluster: WorkCluster, name: str, devices: Object) -> None:
+    """A ResourceClaimTemplate."""
     metadata = {"name": name, "namespace": cluster.namespace}
+    spec = {"spec": {"devices": devices}}
     cluster.api.create({"apiVersion": API, "kind": "ResourceClaimTemplate", "metadata": metadata, "spec": spec})
 
 
@@ -65,26 +79,31 @@ def claiming_deployment(cluster: WorkCluster, name: str, replicas: int, template
     return cluster.api.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})[0]
 
 
-def publish(cluster: WorkCluster, model: str, count: int) -> list[str]:
-    """What a driver does on each node where it starts: one ResourceSlice, which the node owns. Nodes that have theirs are left
-    alone. Returns the names of the others."""
-    there = {item["spec"].get("nodeName") for item in cluster.api.items(SLICES)}
-    new = [node for node in cluster.nodes() if node["metadata"]["name"] not in there]
-    cluster.api.create(*(_slice(node, model, count) for node in new))
-    return [node["metadata"]["name"] for node in new]
-
-
-def _slice(node: Object, model: str, count: int) -> Object:
-    name = node["metadata"]["name"]
-    owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"]["uid"], "controller": True}
-    devices = [
+def gpus(stem: str, model: str, count: int, **numbers: int) -> list[Object]:
+    """Devices `STEM-0` and so on, with 80 Gi each; `numbers` are more attributes."""
+    more = {name: {"int": number} for name, number in numbers.items()}
+    return [
         {
-            "name": f"gpu-{number}",
-            "attributes": {"model": {"string": model}, "driverVersion": {"version": "13.0.1"}},
+            "name": f"{stem}-{number}",
+            "attributes": {"model": {"string": model}, "driverVersion": {"version": "13.0.1"}, **more},
             "capacity": {"memory": {"value": "80Gi"}},
         }
         for number in range(count)
     ]
+
+
+def publish(cluster: WorkCluster, devices: Callable[[str], list[Object]]) -> list[str]:
+    """What a driver does on each node where it starts: one ResourceSlice of the `devices` of a node of this name, which the node
+    owns. Nodes that have theirs are left alone. Returns the names of the others."""
+    there = {item["spec"].get("nodeName") for item in cluster.api.items(SLICES)}
+    new = [node for node in cluster.nodes() if node["metadata"]["name"] not in there]
+    cluster.api.create(*(_slice(node, devices(node["metadata"]["name"])) for node in new))
+    return [node["metadata"]["name"] for node in new]
+
+
+def _slice(node: Object, devices: list[Object]) -> Object:
+    name = node["metadata"]["name"]
+    owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"]["uid"], "controller": True}
     pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
     return {
         "apiVersion": API,

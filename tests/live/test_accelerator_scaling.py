@@ -32,7 +32,7 @@ def test_one_more_pod_is_one_more_node_until_it_goes(
     with ExitStack() as stack:
         if mode == "dra":
             stack.enter_context(device_driver.device_class(cluster))
-            device_driver.claim_template(cluster, TEMPLATE, MODEL)
+            device_driver.claim_template(cluster, TEMPLATE, device_driver.exactly(cluster, MODEL))
         account = user(control_plane, f"accelerators-{mode}")
         stack.enter_context(Reconciler(account, file, f"--namespace={cluster.namespace}", "--period=1"))
         scale_up_and_down(Pool(cluster, mode), evidence, NODES)

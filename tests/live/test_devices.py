@@ -92,8 +92,8 @@ def test_claims_bring_nodes_from_zero_and_let_them_go(
     cluster = new_cluster()
     group(cluster, "h100")
     with device_driver.device_class(cluster):
-        device_driver.claim_template(cluster, "one", "h100")
-        device_driver.claim_template(cluster, "other", "a100")
+        device_driver.claim_template(cluster, "one", device_driver.exactly(cluster, "h100"))
+        device_driver.claim_template(cluster, "other", device_driver.exactly(cluster, "a100"))
         train = device_driver.claiming_deployment(cluster, "train", 5, "one")
         device_driver.claiming_deployment(cluster, "nowhere", 1, "other")
         promises = Promises()
@@ -110,7 +110,7 @@ def test_claims_bring_nodes_from_zero_and_let_them_go(
                 left = _waiting(cluster)
                 assert len(left) == waiting + 1
                 assert len(left & promises.pods) == waiting
-                made = device_driver.publish(cluster, "h100", 2)
+                made = device_driver.publish(cluster, lambda _: device_driver.gpus("gpu", "h100", 2))
                 assert len(made) == new
                 slices += made
                 _bound(cluster, wanted)
