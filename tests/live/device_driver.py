@@ -1,0 +1,113 @@
+"""A driver of devices for the nodes of one cluster of one test, and pods that claim them: real objects, and no kubelet."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tests.live.run_cluster import pod_spec
+from tests.testbed.api import Object
+from tests.testbed.work_cluster import WorkCluster
+
+DRIVER = "gpu.example.com"
+API = "resource.k8s.io/v1"
+SLICES = f"/apis/{API}/resourceslices"
+
+
+def claims_path(cluster: WorkCluster) -> str:
+    """Where the claims of the cluster's pods are."""
+    return f"/apis/{API}/namespaces/{cluster.namespace}/resourceclaims"
+
+
+@contextmanager
+def device_class(cluster: WorkCluster) -> Iterator[str]:
+    """A DeviceClass of the driver's devices for the time of a test. It has no namespace, and so the cluster's name."""
+    selector = {"cel": {"expression": f'device.driver == "{DRIVER}"'}}
+    made = {
+        "apiVersion": API,
+        "kind": "DeviceClass",
+        "metadata": {"name": cluster.namespace},
+        "spec": {"selectors": [selector]},
+    }
+    cluster.api.create(made)
+    try:
+        yield cluster.namespace
+    finally:
+        cluster.api.delete(made)
+
+
+def is_model(model: str) -> Object:
+    """A selector of devices of a model."""
+    return {"cel": {"expression": f'device.attributes["{DRIVER}"].model == "{model}"'}}
+
+
+def has_memory(quantity: str) -> Object:
+    """A selector of devices with at least so much."""
+    return {"cel": {"expression": f'device.capacity["{DRIVER}"].memory.compareTo(quantity("{quantity}")) >= 0'}}
+
+
+def of_class(cluster: WorkCluster, *selectors: Object, **rest: object) -> Object:
+    """What a request asks of devices of the class."""
+    return {"deviceClassName": cluster.namespace, "selectors": [*selectors], **rest}
+
+
+def exactly(cluster: WorkCluster, model: str, count: int = 1) -> Object:
+    """The devices of a claim: so many of a model with at least 40 Gi each."""
+    asked = of_class(cluster, is_model(model), has_memory("40Gi"), count=count)
+    return {"requests": [{"name": "gpu", "exactly": asked}]}
+
+
+def claim_template(cluster: WorkCluster, name: str, devices: Object) -> None:
+    """A ResourceClaimTemplate."""
+    metadata = {"name": name, "namespace": cluster.namespace}
+    spec = {"spec": {"devices": devices}}
+    cluster.api.create({"apiVersion": API, "kind": "ResourceClaimTemplate", "metadata": metadata, "spec": spec})
+
+
+def claiming(spec: Object, template: str) -> Object:
+    """The spec of a pod, with a claim of the pod's own."""
+    (container,) = spec["containers"]
+    resources = container["resources"] | {"claims": [{"name": "gpu"}]}
+    claims = [{"name": "gpu", "resourceClaimTemplateName": template}]
+    return spec | {"containers": [container | {"resources": resources}], "resourceClaims": claims}
+
+
+def claiming_deployment(cluster: WorkCluster, name: str, replicas: int, template: str) -> Object:
+    """A Deployment of pods with such claims."""
+    labels = {"app": name}
+    pod = {"metadata": {"labels": labels}, "spec": claiming(pod_spec(cluster, "100m"), template)}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": pod}
+    metadata = {"name": name, "namespace": cluster.namespace}
+    return cluster.api.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})[0]
+
+
+def gpus(stem: str, model: str, count: int, **numbers: int) -> list[Object]:
+    """Devices `STEM-0` and so on, with 80 Gi each; `numbers` are more attributes."""
+    more = {name: {"int": number} for name, number in numbers.items()}
+    return [
+        {
+            "name": f"{stem}-{number}",
+            "attributes": {"model": {"string": model}, "driverVersion": {"version": "13.0.1"}, **more},
+            "capacity": {"memory": {"value": "80Gi"}},
+        }
+        for number in range(count)
+    ]
+
+
+def publish(cluster: WorkCluster, devices: Callable[[str], list[Object]]) -> list[str]:
+    """What a driver does on each node where it starts: one ResourceSlice of the `devices` of a node of this name, which the node
+    owns. Nodes that have theirs are left alone. Returns the names of the others."""
+    there = {item["spec"].get("nodeName") for item in cluster.api.items(SLICES)}
+    new = [node for node in cluster.nodes() if node["metadata"]["name"] not in there]
+    cluster.api.create(*(_slice(node, devices(node["metadata"]["name"])) for node in new))
+    return [node["metadata"]["name"] for node in new]
+
+
+def _slice(node: Object, devices: list[Object]) -> Object:
+    name = node["metadata"]["name"]
+    owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"]["uid"], "controller": True}
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+    return {
+        "apiVersion": API,
+        "kind": "ResourceSlice",
+        "metadata": {"name": f"{name}-gpu", "ownerReferences": [owner]},
+        "spec": {"driver": DRIVER, "nodeName": name, "pool": pool, "devices": devices},
+    }

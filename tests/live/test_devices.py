@@ -1,0 +1,132 @@
+"""Pods with claims on a real API server, kube-scheduler and claim controller: nodes come from zero, their slices later."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.live import device_driver
+from tests.live.reconciler_process import Reconciler, policy_text, user
+from tests.live.run_cluster import Object, group, replicas
+from tests.testbed.control_plane import ControlPlane
+from tests.testbed.fixtures import NewCluster
+from tests.testbed.work_cluster import WorkCluster
+
+DEVICES = """\
+  template:
+    devices:
+      - name: gpu
+        driver: gpu.example.com
+        count: 2
+        attributes:
+          - {name: model, string: h100}
+          - {name: driverVersion, version: 13.0.1}
+        capacity: {memory: 80Gi}
+"""
+PLACES = {"FitsExisting", "FitsUpcoming", "TriggersScaleUp"}
+
+
+class Promises:
+    """Pods that a plan said to have a place for, now or on a new node."""
+
+    def __init__(self) -> None:
+        self.pods: set[str] = set()
+
+    def keep(self, plan: dict[str, Any]) -> dict[str, Any]:
+        """Keep those of one plan."""
+        self.pods |= {line["pod"].partition("/")[2] for line in plan["pods"] if line["outcome"] in PLACES}
+        return plan
+
+    def until(self, process: Reconciler, count: int) -> None:
+        """Until a plan has a place for exactly so many pods and asks for nothing; all plans that are read before count too."""
+        process.plan(
+            lambda plan: sum(one["outcome"] in PLACES for one in self.keep(plan)["pods"]) == count and not plan["actions"]
+        )
+
+    def until_size(self, process: Reconciler, nodes: int) -> None:
+        """Until the group asks for so many nodes."""
+        process.plan(lambda plan: self.keep(plan)["groups"][0]["current"] == nodes)
+
+
+def _policy(directory: Path, cluster: WorkCluster) -> Path:
+    text = policy_text("prod", cluster.namespace, {"h100": (0, 6)}, unneeded="0s")
+    # A node with one of its two devices in use is at 50 %.
+    text = text.replace("utilizationThresholdPercent: 50", "utilizationThresholdPercent: 60")
+    file = directory / "policy.yaml"
+    file.write_text(text + DEVICES)
+    return file
+
+
+def _waiting(cluster: WorkCluster) -> set[str]:
+    pods = cluster.api.items(f"/api/v1/namespaces/{cluster.namespace}/pods")
+    return {one["metadata"]["name"] for one in pods if not one["spec"].get("nodeName")}
+
+
+def _turns(process: Reconciler, count: int) -> None:
+    before = process.turns()
+    process.until_page("/metrics", lambda *_: process.turns() >= before + count)
+
+
+def _bound(cluster: WorkCluster, count: int) -> None:
+    """Every pod of the Deployment runs, and each has a device of its own."""
+
+    def train(items: list[Object]) -> bool:
+        there = [one for one in items if one["metadata"].get("labels", {}).get("app") == "train"]
+        alive = [one for one in there if "deletionTimestamp" not in one["metadata"]]
+        return len(alive) == len(there) == count and all(one["spec"].get("nodeName") for one in alive)
+
+    cluster.api.wait(f"/api/v1/namespaces/{cluster.namespace}/pods", train, f"{count} pods with devices")
+
+    def allocated(items: list[Object]) -> bool:
+        found = [one.get("status", {}).get("allocation") for one in items]
+        held = [(device["pool"], device["device"]) for one in found if one for device in one["devices"]["results"]]
+        return len(held) == len(set(held)) == count
+
+    cluster.api.wait(device_driver.claims_path(cluster), allocated, f"{count} devices in use")
+
+
+def test_claims_bring_nodes_from_zero_and_let_them_go(
+    new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """Nodes of two devices. 5 pods with one each need 3 nodes, 8 need 4; the slices come after each node, and no node more is
+    asked for until then. 3 pods need 2 nodes, 0 pods none. A pod that asks for another model waits and brings nothing. No pod
+    that had a place in a plan waits at the end."""
+    cluster = new_cluster()
+    group(cluster, "h100")
+    with device_driver.device_class(cluster):
+        device_driver.claim_template(cluster, "one", device_driver.exactly(cluster, "h100"))
+        device_driver.claim_template(cluster, "other", device_driver.exactly(cluster, "a100"))
+        train = device_driver.claiming_deployment(cluster, "train", 5, "one")
+        device_driver.claiming_deployment(cluster, "nowhere", 1, "other")
+        promises = Promises()
+        file = _policy(tmp_path, cluster)
+        with Reconciler(user(control_plane, "run-devices"), file, f"--namespace={cluster.namespace}", "--period=1") as process:
+            slices: list[str] = []
+            for wanted, nodes, waiting, new in ((5, 3, 5, 3), (8, 4, 2, 1)):
+                cluster.api.merge(train, {"spec": {"replicas": wanted}})
+                cluster.until_nodes(nodes)
+                # The driver is late: the plan counts on the devices that the policy declares, and asks for nothing more.
+                promises.until(process, waiting)
+                _turns(process, 3)
+                assert replicas(cluster, "h100") == nodes
+                left = _waiting(cluster)
+                assert len(left) == waiting + 1
+                assert len(left & promises.pods) == waiting
+                made = device_driver.publish(cluster, lambda _: device_driver.gpus("gpu", "h100", 2))
+                assert len(made) == new
+                slices += made
+                _bound(cluster, wanted)
+            for wanted, nodes in ((3, 2), (0, 0)):
+                cluster.api.merge(train, {"spec": {"replicas": wanted}})
+                promises.until_size(process, nodes)
+                cluster.until_nodes(nodes)
+                _bound(cluster, wanted)
+            process.plan(lambda plan: [one["outcome"] for one in promises.keep(plan)["pods"]] == ["Unplaceable"])
+            (nowhere,) = _waiting(cluster)
+            assert nowhere.startswith("nowhere-")
+            assert nowhere not in promises.pods
+            assert not [line for line in process.lines if line["code"] == "RemovalFailed"]
+    gone = {f"{node}-gpu" for node in slices}
+
+    def without_them(items: list[Object]) -> bool:
+        return not gone & {one["metadata"]["name"] for one in items}
+
+    cluster.api.wait(device_driver.SLICES, without_them, "the slices going with their nodes")
