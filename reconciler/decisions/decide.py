@@ -16,7 +16,7 @@ from reconciler.decisions.growth.buffers import KeptRoom, keep_buffers
 from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.promises import Keeping, promised_again, promises
-from reconciler.decisions.growth.provisioning import KeptRequests, RequestOutcome, keep_requests
+from reconciler.decisions.growth.provisioning import KeptRequests, keep_requests
 from reconciler.decisions.growth.requests import cancel_requests
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
@@ -70,10 +70,6 @@ class _Grown(msgspec.Struct, frozen=True):
     outrun: Outrun
     kept: tuple[KeptRoom, ...]
     asked: KeptRequests
-
-
-_GivenUp = Mapping[str, RequestOutcome]
-"""Requests that get no room in a plan, by namespace and name."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -233,7 +229,7 @@ def _grow_in_gangs(view: View, keeping: Keeping = Keeping.NOT, *, lift_holds: bo
     waiting = gangs(view.world, view.policy.policy.pods.gang_labels)
     refused: dict[int, Served] = {}
     if not waiting:
-        return _grow_for_requests(view, refused, keeping, lift_holds=lift_holds)
+        return _grow_in_turns(view, refused, keeping, with_requests=True, lift_holds=lift_holds)
     rounds = 0
     while True:
         grown = _grow_in_turns(view, refused, keeping, lift_holds=lift_holds)
@@ -247,33 +243,26 @@ def _grow_in_gangs(view: View, keeping: Keeping = Keeping.NOT, *, lift_holds: bo
         again = _grow_in_turns(view, others, keeping, lift_holds=lift_holds)
         if not again.draft.work.exhausted and not given_up(view.world, waiting, again.served, others, 0):
             grown, refused = again, others
-    return _grow_for_requests(view, refused, keeping, lift_holds=lift_holds) if grown.draft.requests else grown
-
-
-def _grow_for_requests(view: View, refused: Mapping[int, Served], keeping: Keeping, *, lift_holds: bool) -> _Grown:
-    """Grow, then again without the ProvisioningRequests that would get room for only some of their pods."""
-    outcomes: dict[str, RequestOutcome] = {}
-    while True:
-        grown = _grow_in_turns(view, refused, keeping, outcomes, lift_holds=lift_holds)
-        broken = grown.asked.broken
-        if broken is None:
-            return grown
-        outcomes[broken.key] = msgspec.structs.replace(broken, broken=False)
+    if not grown.draft.requests:
+        return grown
+    return _grow_in_turns(view, refused, keeping, with_requests=True, lift_holds=lift_holds)
 
 
 def _grow_in_turns(
-    view: View, refused: Mapping[int, Served], keeping: Keeping, requests: _GivenUp | None = None, *, lift_holds: bool
+    view: View, refused: Mapping[int, Served], keeping: Keeping, *, with_requests: bool = False, lift_holds: bool
 ) -> _Grown:
     """Grow. If nodes for some pods break the spread of others that were served before, those have their turn after them.
-    `requests` are those that are given up. None leaves all of them out."""
+    ProvisioningRequests are left out unless `with_requests`."""
     turns: tuple[frozenset[int], ...] = ()
-    grown = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, requests)
+    grown = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, with_requests=with_requests)
     for _ in range(_MOST_TURNS):
         late = _with_lower(grown)
         if not late or late in turns[-1:]:
             break
         turns = (*(rest for turn in turns if (rest := turn - late)), late)
-        again = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, requests, turns, grown.outrun.domains)
+        again = _grow(
+            view.draft(lift_holds=lift_holds), view, refused, keeping, turns, grown.outrun.domains, with_requests=with_requests
+        )
         if again.draft.work.exhausted:
             break
         grown = again
@@ -295,9 +284,10 @@ def _grow(
     view: View,
     refused: Mapping[int, Served],
     keeping: Keeping,
-    requests: _GivenUp | None,
     turns: Sequence[frozenset[int]] = (),
     domains: Sequence[NodeShape] = (),
+    *,
+    with_requests: bool,
 ) -> _Grown:
     """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep room free. Shapes of `turns` come
     after the others, those of one set after those of the sets before it, when `domains` are open."""
@@ -319,7 +309,7 @@ def _grow(
             place_beside_nominated(draft, queue, nominated)
         grow_for(draft, queue)
     late = outrun(draft)
-    asked = keep_requests(draft, requests) if requests is not None and draft.requests else KeptRequests()
+    asked = keep_requests(draft) if with_requests and draft.requests else KeptRequests()
     kept, for_buffers = keep_buffers(draft)
     for_headroom = asked.grown | for_buffers | keep_headroom(draft)
     explain_rest(draft, queue)

@@ -138,16 +138,53 @@ def test_the_oldest_comes_first_and_the_next_that_fits_whole() -> None:
     assert group(plan, "a").desired == 3
 
 
-def test_many_that_do_not_fit_end_the_tries() -> None:
-    """Sixteen are tried alone. What is left waits, whatever it asks for."""
+def test_what_gets_no_room_leaves_no_trace() -> None:
+    """Three groups would give the first request eight of its nine nodes. The plan for the groups is the one without it."""
+    plans = []
+    for names in (("huge", "small"), ("small",)):
+        cluster = _one_node("4")
+        for number, name in enumerate(names):
+            cluster.request(name, (9 if name == "huge" else 3, "4"), created=NOW - 100 + number)
+        cluster.group("b", nodes=0)
+        cluster.group("c", nodes=0)
+        rules = _rules(*(node_group(name, max=3) for name in "abc"), limits=(Limit(name="all", max=(("nodes", 9),)),))
+        plans.append(plan_of(cluster.world(), rules))
+    with_it, without = plans
+    assert (_line(with_it, "ml/huge").state, _line(with_it, "ml/small").state) == (RequestState.SHORT, RequestState.WAITING)
+    assert sum(line.desired for line in without.groups) == 4
+    assert with_it.groups == without.groups
+    assert [action.reason for action in with_it.actions] == [action.reason for action in without.actions]
+
+
+def test_of_many_that_do_not_fit_some_are_tried_in_turn() -> None:
+    """The four oldest and four others are tried. What fits behind them has its turn within 40 plans."""
     cluster = _one_node("4")
     for number in range(17):
         cluster.request(f"r{number:02}", (9, "4"), created=NOW - 100 + number)
     cluster.request("small", (1, "4"), created=NOW)
+    rules, world, grown = _rules(node_group("a", max=3)), cluster.world(), []
+    for turn in range(40):
+        plan, _ = decide(world, rules, Memory(), NOW + 10 * turn)
+        said = {line.request: _said(line)[0] for line in plan.request_lines}
+        assert [said[f"ml/r{number:02}"] for number in range(4)] == ["RequestShort"] * 4
+        tried = [name for name, code in said.items() if code != "RequestNotTried"]
+        assert len(tried) == 8
+        grown.append(group(plan, "a").desired == 2)
+        assert grown[-1] == ("ml/small" in tried)
+    assert any(grown)
+    assert not all(grown)
+
+
+def test_equal_requests_are_given_up_together() -> None:
+    """Twenty ask for the same, which does not fit; what comes after them gets its node in the same plan."""
+    cluster = _one_node("4")
+    for number in range(20):
+        cluster.request(f"r{number:02}", (9, "4"), shape={"labels": (("app", "same"),)}, created=NOW - 100 + number)
+    cluster.request("small", (1, "4"), created=NOW)
     plan = plan_of(cluster.world(), _rules(node_group("a", max=3)))
-    assert group(plan, "a").desired == 1
-    assert _said(_line(plan, "ml/r15"))[0] == "RequestShort"
-    assert _said(_line(plan, "ml/small")) == ["RequestNotTried"]
+    assert all(_line(plan, f"ml/r{number:02}").reasons == _line(plan, "ml/r00").reasons for number in range(20))
+    assert _said(_line(plan, "ml/r19"))[0] == "RequestShort"
+    assert group(plan, "a").desired == 2
 
 
 @pytest.mark.parametrize(("pods", "state"), [(3, RequestState.PROVISIONED), (4, RequestState.SHORT)])

