@@ -18,6 +18,8 @@ from reconciler.values.plural import count_text
 ANNOTATION = "reconciler.dev/rollout"
 """On the Lease of a loop in a fleet: a `WaveRecord` as JSON. The loops of later waves read it."""
 SOAK_SECONDS = 600
+LONGEST_GAP_SECONDS = 120
+"""Time between two decisions counts as watched up to this: a cluster that was out of sight proves nothing."""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,16 +35,16 @@ class WaveRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Which tree one loop decides by, and how its cluster does under it.
 
     `content` names the files (empty: unknown), `revision` is for people, and `digest` is that of the policy as this cluster has
-    it. `since` is the first decision by that policy and `seen` the last one, both Unix seconds. `before` is the health at the
-    end of the last policy that was proven. `proven`: this policy was seen for long enough without getting worse. `waiting` says
-    why a newer tree is not taken, and `stopped` that an earlier wave got worse with it.
+    it. `seen` is the last decision (Unix seconds). Until then, decisions by this policy were watched for `watched_seconds`.
+    `before` is the health at the end of the last policy that was proven. `proven`: this policy was watched for long enough, and
+    nothing got worse. `waiting` says why a newer tree is not taken, and `stopped` that an earlier wave got worse with it.
     """
 
     content: str
     revision: str
     digest: str
-    since: int
     seen: int
+    watched_seconds: int = 0
     now: Health = Health()
     before: Health = Health()
     proven: bool = False
@@ -92,15 +94,17 @@ def decided(
     cluster without a record is compared with its first plan, for which no growth can have failed.
     """
     if known is None:
-        before, since, proven = Health(unplaced=found.unplaced, held=found.held), at_seconds, False
+        before, watched, proven = Health(unplaced=found.unplaced, held=found.held), 0, False
     elif known.digest != digest:
-        before, since, proven = known.now if known.proven else known.before, at_seconds, False
+        before, watched, proven = known.now if known.proven else known.before, 0, False
     else:
-        before, since, proven = known.before, known.since, known.proven
+        gap = min(max(at_seconds - known.seen, 0), LONGEST_GAP_SECONDS)
+        before, watched, proven = known.before, min(known.watched_seconds + gap, soak_seconds), known.proven
     after = WaveRecord(
-        content=content, revision=revision, digest=digest, since=since, seen=at_seconds, now=found, before=before, proven=proven
-    )
-    soaked = after.seen - after.since >= soak_seconds and not after.worse
+        content=content, revision=revision, digest=digest, seen=at_seconds, watched_seconds=watched, now=found, before=before,
+        proven=proven,
+    )  # fmt: skip
+    soaked = watched >= soak_seconds and not after.worse
     return msgspec.structs.replace(after, proven=proven or soaked)
 
 
@@ -128,10 +132,10 @@ def closed(content: str, wave: int | None, others: Iterable[Ring], *, decides: b
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             return Wait(why=f"it waits for wave {number}: {missing[0]}{more} did not take it yet", how=how)
-        young = [(record.since, cluster) for cluster, record in taken if not record.proven]
+        young = [(record.seen + soak_seconds - record.watched_seconds, cluster) for cluster, record in taken if not record.proven]
         if young:
-            since, cluster = max(young)
-            until = instant_text(since + soak_seconds)
+            ready, cluster = max(young)
+            until = instant_text(ready)
             return Wait(why=f"it waits for wave {number}: {cluster} is watched under it until {until} or later", how=how)
     return None
 

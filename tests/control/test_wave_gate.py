@@ -68,7 +68,9 @@ class Looking(Process):
         super().__init__(instance.api, name, cluster, lease)
         self.rollout = rollout
         process = instance.process
-        self.gate = WaveGate(lease, Contents(), lambda content, decides: process.closed(name, content, decides), 1)
+        self.gate = WaveGate(
+            lease, Contents(), lambda content, decides: process.closed(name, content, decides), 1, process.former(name)
+        )
         self.policy = GatedSource(instance.source, self.gate.fault)
 
     def _turn(self) -> None:
@@ -148,6 +150,26 @@ def test_a_cluster_that_gets_the_label_of_the_wave_goes_on() -> None:
         eventually(lambda: rollout.faults == {"c": FaultCode.ROLLOUT_STOPPED}, "the stop", SECONDS)
         made.server.put(cluster_path("c"), cluster_object("c", **{WAVE_LABEL: "0"}))
         eventually(lambda: rollout.order("1") == ["a", "c"], "the other one", SECONDS)
+
+
+def test_another_name_of_the_policy_goes_ring_by_ring_too() -> None:
+    """The loop by the old name goes on where the tree is not taken yet: without it, nothing would be decided there."""
+    with fleet(io.StringIO()) as made:
+        rollout = Rollout(made)
+        made.add("a", **{WAVE_LABEL: "0"})
+        made.add("c", **{WAVE_LABEL: "1"})
+        rollout.bad.add(("a", "1"))
+        made.start("one")
+        eventually(lambda: len(rollout.order("0")) == 2, "the first tree", SECONDS)
+        eventually(lambda: not rollout.faults, "no waiting", SECONDS)
+        made.tree.counts, made.tree.revision = (lambda _: ("new",)), 1
+        made.instances[0].process.notify()
+        eventually(lambda: made.holders().get("infra.a new") == "one_1", "the new name in wave 0", SECONDS)
+        time.sleep(2 * TIMING.duration_seconds)
+        assert made.holders().get("infra.c fleet") == "one_1", made.holders()
+        made.tree.revision = 2
+        eventually(lambda: made.holders().get("infra.c new") == "one_1", "the new name in wave 1", SECONDS)
+        assert made.wrong == []
 
 
 @pytest.mark.parametrize(("one", "other"), [({"a": b"1"}, {"a": b"2"}), ({"a": b"1"}, {"b": b"1"}), ({}, {"a": b""})])

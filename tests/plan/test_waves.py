@@ -11,9 +11,11 @@ from reconciler.plan.waves import ANNOTATION, Health, Ring, Wait, WaveRecord, cl
 SOAK = 600
 
 
-def record(content: str, *, since: int = 0, seen: int = SOAK, now: int = 0, before: int = 0, proven: bool = True) -> WaveRecord:
+def record(
+    content: str, *, seen: int = SOAK, watched: int = SOAK, now: int = 0, before: int = 0, proven: bool = True
+) -> WaveRecord:
     return WaveRecord(
-        content=content, revision=content, digest=content, since=since, seen=seen, now=Health(unplaced=now),
+        content=content, revision=content, digest=content, seen=seen, watched_seconds=watched, now=Health(unplaced=now),
         before=Health(unplaced=before), proven=proven,
     )  # fmt: skip
 
@@ -43,7 +45,7 @@ def test_an_earlier_wave_goes_first(wave: int | None) -> None:
 
 
 def test_a_wave_is_watched_first() -> None:
-    young = Ring(cluster="infra/a", wave=0, record=record("new", since=1000, seen=1000 + SOAK - 1, proven=False))
+    young = Ring(cluster="infra/a", wave=0, record=record("new", seen=1000 + SOAK - 1, watched=SOAK - 1, proven=False))
     wait = asked(1, young)
     assert wait is not None
     assert not wait.stopped
@@ -78,13 +80,29 @@ def turn(known: WaveRecord | None, digest: str, at: int, unplaced: int = 0, fail
     )  # fmt: skip
 
 
+def watched(known: WaveRecord | None, digest: str, since: int, until: int, unplaced: int = 0) -> WaveRecord:
+    """A decision at least once a minute."""
+    for at in (*range(since, until, 60), until):
+        known = turn(known, digest, at, unplaced)
+    assert known is not None
+    return known
+
+
 def test_a_policy_is_proven_after_a_while_without_getting_worse() -> None:
-    one = turn(turn(None, "a", 0, 2), "a", SOAK - 1, 2)
+    one = watched(None, "a", 0, SOAK - 1, 2)
     assert not one.proven
     assert turn(one, "a", SOAK, 2).proven
     worse = turn(one, "a", SOAK, 3)
     assert not worse.proven
-    assert turn(worse, "a", 2 * SOAK, 1).proven
+    assert turn(worse, "a", SOAK + 1, 1).proven
+
+
+def test_time_out_of_sight_proves_nothing() -> None:
+    """A cluster that was away, or whose clock jumped, has been watched for two minutes more at most."""
+    away = turn(turn(None, "a", 0), "a", 100 * SOAK)
+    assert (away.watched_seconds, away.proven) == (120, False)
+    assert turn(away, "a", 0).watched_seconds == 120
+    assert watched(away, "a", 100 * SOAK, 101 * SOAK - 120).proven
 
 
 def test_growth_that_fails_under_a_first_policy_counts() -> None:
@@ -93,24 +111,21 @@ def test_growth_that_fails_under_a_first_policy_counts() -> None:
 
 def test_what_an_unrelated_commit_comes_after_is_not_forgotten() -> None:
     """The policy that broke pods is not proven, so the next is compared with what was before both."""
-    good = turn(turn(None, "a", 0), "a", SOAK)
-    broken = turn(good, "b", 700, 4)
+    broken = turn(watched(None, "a", 0, SOAK), "b", 700, 4)
     again = turn(broken, "c", 800, 4)
     assert again.worse == "4 unplaced pods (0 before)"
-    assert not turn(again, "c", 800 + 9 * SOAK, 4).proven
-    fixed = turn(again, "d", 9000)
-    assert turn(fixed, "d", 9000 + SOAK).proven
+    assert not watched(again, "c", 800, 800 + 9 * SOAK, 4).proven
+    assert watched(again, "d", 9000, 9000 + SOAK).proven
 
 
 def test_a_commit_without_effect_in_a_cluster_does_not_begin_anew() -> None:
-    one = turn(None, "a", 0)
+    one = watched(None, "a", 0, SOAK - 60)
     same = decided(one, content="other", revision="r2", digest="a", found=Health(), at_seconds=SOAK, soak_seconds=SOAK)
-    assert (same.content, same.since, same.proven) == ("other", 0, True)
+    assert (same.content, same.proven) == ("other", True)
 
 
 def test_pods_that_wait_for_long_are_not_what_a_new_policy_did() -> None:
-    proven = turn(turn(None, "a", 0), "a", SOAK)
-    busy = turn(proven, "a", 5000, 7)
+    busy = turn(watched(None, "a", 0, SOAK), "a", 5000, 7)
     assert turn(busy, "b", 6000, 7).worse == ""
 
 

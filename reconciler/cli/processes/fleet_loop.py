@@ -154,7 +154,11 @@ class _Fleet:
         )  # fmt: skip
         connections = Connections(connection.api, self._management, self._served)
         gate = WaveGate(
-            lease, self._contents, lambda content, decides: self.process.closed(name, content, decides), loop.wave_soak_seconds
+            lease,
+            self._contents,
+            lambda content, decides: self.process.closed(name, content, decides),
+            loop.wave_soak_seconds,
+            self.process.former(name),
         )
         # Through a proxy, streams cannot be read without waiting: each then has a thread.
         drive = self._hub.lane() if connection.api.streams_on_sockets else None

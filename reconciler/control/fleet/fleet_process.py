@@ -12,6 +12,7 @@ from reconciler.control.fleet.shares import Instance, Loops, next_step
 from reconciler.control.log import Log
 from reconciler.gitops.git.fault import SourceError
 from reconciler.gitops.sources.fleet_tree import CountsHere
+from reconciler.gitops.sources.gated_source import tree_content
 from reconciler.gitops.sources.shared_source import SharedSource
 from reconciler.gitops.sources.source import Fetched
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
@@ -118,11 +119,13 @@ class FleetProcess:
         self._uids: dict[LoopName, str] = {}
         self._began = self._pace.monotonic()
         self._counts: Mapping[tuple[str, str], CountsHere] = {}
+        self._content = ""
         self._counted: tuple[tuple[ClusterIdentity, ...], float, str] | None = None
         self._reading: Future[None] | None = None
         self._news = threading.Event()
         self._seen = SeenLeases()
         self._rings: Mapping[LoopName, Ring] = {}
+        self._former: dict[str, WaveRecord] = {}
         self._standings: tuple[ClusterStanding, ...] = ()
         self._clusters: tuple[ClusterIdentity, ...] = ()
         self.problem = "the Clusters of the management cluster were not read yet"
@@ -163,6 +166,10 @@ class FleetProcess:
         others = (ring for loop, ring in rings.items() if loop != name)
         wave = own.wave if own is not None else None
         return closed(content, wave, others, decides=decides, soak_seconds=self.settings.soak_seconds)
+
+    def former(self, name: LoopName) -> WaveRecord | None:
+        """What an ended loop of the same cluster left: a policy with another name is compared with what was before it, too."""
+        return self._former.get(name.title)
 
     def instances(self) -> tuple[str, ...]:
         """The identities of all instances that live, this one among them."""
@@ -237,6 +244,9 @@ class FleetProcess:
             self.problem = f"the Leases of the fleet cannot be read: {error}"
             self._say("FleetNotSeen", self.problem)
             return
+        for name, ring in self._rings.items():
+            if name not in loops and ring.record is not None:
+                self._former[ring.cluster] = ring.record
         self._rings = {
             name: Ring(cluster=name.title, wave=cluster.wave, record=wave_record(self._seen.annotations.get(name.text, {})))
             for name, cluster in loops.items()
@@ -271,6 +281,7 @@ class FleetProcess:
             fetched = self._source.fetch(None)
             if known is None or known[0] != clusters or known[2] != fetched.revision:
                 counts = self._counting(fetched, clusters, self._now_seconds())
+                self._content = tree_content(fetched)
                 self._counts = {(one.namespace, one.name): found for one, found in counts.items()}
             revision = fetched.revision
         except SourceError as error:
@@ -296,14 +307,22 @@ class FleetProcess:
             key = cluster.namespace, cluster.name
             counts = self._counts.get(key)
             policies = set(counts.policies) if counts is not None else set()
+            run = before.get(key, set()) | ever.get(cluster_label(*key), set())
             if not policies:
-                policies |= before.get(key, set())
-                if counts is not None or unread:
-                    policies |= ever.get(cluster_label(*key), set())
+                policies |= run if counts is not None or unread else before.get(key, set())
+            elif run and policies != run and self._waits(cluster):
+                # Other policies count there in the new tree, which the cluster does not take yet.
+                policies = run
             for policy in sorted(policies):
                 if policy and self.settings.policy in ("", policy):
                     loops[LoopName(policy, *key)] = cluster
         return loops
+
+    def _waits(self, cluster: ClusterIdentity) -> bool:
+        """Whether a cluster that has loops does not take the tree yet that says which policies count."""
+        others = (ring for ring in self._rings.values() if ring.cluster != cluster.title)
+        content, soak = self._content, self.settings.soak_seconds
+        return bool(content) and closed(content, cluster.wave, others, decides=True, soak_seconds=soak) is not None
 
     def _drop(
         self,

@@ -9,7 +9,7 @@ from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.gated_source import tree_content
 from reconciler.gitops.sources.source import Fetched
 from reconciler.kube.leading.lease import LeaderLease
-from reconciler.plan.waves import ANNOTATION, Wait, decided, health, wave_record
+from reconciler.plan.waves import ANNOTATION, Wait, WaveRecord, decided, health, wave_record
 
 Closed = Callable[[str, bool], Wait | None]
 """Given the content of a tree, and whether a policy is in force: why the loop does not take it."""
@@ -32,14 +32,17 @@ class Contents:
 
 
 class WaveGate:
-    """Of one loop, whose thread calls `turned`; the thread of its source calls `fault`. `lease` is that of the loop."""
+    """Of one loop, whose thread calls `turned`; the thread of its source calls `fault`. `lease` is that of the loop. `former` is
+    what the loop of another policy left in this cluster."""
 
-    def __init__(self, lease: LeaderLease, contents: Contents, closed: Closed, soak_seconds: int) -> None:
+    def __init__(
+        self, lease: LeaderLease, contents: Contents, closed: Closed, soak_seconds: int, former: WaveRecord | None = None
+    ) -> None:
         self._lease = lease
         self._contents = contents
         self._closed = closed
         self._soak_seconds = soak_seconds
-        self._record = wave_record(lease.annotations)
+        self._record = wave_record(lease.annotations) or former
         self._read: Mapping[str, str] = {}
         self._wait: Wait | None = None
 
