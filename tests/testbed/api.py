@@ -51,6 +51,7 @@ _PLURALS = {
     "ReplicationController": "replicationcontrollers",
     "Secret": "secrets",
     "ReplicaSet": "replicasets",
+    "Job": "jobs",
     "Service": "services",
     "Lease": "leases",
     "Event": "events",
