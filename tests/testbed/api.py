@@ -55,6 +55,7 @@ _PLURALS = {
     "ReplicationController": "replicationcontrollers",
     "Secret": "secrets",
     "ReplicaSet": "replicasets",
+    "Job": "jobs",
     "Service": "services",
     "Lease": "leases",
     "Event": "events",

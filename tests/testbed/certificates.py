@@ -14,11 +14,12 @@ _AFTER = datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
 
 
 class Authority:
-    """A certificate authority that writes PEM files into a directory: NAME.crt and NAME.key."""
+    """A certificate authority that writes PEM files into a directory: NAME.crt and NAME.key. Rotators of certificates read no
+    key of an authority but RSA in PKCS #1, so `rsa_key` makes such a one."""
 
-    def __init__(self, directory: Path, name: str = "testbed-ca") -> None:
+    def __init__(self, directory: Path, name: str = "testbed-ca", *, rsa_key: bool = False) -> None:
         self._directory = directory
-        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._key = _rsa_key() if rsa_key else ec.generate_private_key(ec.SECP256R1())
         self._name = _subject(name)
         certificate = (
             self._builder(self._name, self._key.public_key())
@@ -30,7 +31,8 @@ class Authority:
         self.certificate = directory / "ca.crt"
         self.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
         self.key = directory / "ca.key"
-        _write_key(self.key, self._key)
+        own_form = serialization.PrivateFormat.TraditionalOpenSSL if rsa_key else serialization.PrivateFormat.PKCS8
+        _write_key(self.key, self._key, own_form)
 
     def server(self, name: str, *hosts: str) -> tuple[Path, Path]:
         """Certificate and key of a server on loopback, which may have other names as well."""
@@ -55,7 +57,7 @@ class Authority:
         _write_key(paths[1], key)
         return paths
 
-    def _builder(self, subject: x509.Name, public_key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    def _builder(self, subject: x509.Name, public_key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey) -> x509.CertificateBuilder:
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -69,7 +71,7 @@ class Authority:
 
 def service_account_keys(directory: Path) -> tuple[Path, Path]:
     """The public and private key for service account tokens (RSA: the only kind every version takes)."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    key = _rsa_key()
     public, private = directory / "sa.pub", directory / "sa.key"
     public.write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo))
     _write_key(private, key)
@@ -82,8 +84,14 @@ def _subject(user: str, *groups: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, user), *organizations])
 
 
-def _write_key(path: Path, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> None:
-    path.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
+def _rsa_key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def _write_key(
+    path: Path,
+    key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey,
+    own_form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8,
+) -> None:
+    path.write_bytes(key.private_bytes(serialization.Encoding.PEM, own_form, serialization.NoEncryption()))
     path.chmod(0o600)

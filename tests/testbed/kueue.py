@@ -6,6 +6,7 @@ It is built on request alone (`make test-kueue`); where it is not in the cache, 
 import base64
 import http.client
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,14 @@ class Kueue:
         self._binary = program("kueue")
         self._health_port, self._webhook_port = free_ports(2)
         self._manager: Process | None = None
-        self._kinds = served_kinds(plane, provisioning_request_definition(), *self._definitions())
+        self._undo = ExitStack()
 
     def start(self) -> None:
         """Install everything and start the manager; returns when it is ready."""
         self.api.create(namespace(NAMESPACE), self._certificates())
-        self._kinds.__enter__()
-        self.api.create(*self._of_kinds("WebhookConfiguration"))
+        self._undo.enter_context(served_kinds(self.plane, provisioning_request_definition(), *self._definitions()))
+        for item in self.api.create(*self._of_kinds("WebhookConfiguration")):
+            self._undo.callback(self.api.delete, item)
         configuration = self._directory / "kueue.json"
         configuration.write_text(json.dumps(self._configuration()))
         kubeconfig = self.plane.kubeconfig_of("kueue", MASTERS)
@@ -63,9 +65,7 @@ class Kueue:
         """Stop the manager, and take its webhooks and kinds away: nobody would answer for them."""
         if self._manager is not None:
             self._manager.stop(patience_seconds=2)
-        for item in self._of_kinds("WebhookConfiguration"):
-            self.api.delete(item)
-        self._kinds.__exit__(None, None, None)
+        self._undo.close()
 
     def diagnosis(self) -> str:
         """The end of its log."""
@@ -88,7 +88,7 @@ class Kueue:
 
     def _certificates(self) -> Object:
         """What its rotator of certificates would make, and a kubelet would mount, also for our address."""
-        authority = Authority(self._directory, "kueue-ca")
+        authority = Authority(self._directory, "kueue-ca", rsa_key=True)
         certificate, key = authority.server("tls", f"{_SERVICE}.{NAMESPACE}.svc")
         files = {"ca.crt": authority.certificate, "ca.key": authority.key, "tls.crt": certificate, "tls.key": key}
         data = {name: base64.b64encode(file.read_bytes()).decode() for name, file in files.items()}
