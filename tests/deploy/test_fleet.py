@@ -184,7 +184,7 @@ def test_the_page_names_what_is_there() -> None:
     text = PAGE.read_text(encoding="utf-8")
     alerts = (DEPLOY / "monitoring" / "alerts.yaml").read_text(encoding="utf-8")
     named = re.findall(r"`(Reconciler\w+)`", text)
-    assert len(named) == 4
+    assert len(named) == 5
     assert all(f"alert: {name}\n" in alerts for name in named)
     assert f"`{LoopName('prod', 'clusters', 'eu').lease}`" in text
     lasts = Timing().duration_seconds

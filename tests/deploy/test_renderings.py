@@ -98,7 +98,10 @@ SETS: dict[str, Object] = {
     "fleet of everything": {
         **EVERYTHING, "admissionBounds": False, "kubeconfigSecrets": [{"namespace": "clusters"}], "replicas": 9,
         "policy": {**SOURCE, "name": ""},
-        "fleet": {"enabled": True, "autoscaling": {"enabled": True, "minReplicas": 3, "maxReplicas": 9, "loopsPerInstance": 40}},
+        "fleet": {
+            "enabled": True, "waveSoakSeconds": 900,
+            "autoscaling": {"enabled": True, "minReplicas": 3, "maxReplicas": 9, "loopsPerInstance": 40},
+        },
     },
     "fleet that observes": {**VALUES["fleet"], "rights": "Observe"},
     "account": {**EVERYTHING, "workloadCluster": {"enabled": True, "token": False}},
