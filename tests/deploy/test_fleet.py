@@ -12,8 +12,8 @@ from reconciler.control.fleet.fleet_process import SECRET_SECONDS
 from reconciler.control.fleet.shares import ROLLOUT_SECONDS, URGENT_SHARE
 from reconciler.control.pages.fleet_metrics import fleet_exposition
 from reconciler.control.pages.fleet_pages import ShownLoop, fleet_routes
+from reconciler.kube.connection.line_stream import LONGEST_LINE_BYTES
 from reconciler.kube.connection.secret_kubeconfig import SUFFIXES
-from reconciler.kube.connection.transport import LONGEST_LINE_BYTES
 from reconciler.kube.leading.lease import Timing
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.rendering.fleet_status import FleetStatusDocument

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.kube.connection import transport
+from reconciler.kube.connection import line_stream
 from reconciler.kube.connection.api import QuietError, UnreachableError
-from reconciler.kube.connection.transport import LineStream
+from reconciler.kube.connection.line_stream import LineStream
 
 
 class Body:
@@ -133,7 +133,7 @@ def test_silence_is_no_break() -> None:
 
 def test_an_event_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that never ends its line takes no more memory than the longest event may."""
-    monkeypatch.setattr(transport, "LONGEST_LINE_BYTES", 10)
+    monkeypatch.setattr(line_stream, "LONGEST_LINE_BYTES", 10)
     assert read(b"12345", b"67890", b"\n") == ([b"1234567890"], "")
     found, ended = read(b"12345", b"67890", b"1", b"\n")
     assert (found, ended) == ([], "UnreachableError: the watch sent an event of more than 0 MiB")

@@ -3,6 +3,7 @@
 import json
 import random
 import secrets
+import socket
 import ssl
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.kube.connection.api import UnreachableError
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from reconciler.kube.watching import stream_hub
 from reconciler.kube.watching.collection import Collection
@@ -300,6 +302,78 @@ def test_the_hub_outlives_a_system_without_threads(hub: StreamHub, monkeypatch: 
     assert all(refused.acquire(timeout=SECONDS) for _ in range(AT_ONCE + 2))
     none_left.clear()
     assert all(one.join(SECONDS) for one in (*early, late))
+
+
+class Pipe:
+    """A stream of one line for each byte."""
+
+    silence_seconds = 90.0
+
+    def __init__(self) -> None:
+        self.ours, self.theirs = socket.socketpair()
+        self.ours.setblocking(False)
+
+    def close(self) -> None:
+        self.ours.close()
+        self.theirs.close()
+
+    def fileno(self) -> int:
+        return self.ours.fileno()
+
+    def ready_lines(self) -> list[bytes] | None:
+        try:
+            return [b"{}"] if self.ours.recv(1) else None
+        except BlockingIOError:
+            return []
+
+    def silence(self) -> UnreachableError:
+        return UnreachableError("silent")
+
+    def __iter__(self) -> Iterator[bytes]:
+        raise AssertionError("it is read without waiting")
+
+    __next__ = __iter__  # type: ignore[assignment]
+
+
+def reading(pipe: Pipe, seen: list[int]) -> Steps:
+    while (lines := (yield Lines(pipe))) is not None:  # type: ignore[arg-type]
+        seen[0] += len(lines)
+
+
+def test_a_stream_with_many_events_leaves_no_timers(hub: StreamHub) -> None:
+    pipe, seen = Pipe(), [0]
+    driven = hub.lane()(reading(pipe, seen), "one")
+    for number in range(500):
+        pipe.theirs.send(b".")
+        eventually(lambda number=number: seen[0] > number, "the event", SECONDS)
+    assert len(hub._timers) < 5
+    pipe.theirs.close()
+    assert driven.join(SECONDS)
+    pipe.close()
+
+
+def test_a_stream_that_cannot_be_waited_for_ends_alone(hub: StreamHub) -> None:
+    """Its error comes to its reflector. The hub goes on with the others."""
+    broken, whole, told = Pipe(), Pipe(), []
+
+    def steps() -> Steps:
+        try:
+            yield Lines(broken)  # type: ignore[arg-type]
+        except UnreachableError as error:
+            told.append(str(error))
+
+    broken.ready_lines = list  # type: ignore[method-assign]
+    broken.fileno = lambda: -1  # type: ignore[method-assign]
+    assert hub.lane()(steps(), "broken").join(SECONDS)
+    assert told[0].startswith("the watch broke")
+    seen = [0]
+    driven = hub.lane()(reading(whole, seen), "whole")
+    whole.theirs.send(b".")
+    eventually(lambda: seen[0] == 1, "the event", SECONDS)
+    whole.theirs.close()
+    assert driven.join(SECONDS)
+    broken.close()
+    whole.close()
 
 
 def test_a_stream_without_a_socket_is_a_defect(hub: StreamHub, monkeypatch: pytest.MonkeyPatch) -> None:

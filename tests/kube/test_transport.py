@@ -19,8 +19,9 @@ from cryptography.hazmat.primitives import serialization
 
 from reconciler.kube.connection.api import ApiError, ContentType, QuietError, UnreachableError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
+from reconciler.kube.connection.line_stream import LineStream
 from reconciler.kube.connection.socket_body import Dial, opened
-from reconciler.kube.connection.transport import LONGEST_REFUSAL_BYTES, KubernetesApi, LineStream, connect
+from reconciler.kube.connection.transport import LONGEST_REFUSAL_BYTES, KubernetesApi, connect
 from tests.kube.local_server import Behaviour, LocalServer, answer, stream
 from tests.testbed.certificates import Authority
 

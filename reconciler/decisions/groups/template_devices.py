@@ -13,7 +13,7 @@ from reconciler.policy.levels import DEVICES
 from reconciler.policy.values.quantity import parse_amount
 
 Slices = tuple[ResourceSlice, ...]
-"""Of one node. They name no node, and their pools are told apart by name alone."""
+"""The slices of one node, without its name: they can be those of a new node."""
 
 
 class DeviceEvidence(msgspec.Struct, frozen=True):

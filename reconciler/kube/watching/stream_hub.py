@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
-from reconciler.kube.connection.api import UnreachableError
+from reconciler.kube.connection.api import UnreachableError, cause
 from reconciler.kube.watching.reflector import Drive, Pause, Steps
 
 AT_ONCE = 4
@@ -57,7 +57,10 @@ class _Task:
         """What it waits for; None while it pauses or works."""
         self.parked = False
         self.registered = _NO_SOCKET
-        self.ticket = 0
+        self.due = 0.0
+        """When its wait ends, if nothing comes."""
+        self.timer: float | None = None
+        """When the hub looks at that; not after it is due."""
         self.woken = False
         self.over = threading.Event()
 
@@ -156,18 +159,32 @@ class StreamHub:
                             pass
                 else:
                     self._unpark(key.data)
-            now = self._monotonic()
-            while self._timers and self._timers[0][0] <= now:
-                _, ticket, task = heapq.heappop(self._timers)
-                if task.parked and task.ticket == ticket:
-                    if task.stream is not None:
-                        task.error = task.stream.silence()
-                    self._unpark(task)
+            self._end_waits()
             if self._short:
                 self._begin_missing()
         self._selector.close()
         self._ear.close()
         self._mouth.close()
+
+    def _end_waits(self) -> None:
+        now = self._monotonic()
+        while self._timers and self._timers[0][0] <= now:
+            when, _, task = heapq.heappop(self._timers)
+            if task.timer != when:
+                continue  # An earlier one took its place.
+            task.timer = None
+            if task.parked and task.due > now:
+                self._look_at(task)
+            elif task.parked:
+                if task.stream is not None:
+                    task.error = task.stream.silence()
+                self._unpark(task)
+
+    def _look_at(self, task: _Task) -> None:
+        """When it is due, at the latest. A stream with many events parks often: its timer stays where it is until then."""
+        if task.timer is None or task.timer > task.due:
+            task.timer = task.due
+            heapq.heappush(self._timers, (task.due, next(self._numbers), task))
 
     def _has_ended(self) -> bool:
         return self._stopped
@@ -179,14 +196,20 @@ class StreamHub:
 
     def _park(self, task: _Task, stream: SocketStream | None, seconds: float) -> None:
         task.stream, task.parked = stream, True
-        task.ticket = next(self._numbers)
         if stream is not None:
+            try:
+                self._selector.register(stream, selectors.EVENT_READ, task)
+            except (OSError, ValueError, KeyError) as error:
+                # This thread serves all clusters, so one stream that cannot be waited for must not end it.
+                task.error = UnreachableError(f"the watch broke: {cause(error)}")
+                self._unpark(task)
+                return
             task.registered = stream.fileno()
-            self._selector.register(task.registered, selectors.EVENT_READ, task)
         elif task.woken:
             self._unpark(task)
             return
-        heapq.heappush(self._timers, (self._monotonic() + seconds, task.ticket, task))
+        task.due = self._monotonic() + seconds
+        self._look_at(task)
 
     def _unpark(self, task: _Task) -> None:
         if task.registered >= 0:

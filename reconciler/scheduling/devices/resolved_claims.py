@@ -70,7 +70,7 @@ def with_resolved_claims(world: World) -> World:
 
 
 class _Numbers:
-    """Shapes by number, each once. They are told apart by their bytes: to hash a shape is to hash all that is in it."""
+    """Shapes by number, each once. Bytes identify a shape, because hashing the shape itself visits all of its parts."""
 
     def __init__(self) -> None:
         self.shapes: list[PodShape] = []

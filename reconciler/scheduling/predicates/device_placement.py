@@ -9,28 +9,25 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from reconciler.cluster.devices.resource_claim import Allocation, ResourceClaim
-from reconciler.cluster.devices.resource_slice import ResourceSlice, Where
+from reconciler.cluster.devices.resource_slice import Where
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.devices.allocation import AllocationError, Given, NodeAllocator, Wanted
 from reconciler.scheduling.devices.catalog import Catalog
-from reconciler.scheduling.devices.pools import DeviceId, Pool, Pools, order_of_pools, reaches
+from reconciler.scheduling.devices.pools import DeviceId, Pools, reaches
 from reconciler.scheduling.devices.selector_values import NotEvaluatedError, SelectorError
 from reconciler.scheduling.devices.taken import Taken
-from reconciler.scheduling.label_match import Labels
 from reconciler.scheduling.node_affinity import label_reader
 from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.device_site import DeviceSite, SiteState, pool_content, state_of, taken_of, with_coming
 from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, reached, unserved
 from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 
 _Key = tuple[str, str]
 """Namespace and name of a claim."""
-_Parts = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
-_State = tuple[int, int, _Parts]
-"""Which devices of a node are taken: as a whole and in part, as bits by position, and the parts by position."""
-_Step = tuple[tuple[Given, ...], tuple[int, ...], _State]
+_Step = tuple[tuple[Given, ...], tuple[int, ...], SiteState]
 """What one more pod gets on a node, at which places, and the state after that."""
 _A_LOOK = 16
 """So many steps it takes to look at what is left of a node."""
@@ -52,23 +49,6 @@ class _Demand(msgspec.Struct, frozen=True):
     unclear: str = ""
     shared: tuple[_Key, ...] = ()
     asked: "_Asked | None" = None
-
-
-class _Site:
-    """The devices of one node. `layout` is equal for nodes whose devices differ only in the names of their own pools. It is -1
-    where an answer hangs on more than that. `alone`: no other node reaches any of the devices."""
-
-    __slots__ = ("alone", "ids", "labels", "layout", "name", "places", "pools", "state")
-
-    def __init__(self, name: str, labels: Labels, pools: tuple[Pool, ...]) -> None:
-        self.name = name
-        self.labels = labels
-        self.pools = pools
-        self.ids: list[DeviceId] = []
-        self.places: dict[DeviceId, int] = {}
-        self.layout = -1
-        self.alone = True
-        self.state: _State = (0, 0, ())
 
 
 class _Shared:
@@ -116,10 +96,10 @@ class DevicePlacement:
         self._bound_users: dict[_Key, int] = {}
         self._demands: dict[int, _Demand] = {}
         self._numbers: dict[tuple[Wanted, ...], int] = {}
-        self._sites: dict[int, _Site] = {}
+        self._sites: dict[int, DeviceSite] = {}
         self._layouts: dict[object, int] = {}
-        self._sample: dict[int, _Site] = {}
-        self._known: dict[tuple[int, int, _State], _Step | Trouble | None] = {}
+        self._sample: dict[int, DeviceSite] = {}
+        self._known: dict[tuple[int, int, SiteState], _Step | Trouble | None] = {}
         self._handed: dict[tuple[int, int], list[tuple[Given, ...] | None]] = {}
         self._off: dict[tuple[int, int], int] = {}
         """Pods of the World that were taken off their node. Their devices stay taken: nobody waits for a node that is left."""
@@ -127,7 +107,7 @@ class DevicePlacement:
         self._unknown_on: dict[int, int] = {}
         """Pods by node that were bound without anybody knowing what devices they have."""
         self._troubles: dict[tuple[int, int], str] = {}
-        self._groups: list[tuple[_Site, list[int]]] | None = None
+        self._groups: list[tuple[DeviceSite, list[int]]] | None = None
         self._seen = 0
         self.follow()
 
@@ -351,7 +331,7 @@ class DevicePlacement:
                 self._taken.whole.discard(device)
         self._forget({(one.driver, one.pool, one.device) for one in allocation.devices}, freed=not taken)
 
-    def _apply(self, given: tuple[Given, ...], node: int, site: _Site) -> None:
+    def _apply(self, given: tuple[Given, ...], node: int, site: DeviceSite) -> None:
         for one in given:
             if one.admin:
                 continue
@@ -384,7 +364,7 @@ class DevicePlacement:
         if site is None or not site.alone:
             self._forget({one.device for one in given}, freed=freed)
             return
-        site.state = _state_of(site, self._taken)
+        site.state = state_of(site, self._taken)
         if freed:
             for full in self._full.values():
                 if node < len(full):
@@ -394,14 +374,14 @@ class DevicePlacement:
         """Devices that any node may reach changed."""
         for site in self._sites.values():
             if not devices.isdisjoint(site.places):
-                site.state = _state_of(site, self._taken)
+                site.state = state_of(site, self._taken)
         if freed:
             for full in self._full.values():
                 full[:] = bytes(len(full))
 
     # What a node has.
 
-    def _site(self, node: int) -> _Site:
+    def _site(self, node: int) -> DeviceSite:
         known = self._sites.get(node)
         if known is None:
             nodes = self._nodes
@@ -411,12 +391,12 @@ class DevicePlacement:
                 self._pools = Pools(self._world.resource_slices)
             pools = self._pools.of(name, labels)
             if shape.devices:
-                pools = _with_coming(pools, shape.devices, name)
-            known = self._sites[node] = _Site(name, labels, pools)
+                pools = with_coming(pools, shape.devices, name)
+            known = self._sites[node] = DeviceSite(name, labels, pools)
             self._lay_out(known)
         return known
 
-    def _lay_out(self, site: _Site) -> None:
+    def _lay_out(self, site: DeviceSite) -> None:
         for pool in site.pools:
             for item in pool.slices:
                 for device in item.devices:
@@ -424,14 +404,14 @@ class DevicePlacement:
                     site.ids.append(pool.device_id(device))
         site.alone = all(item.where.node_name for pool in site.pools for item in pool.slices)
         if not any(pool.elsewhere or any(item.per_device for item in pool.slices) for pool in site.pools):
-            content = tuple(_content(pool) for pool in site.pools)
+            content = tuple(pool_content(pool) for pool in site.pools)
             site.layout = self._layouts.setdefault(content, len(self._layouts))
             self._sample.setdefault(site.layout, site)
-        site.state = _state_of(site, self._taken)
+        site.state = state_of(site, self._taken)
 
     # The search.
 
-    def _found(self, asked: _Asked, site: _Site) -> tuple[Given, ...] | Trouble | None:
+    def _found(self, asked: _Asked, site: DeviceSite) -> tuple[Given, ...] | Trouble | None:
         """The devices that one more pod would get."""
         if site.layout < 0:
             return self._search(asked.wanted, site)
@@ -443,23 +423,25 @@ class DevicePlacement:
             for one, place in zip(step[0], step[1], strict=True)
         )
 
-    def _step(self, asked: _Asked, site: _Site, state: _State) -> "_Step | Trouble | None":
+    def _step(self, asked: _Asked, site: DeviceSite, state: SiteState) -> "_Step | Trouble | None":
         """What is given where devices are taken as `state` says; `site` is plain."""
         key = asked.number, site.layout, state
         if key not in self._known:
             sample = self._sample[site.layout]
-            taken = _taken_of(sample, state)
+            taken = taken_of(sample, state)
             found = self._search(asked.wanted, sample, taken)
             if isinstance(found, tuple):
                 for one in found:
                     if not one.admin:
                         taken.whole.add(one.device) if one.parts is None else taken.take_part(one.device, one.parts)
-                self._known[key] = found, tuple(sample.places[one.device] for one in found), _state_of(sample, taken)
+                self._known[key] = found, tuple(sample.places[one.device] for one in found), state_of(sample, taken)
             else:
                 self._known[key] = found
         return self._known[key]
 
-    def _search(self, wanted: tuple[Wanted, ...], site: _Site, taken: Taken | None = None) -> tuple[Given, ...] | Trouble | None:
+    def _search(
+        self, wanted: tuple[Wanted, ...], site: DeviceSite, taken: Taken | None = None
+    ) -> tuple[Given, ...] | Trouble | None:
         allocator = NodeAllocator(self._catalog, site.pools, taken or self._taken, site.name, site.labels, wanted)
         try:
             return allocator.search()
@@ -470,7 +452,7 @@ class DevicePlacement:
         finally:
             self._shapes.effort.add(allocator.steps)
 
-    def _shortage(self, wanted: tuple[Wanted, ...], site: _Site) -> str:
+    def _shortage(self, wanted: tuple[Wanted, ...], site: DeviceSite) -> str:
         allocator = NodeAllocator(self._catalog, site.pools, self._taken, site.name, site.labels, wanted)
         try:
             allocator.search()
@@ -500,10 +482,10 @@ class DevicePlacement:
                 return f"on {self._nodes.names[where]}, {found.message}: kube-scheduler {gives_up} the whole attempt"
         return ""
 
-    def _alike(self) -> list[tuple[_Site, list[int]]]:
-        """The nodes of the World, those together that answer alike as it stands."""
+    def _alike(self) -> list[tuple[DeviceSite, list[int]]]:
+        """The nodes of the World by site. Nodes that give the same answers now are one entry."""
         if self._groups is None:
-            groups: dict[object, tuple[_Site, list[int]]] = {}
+            groups: dict[object, tuple[DeviceSite, list[int]]] = {}
             for node in range(len(self._world.nodes)):
                 site = self._site(node)
                 key = (site.layout, site.state) if site.layout >= 0 else node
@@ -572,7 +554,7 @@ class DevicePlacement:
     def _numbered(self, wanted: tuple[Wanted, ...]) -> _Asked:
         return _Asked(wanted, self._numbers.setdefault(wanted, len(self._numbers)))
 
-    def _reaches(self, shared: _Shared, site: _Site, node: int) -> bool:
+    def _reaches(self, shared: _Shared, site: DeviceSite, node: int) -> bool:
         """Can a pod on the node use the devices of the claim, if it has some?"""
         if shared.given is not None:
             return shared.given_at == node or all(reaches(where, site.name, site.labels) for where in shared.where)
@@ -580,7 +562,7 @@ class DevicePlacement:
             return reached(shared.allocation.terms, site.labels, site.name)
         return True
 
-    def _where(self, given: tuple[Given, ...], site: _Site) -> tuple[Where, ...]:
+    def _where(self, given: tuple[Given, ...], site: DeviceSite) -> tuple[Where, ...]:
         found = {one.device for one in given}
         return tuple(
             device.where if item.per_device else item.where
@@ -593,50 +575,3 @@ class DevicePlacement:
 
 def _wanted_of(claim: ResourceClaim) -> Wanted:
     return Wanted(name=claim.name, requests=claim.requests, constraints=claim.constraints)
-
-
-def _with_coming(pools: tuple[Pool, ...], coming: tuple[ResourceSlice, ...], name: str) -> tuple[Pool, ...]:
-    """With the devices that drivers will offer on a node, in the order of `Pools.of`. A driver that offers devices of this node
-    alone has come."""
-    here = {pool.driver for pool in pools if any(item.where.node_name for item in pool.slices)}
-    made = [
-        msgspec.structs.replace(item, pool=f"{name}/{item.pool}", where=Where(node_name=name))
-        for item in coming
-        if item.driver not in here
-    ]
-    there = Pools(made).of(name, label_reader((), name))
-    return tuple(sorted((*pools, *there), key=order_of_pools))
-
-
-def _content(pool: Pool) -> bytes:
-    """All that an answer can hang on. The name of a pool of one node is left out: the order of the pools tells them apart."""
-    shared = "" if all(item.where.node_name for item in pool.slices) else pool.name
-    slices = tuple(item.devices for item in pool.slices)
-    return _encode((pool.driver, shared, slices, pool.counter_sets, pool.incomplete, pool.invalid, pool.unmodelled))
-
-
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def _taken_of(site: _Site, state: _State) -> Taken:
-    whole, part, parts = state
-    taken = Taken(())
-    taken.whole.update(device for place, device in enumerate(site.ids) if whole >> place & 1)
-    amounts = dict(parts)
-    for place, device in enumerate(site.ids):
-        if part >> place & 1:
-            taken.take_part(device, amounts.get(place))
-    return taken
-
-
-def _state_of(site: _Site, taken: Taken) -> _State:
-    whole = part = 0
-    parts = []
-    for place, device in enumerate(site.ids):
-        if device in taken.whole:
-            whole |= 1 << place
-        if device in taken.shared or device in taken.parts:
-            part |= 1 << place
-            if device in taken.parts:
-                parts.append((place, tuple(sorted(taken.parts[device].items()))))
-    return whole, part, tuple(parts)

@@ -8,8 +8,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "time.monotonic() > deadline -> time.monotonic() >= deadline": "no clock is read at the very instant of a deadline",
         "False -> True in: redirect=False,": "the client library follows no redirect without retries either",
         "256 -> 257": "it is how many idle connections are kept, and a watch holds one each: far fewer are there at once",
-        "262144 -> 262145": _AT_ONCE,
     },
+    "reconciler/kube/connection/line_stream.py": {"262144 -> 262145": _AT_ONCE},
     "reconciler/kube/connection/outages.py": {
         '0 -> 1 in: self._failure: tuple[str, int] = ("", 0)': "no failure is told by an empty name",
         "0 -> 1 in: failure = type(error).__name__, error.status if isinstance(error, ApiError) else 0": "failures that are no "
