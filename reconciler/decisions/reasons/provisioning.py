@@ -90,7 +90,7 @@ class RequestNotTried(Because, frozen=True, kw_only=True):
     code = "RequestNotTried"
     others: int
 
-    template = "{others:other request} got no room, so this one waits for its turn in a later plan"
+    template = "{others:request} got no room before this one, which waits for its turn in a later plan"
 
 
 class RequestRefused(Because, frozen=True, kw_only=True):
