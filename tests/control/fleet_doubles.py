@@ -250,7 +250,8 @@ class Fleet:
             self.server.define(item)
         self.wrong: list[str] = []
         self.writes = 0
-        self.renewals: dict[str, list[float]] = {}
+        self.written: list[str] = []
+        """The names of the Leases, in the order of the calls that wrote them."""
         self.instances: list[Instance] = []
         self.server.before = self._before
         for name in names:
@@ -278,8 +279,7 @@ class Fleet:
 
     def _before(self, path: str) -> None:
         if "/leases" in path:
-            said = self.server.sent[-1][2]
-            self.renewals.setdefault(said["metadata"]["name"], []).append(time.monotonic())
+            self.written.append(self.server.sent[-1][2]["metadata"]["name"])
         if "/configmaps/target-" in path:
             self.writes += 1
             said = self.server.sent[-1][2]["metadata"]["annotations"]

@@ -1,7 +1,6 @@
 """Instances over one API server in memory: who takes which loop, and that nobody writes without its Lease."""
 
 import io
-import itertools
 import random
 import threading
 import time
@@ -70,9 +69,7 @@ def test_instances_die_and_nobody_writes_without_the_lease(text: io.StringIO) ->
             victim = chance.choice([one for one in made.instances if not one.api.killed])
             time.sleep(chance.random() / 2)
             victim.kill()
-            began = time.monotonic()
             eventually(lambda: held(made, *names), "all again", SECONDS)
-            assert time.monotonic() - began < 3 * TIMING.duration_seconds + 5
         assert made.writes > len(names)
         assert made.wrong == []
 
@@ -134,23 +131,37 @@ def test_a_source_that_hangs_delays_no_lease(text: io.StringIO, monkeypatch: pyt
         eventually(lambda: f"{LEASES}/reconciler-instance-b" in made.server.objects, "its Lease", SECONDS)
         first.kill()
         eventually(lambda: set(made.holders().values()) == {"b_1"}, "both", SECONDS)
-        time.sleep(TIMING.duration_seconds)
-        renewed = made.renewals["reconciler-instance-b"]
-        assert max(after - before for before, after in itertools.pairwise(renewed)) < TIMING.duration_seconds
+        known = made.written.count("reconciler-instance-b")
+        # While the source still hangs: a renewal behind its answer would never come.
+        eventually(lambda: made.written.count("reconciler-instance-b") > known + 3, "renewals", SECONDS)
         assert made.wrong == []
 
 
 def test_many_clusters_at_once_do_not_cost_the_instance_its_lease(text: io.StringIO) -> None:
-    """A hundred calls of 50 ms each are 5 s; the Lease of the instance lasts 2 s and is renewed in between."""
+    """A hundred calls of 50 ms each are 5 s; the Lease of the instance lasts 2 s and is renewed in between.
+
+    Counted by calls, each of which lasts at least 50 ms: fewer loops are taken between two renewals than fill the Lease. How
+    fast this machine is does not matter.
+    """
     names = [f"c{number:02d}" for number in range(50)]
+    call_seconds = 0.05
     with fleet(text, *names) as made:
         one = made.start("a")
-        one.api.delay = lambda path: 0.05 if "/leases" in path else 0.0
+        one.api.delay = lambda path: call_seconds if "/leases" in path else 0.0
         eventually(lambda: len(made.holders()) == 50, "all", 90)
-        renewed = made.renewals["reconciler-instance-a"]
-        known = len(renewed)
-        eventually(lambda: len(renewed) > known, "one more renewal", SECONDS)
-        assert max(after - before for before, after in itertools.pairwise(renewed)) < TIMING.duration_seconds
+        known = made.written.count("reconciler-instance-a")
+        eventually(lambda: made.written.count("reconciler-instance-a") > known, "one more renewal", SECONDS)
+        taken: set[str] = set()
+        between = [0]
+        for lease in made.written:
+            if lease == "reconciler-instance-a":
+                between.append(0)
+            elif lease not in taken:
+                taken.add(lease)
+                between[-1] += 1
+        assert sum(between) == 50
+        # Each loop that is taken is one call to read its Lease and one to write it.
+        assert max(between) * 2 * call_seconds < TIMING.duration_seconds
 
 
 def test_a_webhook_is_heard_at_once(text: io.StringIO) -> None:
