@@ -1,5 +1,7 @@
 """ResourceClaims: what pods ask of devices, and which devices they have."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from reconciler.cluster.devices.device_class import expressions
@@ -68,11 +70,13 @@ class Allocated(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class Allocation(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """What a claim has. `terms` None: it can be used on every node. `waits`: binding conditions decide whether it lasts."""
+    """What a claim has. `terms` None: it can be used on every node. `waits`: binding conditions decide whether it lasts, and are not
+    met yet. `failed`: a driver says that it cannot make the devices ready."""
 
     devices: tuple[Allocated, ...] = ()
     terms: tuple[NodeSelectorTerm, ...] | None = None
     waits: bool = False
+    failed: bool = False
     unmodelled: str = ""
 
 
@@ -105,7 +109,7 @@ def resource_claim(item: wire.ResourceClaim) -> ResourceClaim:
         of_extended_resources=_of_extended_resources(meta),
         requests=tuple(_request(one) for one in item.spec.devices.requests or ()),
         constraints=tuple(_constraint(one) for one in item.spec.devices.constraints or ()),
-        allocation=_allocation(status.allocation) if status.allocation else None,
+        allocation=_allocation(status.allocation, status.devices or ()) if status.allocation else None,
         reserved_for=tuple(sorted(one.uid for one in status.reserved_for or ())),
     )
 
@@ -151,7 +155,7 @@ def _constraint(item: wire.Constraint) -> Constraint:
     return Constraint(attribute=item.distinct_attribute or "", distinct=item.distinct_attribute is not None, requests=requests)
 
 
-def _allocation(item: wire.Allocation) -> Allocation:
+def _allocation(item: wire.Allocation, said: Sequence[wire.DeviceStatus]) -> Allocation:
     devices: list[Allocated] = []
     unmodelled = ""
     results = item.devices.results or ()
@@ -171,5 +175,27 @@ def _allocation(item: wire.Allocation) -> Allocation:
                 consumed=consumed,
             )
         )
-    waits = any(one.binding_conditions for one in results)
-    return Allocation(devices=tuple(devices), terms=node_terms(item.node_selector), waits=waits, unmodelled=unmodelled)
+    waits, failed = _binding(results, said)
+    return Allocation(
+        devices=tuple(devices), terms=node_terms(item.node_selector), waits=waits, failed=failed, unmodelled=unmodelled
+    )
+
+
+def _binding(results: Sequence[wire.Result], said: Sequence[wire.DeviceStatus]) -> tuple[bool, bool]:
+    """Do the devices wait for their binding conditions, and did one fail? The first that is not ready decides.
+
+    Source: `isClaimReadyForBinding` of the DynamicResources plugin.
+    """
+    status: dict[tuple[str, str, str], wire.DeviceStatus] = {}
+    for item in said:
+        status.setdefault((item.driver, item.pool, item.device), item)
+    for one in results:
+        if not one.binding_conditions:
+            continue
+        found = status.get((one.driver, one.pool, one.device))
+        true = {condition.type for condition in (found.conditions or () if found else ()) if condition.status == "True"}
+        if not true.isdisjoint(one.binding_failure_conditions or ()):
+            return False, True
+        if not true.issuperset(one.binding_conditions):
+            return True, False
+    return False, False

@@ -519,7 +519,7 @@ class DevicePlacement:
                 unclear = unclear or f"claim {use.claim}, which {state}"
                 continue
             allocation = claim.allocation
-            if allocation is not None and (allocation.waits or allocation.unmodelled):
+            if allocation is not None and (allocation.waits or allocation.failed or allocation.unmodelled):
                 unclear = unclear or f"binding conditions of claim {claim.name}"
             key = claim.namespace, claim.name
             if key not in self._shared:

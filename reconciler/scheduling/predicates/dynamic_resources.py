@@ -82,12 +82,13 @@ _YES = Judgement()
 
 class _Demand(msgspec.Struct, frozen=True, kw_only=True):
     """What a shape needs of any node. `objection`: no node will do. `gated`: kube-scheduler does not even look at the pod yet.
-    `bound` are claims with devices, and where those are."""
+    `bound` are claims with devices, and where those are. `failed` is one whose devices cannot be made ready (empty: none)."""
 
     objection: str = ""
     gated: bool = False
     unmodelled: str = ""
     bound: tuple[tuple[str, tuple[NodeSelectorTerm, ...] | None], ...] = ()
+    failed: str = ""
     wanted: tuple[Wanted, ...] = ()
     extended: bool = False
 
@@ -154,6 +155,8 @@ class DynamicResources:
         name, labels, pools = self._nodes.names[node], *self._node(node)
         elsewhere = next((claim for claim, terms in demand.bound if not reached(terms, labels, name)), "")
         away = Judgement(message=f"claim {elsewhere} has devices that other nodes reach") if elsewhere else _YES
+        if demand.failed:
+            away = Judgement(message=f"a driver cannot make the devices of claim {demand.failed} ready")
         if not wanted:
             return away
         if self._taken.unmodelled:
@@ -230,10 +233,12 @@ class DynamicResources:
                 return _Demand(objection="an earlier claim for its extended resources must be deleted first")
             unmodelled = unmodelled or "earlier claims for extended resources"
         bound: list[tuple[str, tuple[NodeSelectorTerm, ...] | None]] = []
+        failed = ""
         wanted: list[Wanted] = []
         for claim in found:
             if claim.allocation is not None:
                 bound.append((claim.name, claim.allocation.terms))
+                failed = failed or (claim.name if claim.allocation.failed else "")
                 continue
             objection = unserved(claim.name, claim.requests, self._catalog)
             if objection:
@@ -241,7 +246,7 @@ class DynamicResources:
             if any(not constraint.attribute for constraint in claim.constraints):
                 unmodelled = unmodelled or f"a constraint of claim {claim.name}"
             wanted.append(Wanted(name=claim.name, requests=claim.requests, constraints=claim.constraints))
-        return _Demand(unmodelled=unmodelled, bound=tuple(bound), wanted=tuple(wanted), extended=served)
+        return _Demand(unmodelled=unmodelled, bound=tuple(bound), failed=failed, wanted=tuple(wanted), extended=served)
 
     def _requests(self, shape: int) -> tuple[tuple[str, int], ...]:
         return self._shapes.shapes[shape].requests.extended
