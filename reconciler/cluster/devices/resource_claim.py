@@ -70,8 +70,8 @@ class Allocated(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class Allocation(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """What a claim has. `terms` None: it can be used on every node. `waits`: binding conditions decide whether it lasts, and are not
-    met yet. `failed`: a driver says that it cannot make the devices ready."""
+    """What a claim has. `terms` None: it can be used on every node. `waits`: binding conditions decide whether it lasts, and they
+    are not met yet. `failed`: a driver says that it cannot make the devices ready."""
 
     devices: tuple[Allocated, ...] = ()
     terms: tuple[NodeSelectorTerm, ...] | None = None
