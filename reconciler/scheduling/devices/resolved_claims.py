@@ -11,7 +11,7 @@ import msgspec
 
 from reconciler.cluster.devices.resource_claim import ResourceClaim
 from reconciler.cluster.pods.pod import ClaimUse, PodShape
-from reconciler.cluster.world import World
+from reconciler.cluster.world import World, with_pod_shapes
 
 KIND = "ResourceClaim"
 _Claims = Mapping[tuple[str, str], ResourceClaim]
@@ -57,16 +57,9 @@ def with_resolved_claims(world: World) -> World:
             unmade[number] = numbers.of(_resolved(world.pod_shapes[number], {}, "", runs=False))
         return unmade[number]
 
-    daemons = tuple(
-        msgspec.structs.replace(one, shape=of_template(one.shape), others=tuple(map(of_template, one.others)))
-        for one in world.daemon_pods
-    )
-    buffers = tuple(
-        msgspec.structs.replace(one, shape=of_template(one.shape)) if one.shape >= 0 else one for one in world.buffers
-    )
-    return msgspec.structs.replace(
-        world, pod_shapes=tuple(numbers.shapes), pods=pods.with_shapes(column), daemon_pods=daemons, buffers=buffers
-    )
+    # Numbers are asked for first: new shapes come with them.
+    named = with_pod_shapes(world, (), pods.with_shapes(column), of_template)
+    return msgspec.structs.replace(named, pod_shapes=tuple(numbers.shapes))
 
 
 class _Numbers:
