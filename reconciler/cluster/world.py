@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.cluster.devices.device_class import DeviceClass
-from reconciler.cluster.devices.resource_claim import ResourceClaim
+from reconciler.cluster.devices.resource_claim import ClaimTemplate, ResourceClaim
 from reconciler.cluster.devices.resource_slice import ResourceSlice
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
 from reconciler.cluster.nodes.node import Node, NodeShape
@@ -180,6 +180,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     device_classes: tuple[DeviceClass, ...] = ()
     resource_slices: tuple[ResourceSlice, ...] = ()
     resource_claims: tuple[ResourceClaim, ...] = ()
+    claim_templates: tuple[ClaimTemplate, ...] = ()
     quotas: tuple[CapacityQuota, ...] = ()
     scheduler_version: KubernetesVersion | None = None
     captured: tuple[str, ...] = ()
@@ -221,9 +222,7 @@ def with_pod_shapes(world: World, shapes: tuple[PodShape, ...], pods: PodTable, 
         msgspec.structs.replace(one, shape=number_of(one.shape), others=tuple(map(number_of, one.others)))
         for one in world.daemon_pods
     )
-    buffers = tuple(
-        msgspec.structs.replace(one, shape=number_of(one.shape)) if one.shape >= 0 else one for one in world.buffers
-    )
+    buffers = tuple(msgspec.structs.replace(one, shape=number_of(one.shape)) if one.shape >= 0 else one for one in world.buffers)
     requests = tuple(
         msgspec.structs.replace(one, sets=tuple(msgspec.structs.replace(pods, shape=number_of(pods.shape)) for pods in one.sets))
         for one in world.provisioning_requests
