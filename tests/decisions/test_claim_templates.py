@@ -102,14 +102,21 @@ def test_admin_access_takes_no_device() -> None:
     assert _nodes(cluster, 8) == 2
 
 
-@pytest.mark.parametrize("captured", [True, False])
-def test_a_daemon_set_whose_template_is_unknown_is_left_out(captured: bool) -> None:
-    """Nobody makes its claim, or nobody here knows what it asks for. The group grows as before templates were read."""
+@pytest.mark.parametrize(("captured", "why"), [(True, "does not exist"), (False, "was not captured")])
+def test_a_daemon_set_whose_template_is_unknown_is_left_out(captured: bool, why: str) -> None:
+    """Nobody makes its claim, or nobody here knows what it asks for. The group grows without it, and the plan says so."""
     cluster = _from_zero()
     cluster.agent("agent")
-    cluster.templates.clear()
+    cluster.daemonset("plain")
     cluster.train("wait", 8)
-    assert group(plan_of(_without_templates(cluster.world()) if not captured else cluster.world(), _rules()), "gpu").desired == 2
+    plan = plan_of(_gone(cluster.world()) if captured else _without_templates(cluster.world()), _rules())
+    assert group(plan, "gpu").desired == 2
+    (problem,) = plan.problems
+    assert (problem.code, problem.object) == ("DaemonSetNotCounted", "DaemonSet shop/agent")
+    assert problem.message == (
+        "its pods are counted on no new node: DynamicResources (a claim that is not made yet; ResourceClaimTemplate shop/agent "
+        f"{why})"
+    )
 
 
 def test_nodes_that_are_on_their_way_are_charged() -> None:

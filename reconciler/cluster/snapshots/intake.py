@@ -89,7 +89,7 @@ _MANAGEMENT = "management/"
 _MOST_ERRORS = 50
 _DEVICES = frozenset({"ResourceSlice", "ResourceClaim", "ResourceClaimTemplate"})
 _DEVICE_VERSIONS = frozenset({"resource.k8s.io/v1", "resource.k8s.io/v1beta2"})
-"""Versions in which slices, claims and their templates have the same form. Older ones are skipped, and the kind counts as not captured."""
+"""Versions in which slices, claims and templates have the same form. Older ones are skipped: the kind counts as not captured."""
 _REPLICATED = (("apps", "ReplicaSet"), ("apps", "StatefulSet"))
 _deployed = RawPart(workload.DeployedTemplate, "spec.template")
 _Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
