@@ -73,8 +73,8 @@ DEVICES = tuple(
         ("ResourceClaimTemplate", "resourceclaimtemplates"),
     )
 )
-"""Read of the same cluster. Without slices and claims, no pod with resource claims is judged; without templates, none whose claims
-are not made yet."""
+"""Read of the same cluster. Without slices and claims, no pod with resource claims is judged; without templates, no pod whose
+claims are not made yet."""
 SERVICES = Collection(group="", kind="Service", version="v1", plural="services")
 """What is read as well where the scheduler's default constraints need it (see `scheduling.default_spread`)."""
 QUOTAS = Collection(group="autoscaling.x-k8s.io", kind="CapacityQuota", plural="capacityquotas", optional=True)

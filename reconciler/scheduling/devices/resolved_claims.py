@@ -23,7 +23,8 @@ def with_resolved_claims(world: World) -> World:
 
     A pod that runs moves with a new claim from the same template, so that the devices which it has now do not count. A pod that
     waits, and whose claim has devices, can run only where these are: it keeps the name. A claim that is not made yet will ask for
-    what its template says: of pods that were just created, and of those that DaemonSets, buffers and requests ask room for.
+    what its template says. Pods that were just created have such claims. So do pods of DaemonSets, CapacityBuffers and
+    ProvisioningRequests.
     """
     if not any(shape.claims for shape in world.pod_shapes):
         return world
@@ -110,8 +111,8 @@ class _Evidence:
         return _asking(use, claim)
 
     def _not_made(self, key: _Key, use: ClaimUse) -> ClaimUse:
-        """Source: `handleClaim` of the claim controller. It makes a claim from the template, also again if the one that the status
-        of the pod names is gone."""
+        """Source: `handleClaim` of the claim controller. It makes a claim from the template. It does so again if the claim that
+        the status of the pod names is gone."""
         template = self._templates.get(key)
         if template is not None:
             return _asking(use, template)
