@@ -245,7 +245,7 @@ def test_claims_of_pods() -> None:
 
 
 def test_a_template_of_claims() -> None:
-    """What its claims will ask for is written one level deeper. Their labels do not matter. The API server writes 1 as the count."""
+    """What its claims will ask for is written one level deeper. Their labels do not matter. A count of 1 may be left out."""
     asked = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": "true"}}]}
     devices = {
         "requests": [{"name": "r", "exactly": asked}, {"name": "s", "firstAvailable": [{"name": "b", **asked}]}],
