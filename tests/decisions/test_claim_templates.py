@@ -10,7 +10,7 @@ import pytest
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
-from reconciler.plan.plan import Plan, PodOutcome
+from reconciler.plan.plan import NodeState, Plan, PodOutcome
 from reconciler.policy.documents import (
     BufferReading,
     DeviceAttribute,
@@ -18,12 +18,13 @@ from reconciler.policy.documents import (
     PolicySet,
     RequestReading,
     RequestsFrom,
+    ScaleDown,
     Template,
     TemplateDevices,
 )
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, node_group, policy
-from tests.decisions.deciding import codes, group, plan_of, pod
+from tests.decisions.deciding import codes, group, node, plan_of, pod
 from tests.decisions.device_cluster import DRIVER, DeviceCluster, request
 from tests.scheduling.fitting_devices import one_by_one, random_request
 
@@ -131,6 +132,30 @@ def test_nodes_that_are_on_their_way_are_charged() -> None:
     assert group(plan, "gpu").desired == 3
     outcomes = [line.outcome for line in plan.pods]
     assert (outcomes.count(PodOutcome.FITS_UPCOMING), outcomes.count(PodOutcome.TRIGGERS_SCALE_UP)) == (6, 1)
+
+
+def test_a_node_whose_driver_is_late_is_charged() -> None:
+    """It came a minute ago without slices, and the pod of the DaemonSet waits there. It counts with 3 of its 4 devices."""
+    cluster = DeviceCluster()
+    cluster.agent("agent")
+    cluster.group("gpu", nodes=1, cpu="64", memory="256Gi", created=NOW - 60)
+    cluster.train("agent-gpu", 1, owner="DaemonSet", node_selector={HOSTNAME_LABEL: "gpu-1"})
+    cluster.train("wait", 4)
+    plan = plan_of(cluster.world(), _rules())
+    assert node(plan, "gpu-1").state is NodeState.NOT_STARTED
+    assert group(plan, "gpu").desired == 2
+    outcomes = [line.outcome for line in plan.pods if "wait" in line.pod]
+    assert (outcomes.count(PodOutcome.FITS_UPCOMING), outcomes.count(PodOutcome.TRIGGERS_SCALE_UP)) == (3, 1)
+
+
+def test_an_empty_node_leaves_with_the_device_of_its_daemon_set() -> None:
+    """Only the pod of the DaemonSet is there, which goes down with the node."""
+    cluster = DeviceCluster()
+    cluster.agent("agent")
+    cluster.gpus(cluster.group("gpu", nodes=1, cpu="64", memory="256Gi"), 4)
+    cluster.train("agent-gpu", on={"gpu-1": ["gpu-0"]}, owner="DaemonSet")
+    rules = policy(node_group("gpu", min=0, max=9, scale_down=ScaleDown(unneeded_time_seconds=0)))
+    assert group(plan_of(cluster.world(), rules), "gpu").desired == 0
 
 
 def test_the_steady_state_has_the_pods_of_the_daemon_set() -> None:
@@ -270,12 +295,12 @@ def test_what_is_promised_runs_after_the_pods_of_daemon_sets() -> None:
         nodes = after.group("gpu", nodes=group(plan, "gpu").desired, cpu="64", memory="256Gi")
         after.gpus(nodes, devices, "h100")
         for number, wanted in enumerate(agents):
-            for node in nodes:
-                after.train(f"agent{number}-{node}", 1, wanted, node_selector={HOSTNAME_LABEL: node})
+            for name in nodes:
+                after.train(f"agent{number}-{name}", 1, wanted, node_selector={HOSTNAME_LABEL: name})
         for number, (wanted, _) in enumerate(kinds):
             after.train(f"kind{number}", lines[f"shop/kind{number}"], wanted)
         world = after.world()
         places = dict(zip(world.pods.name, one_by_one(world), strict=True))
-        assert all(node >= 0 for name, node in places.items() if name.startswith("kind")), seed
+        assert all(place >= 0 for name, place in places.items() if name.startswith("kind")), seed
         promised += lines.total()
-        displaced += sum(node >= 0 for name, node in places.items() if name.startswith("agent"))
+        displaced += sum(place >= 0 for name, place in places.items() if name.startswith("agent"))
