@@ -25,7 +25,7 @@ from reconciler.policy.documents import (
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, node_group, policy
 from tests.decisions.deciding import codes, group, node, plan_of, pod
-from tests.decisions.device_cluster import DRIVER, DeviceCluster, request
+from tests.decisions.device_cluster import DRIVER, DeviceCluster, gpu, request, slice_of
 from tests.scheduling.fitting_devices import one_by_one, random_request
 
 H100 = f'device.attributes["{DRIVER}"].model == "h100"'
@@ -86,6 +86,19 @@ def test_a_daemon_set_that_gets_no_devices_leaves_the_group_usable(wanted: objec
     cluster = _from_zero()
     cluster.agent("agent", wanted)  # type: ignore[arg-type]
     assert _nodes(cluster, 8) == 2
+
+
+def test_devices_elsewhere_do_not_matter_to_the_pod_of_a_daemon_set() -> None:
+    """Its selector fails on a device of another node. For other pods kube-scheduler would give up the attempt. The pod of a
+    DaemonSet names its node, so that no other one is looked at. 10 pods need 4 nodes of 3 free devices each."""
+    cluster = _from_zero()
+    cluster.agent("agent", request(1, H100))
+    cluster.node("old", labels={"pool": "old"})
+    cluster.slices.append(slice_of("old", [gpu(0, attributes=())]))
+    cluster.train("wait", 10, node_selector={"pool": "gpu"})
+    plan = plan_of(cluster.world(), _rules())
+    assert group(plan, "gpu").desired == 4
+    assert not plan.problems
 
 
 def test_of_two_daemon_sets_the_second_gets_what_the_first_leaves() -> None:
