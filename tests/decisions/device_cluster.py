@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.devices.device_class import DeviceClass
-from reconciler.cluster.devices.resource_claim import Allocated, Allocation, Alternative, DeviceRequest, ResourceClaim
+from reconciler.cluster.devices.resource_claim import (
+    Allocated,
+    Allocation,
+    Alternative,
+    ClaimTemplate,
+    DeviceRequest,
+    ResourceClaim,
+)
 from reconciler.cluster.devices.resource_slice import Attribute, AttributeKind, Device, DeviceCapacity, ResourceSlice, Where
 from reconciler.cluster.pods.pod import ClaimUse
 from reconciler.cluster.values.selection import NodeSelectorTerm
@@ -54,6 +61,7 @@ class DeviceCluster(ClusterBuilder):
         super().__init__()
         self.slices: list[ResourceSlice] = []
         self.claims: list[ResourceClaim] = []
+        self.templates: list[ClaimTemplate] = []
 
     def gpus(self, nodes: Sequence[str], count: int = 8, model: str = "a100") -> None:
         """Each of these nodes has so many."""
@@ -65,6 +73,15 @@ class DeviceCluster(ClusterBuilder):
         allocation = Allocation(devices=devices, terms=only_on(has[0][0])) if has else None
         made = ResourceClaim(namespace="shop", name=name, requests=(wanted,), allocation=allocation)
         self.claims.append(msgspec.structs.replace(made, **rest))
+
+    def template(self, name: str, wanted: DeviceRequest | None = None, namespace: str = "shop") -> ClaimUse:
+        """A ResourceClaimTemplate, and how pods use it before their claims are made."""
+        self.templates.append(ClaimTemplate(namespace=namespace, name=name, requests=(wanted or request(),)))
+        return ClaimUse(name="gpu", generated=True, template=name)
+
+    def agent(self, name: str, wanted: DeviceRequest | None = None) -> None:
+        """A DaemonSet whose pods have claims from a template of its name. Call it before nodes are made."""
+        self.daemonset(name, namespace="shop", claims=(self.template(name, wanted),))
 
     def train(
         self,
@@ -94,12 +111,13 @@ class DeviceCluster(ClusterBuilder):
 
     def world(self, **fields: object) -> World:
         """With all kinds captured."""
-        kinds = (*CAPTURED, "DeviceClass", "ResourceClaim", "ResourceSlice")
+        kinds = (*CAPTURED, "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
         return super().world(
             **{
                 "device_classes": (GPU,),
                 "resource_slices": tuple(sorted(self.slices)),
                 "resource_claims": tuple(sorted(self.claims, key=lambda one: one.name)),
+                "claim_templates": tuple(sorted(self.templates)),
                 "captured": tuple(sorted(kinds)),
                 **fields,
             }

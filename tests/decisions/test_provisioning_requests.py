@@ -33,6 +33,7 @@ from reconciler.rendering.text.preview import preview_text
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import codes, group, node, of_kind, plan_of, pod
+from tests.decisions.device_cluster import DeviceCluster
 
 READ = RequestsFrom(provisioning_requests=RequestReading.READ)
 CHECK = "check-capacity.autoscaling.x-k8s.io"
@@ -77,6 +78,17 @@ def test_all_pods_get_nodes_at_once() -> None:
     asked = _line(plan)
     assert (asked.state, asked.pods, asked.fits, asked.requested, asked.until) == (RequestState.WAITING, 5, 3, 2, None)
     assert [reason.message for reason in asked.reasons] == ["3 pods would run now", "a grows for 2 pods"]
+
+
+def test_pods_with_claims_change_nothing_for_a_request() -> None:
+    """Three pods that ask the same of devices become one shape, so that the shapes after theirs have other numbers. Five
+    pods of a core: four fit on the node that is there, and one needs another."""
+    cluster = DeviceCluster()
+    cluster.group("a", nodes=1)
+    cluster.train("wait", 3)
+    cluster.request("train", (5, "1"))
+    plan = plan_of(cluster.world(), _rules())
+    assert (group(plan, "a").desired, _line(plan).fits, _line(plan).requested) == (2, 4, 1)
 
 
 def test_without_the_field_nothing_is_done_and_it_is_told() -> None:

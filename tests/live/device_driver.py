@@ -79,6 +79,15 @@ def claiming_deployment(cluster: WorkCluster, name: str, replicas: int, template
     return cluster.api.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})[0]
 
 
+def claiming_daemon_set(cluster: WorkCluster, name: str, template: str) -> Object:
+    """A DaemonSet of such pods on all nodes of the cluster, which are scheduled before others."""
+    labels = {"app": name}
+    of_pod = claiming(pod_spec(cluster, "100m"), template) | {"priorityClassName": "system-node-critical"}
+    spec = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": of_pod}}
+    metadata = {"name": name, "namespace": cluster.namespace}
+    return cluster.api.create({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": spec})[0]
+
+
 def gpus(stem: str, model: str, count: int, **numbers: int) -> list[Object]:
     """Devices `STEM-0` and so on, with 80 Gi each; `numbers` are more attributes."""
     more = {name: {"int": number} for name, number in numbers.items()}

@@ -46,12 +46,12 @@ class Promises:
         process.plan(lambda plan: self.keep(plan)["groups"][0]["current"] == nodes)
 
 
-def _policy(directory: Path, cluster: WorkCluster) -> Path:
+def _policy(directory: Path, cluster: WorkCluster, devices: str = DEVICES) -> Path:
     text = policy_text("prod", cluster.namespace, {"h100": (0, 6)}, unneeded="0s")
     # A node with one of its two devices in use is at 50 %.
     text = text.replace("utilizationThresholdPercent: 50", "utilizationThresholdPercent: 60")
     file = directory / "policy.yaml"
-    file.write_text(text + DEVICES)
+    file.write_text(text + devices)
     return file
 
 
@@ -130,3 +130,42 @@ def test_claims_bring_nodes_from_zero_and_let_them_go(
         return not gone & {one["metadata"]["name"] for one in items}
 
     cluster.api.wait(device_driver.SLICES, without_them, "the slices going with their nodes")
+
+
+def test_the_pod_of_a_daemon_set_takes_its_device_first(
+    new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """Nodes of 4 devices, of which a DaemonSet takes one: 10 pods need 4 nodes, and 3 would do without it. At first no claim is
+    made. In the end all 10 run. A pod of the DaemonSet may wait, if kube-scheduler gives all devices of its node to others."""
+    cluster = new_cluster()
+    group(cluster, "h100")
+    path = f"/api/v1/namespaces/{cluster.namespace}/pods"
+
+    def of(items: list[Object], app: str) -> list[Object]:
+        return [one for one in items if one["metadata"].get("labels", {}).get("app") == app]
+
+    with device_driver.device_class(cluster):
+        device_driver.claim_template(cluster, "one", device_driver.exactly(cluster, "h100"))
+        device_driver.claiming_daemon_set(cluster, "agent", "one")
+        device_driver.claiming_deployment(cluster, "train", 10, "one")
+        promises = Promises()
+        file = _policy(tmp_path, cluster, DEVICES.replace("count: 2", "count: 4"))
+        account = user(control_plane, "run-devices-daemon-set")
+        with Reconciler(account, file, f"--namespace={cluster.namespace}", "--period=1") as process:
+            promises.until_size(process, 4)
+            nodes = {node["metadata"]["name"] for node in cluster.until_nodes(4)}
+            cluster.api.wait(path, lambda items: len(of(items, "agent")) == 4, "a pod of the DaemonSet on each node")
+            made = device_driver.publish(cluster, lambda _: device_driver.gpus("gpu", "h100", 4))
+            assert set(made) == nodes
+
+            def run(items: list[Object]) -> bool:
+                promises.keep(process.plan(bool))
+                placed = [one for one in of(items, "train") if one["spec"].get("nodeName")]
+                return len(placed) == len(of(items, "train")) == 10
+
+            cluster.api.wait(path, run, "all pods having their devices")
+            _turns(process, 3)
+            assert replicas(cluster, "h100") == 4
+    promised = {name for name in promises.pods if name.startswith("train-")}
+    assert len(promised) >= 10
+    assert not _waiting(cluster) & promised

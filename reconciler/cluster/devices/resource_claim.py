@@ -1,4 +1,4 @@
-"""ResourceClaims: what pods ask of devices, and which devices they have."""
+"""ResourceClaims and their templates: what pods ask of devices, and which devices they have."""
 
 from collections.abc import Sequence
 
@@ -96,10 +96,26 @@ class ResourceClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
     reserved_for: tuple[str, ...] = ()
 
 
+class ClaimTemplate(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """What the claims that are made from a ResourceClaimTemplate ask for. Its spec never changes."""
+
+    namespace: str
+    name: str
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+
+
+def claim_template(item: wire.ResourceClaimTemplate) -> ClaimTemplate:
+    """One template. Raises `UnreadableError`."""
+    requests, constraints = _asked(item.spec.spec)
+    return ClaimTemplate(namespace=item.metadata.namespace, name=item.metadata.name, requests=requests, constraints=constraints)
+
+
 def resource_claim(item: wire.ResourceClaim) -> ResourceClaim:
     """One claim. Raises `UnreadableError`."""
     meta, status = item.metadata, item.status or wire.ResourceClaimStatus()
     owner = next((one for one in meta.owner_references or () if one.controller), None)
+    requests, constraints = _asked(item.spec)
     return ResourceClaim(
         namespace=meta.namespace,
         name=meta.name,
@@ -107,8 +123,8 @@ def resource_claim(item: wire.ResourceClaim) -> ResourceClaim:
         owner_name=owner.name if owner else "",
         deleting=meta.deletion_timestamp is not None,
         of_extended_resources=_of_extended_resources(meta),
-        requests=tuple(_request(one) for one in item.spec.devices.requests or ()),
-        constraints=tuple(_constraint(one) for one in item.spec.devices.constraints or ()),
+        requests=requests,
+        constraints=constraints,
         allocation=_allocation(status.allocation, status.devices or ()) if status.allocation else None,
         reserved_for=tuple(sorted(one.uid for one in status.reserved_for or ())),
     )
@@ -116,6 +132,11 @@ def resource_claim(item: wire.ResourceClaim) -> ResourceClaim:
 
 def _of_extended_resources(meta: ObjectMeta) -> bool:
     return (meta.annotations or {}).get(_OF_EXTENDED_RESOURCES) == "true"
+
+
+def _asked(spec: wire.ResourceClaimSpec) -> tuple[tuple[DeviceRequest, ...], tuple[Constraint, ...]]:
+    devices = spec.devices
+    return tuple(map(_request, devices.requests or ())), tuple(map(_constraint, devices.constraints or ()))
 
 
 def _request(item: wire.DeviceRequest) -> DeviceRequest:

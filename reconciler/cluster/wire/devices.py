@@ -205,6 +205,20 @@ class ResourceClaimSpec(msgspec.Struct):
     devices: DeviceClaim = msgspec.field(default_factory=DeviceClaim)
 
 
+class ClaimTemplateSpec(msgspec.Struct):
+    """`spec` of a ResourceClaimTemplate."""
+
+    spec: ResourceClaimSpec = msgspec.field(default_factory=ResourceClaimSpec)
+
+
+class ResourceClaimTemplate(msgspec.Struct):
+    """A ResourceClaimTemplate."""
+
+    metadata: ObjectMeta
+    spec: ClaimTemplateSpec
+    kind: str = ""
+
+
 class Result(msgspec.Struct, rename="camel"):
     """One device of an allocation."""
 

@@ -5,6 +5,7 @@ are taken. So nodes of one machine type share it.
 """
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import msgspec
 
@@ -118,7 +119,7 @@ class DevicePlacement:
         pod of the shape onto a node.
 
         Source: an error of a filter on any node ends kube-scheduler's whole attempt (`findNodesThatPassFilters`). No node is
-        added for pods whose attempts may all end so.
+        added for pods whose attempts may all end so. For a pod of a DaemonSet it looks at one node only, which the pod names.
         """
         if self._unknown:
             return self._unknown
@@ -127,7 +128,13 @@ class DevicePlacement:
             return demand.unclear
         if self._taken.unmodelled:
             return self._taken.unmodelled
-        return self._trouble(shape, demand, enters)
+        return "" if shape in self._of_daemons else self._trouble(shape, demand, enters)
+
+    @cached_property
+    def _of_daemons(self) -> frozenset[int]:
+        """What DaemonSets put on a node, as long as no other pod is like that."""
+        shapes = {shape for one in self._world.daemon_pods for shape in (one.shape, *one.others)}
+        return frozenset(shapes.difference(self._world.pods.shape)) if shapes else frozenset()
 
     def most(self, shape: int, node: int, most: int) -> int:
         """How many pods of the shape, `most` at most, get devices on the node. 1 stands for one or more where other nodes reach
