@@ -1,11 +1,22 @@
 """Devices while pods are placed: each pod gets its own, a shared claim gets its devices once, and undo gives all of it back."""
 
+import copy
+import os
 import random
+from array import array
 
 import msgspec
 import pytest
 
-from reconciler.cluster.devices.resource_claim import ALL, Allocated, Allocation, DeviceRequest, DeviceToleration
+from reconciler.cluster.devices.resource_claim import (
+    ALL,
+    Allocated,
+    Allocation,
+    Alternative,
+    DeviceRequest,
+    DeviceToleration,
+    ResourceClaim,
+)
 from reconciler.cluster.devices.resource_slice import Device, DeviceTaint, ResourceSlice, Where
 from reconciler.cluster.pods.pod import ClaimUse
 from reconciler.cluster.world import World
@@ -15,7 +26,7 @@ from reconciler.scheduling.devices.pools import Pools
 from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
 from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.state import SchedulingState
-from tests.decisions.device_cluster import DRIVER, DeviceCluster, gpu, only_on, request, slice_of
+from tests.decisions.device_cluster import CARD, DRIVER, IMPLICIT, SERVING, DeviceCluster, gpu, only_on, request, slice_of
 
 
 def _three() -> DeviceCluster:
@@ -169,15 +180,23 @@ def test_clusters_before_the_release_that_was_compared_are_not_modelled() -> Non
 
 def _random_cluster(rng: random.Random) -> DeviceCluster:
     cluster = DeviceCluster()
+    plugins = rng.random() < 0.5
     for number in range(rng.randint(1, 4)):
         name = f"n{number}"
-        cluster.node(name, cpu="32")
+        # A device plugin lists some, so that the devices of the node are not asked.
+        listed = {one: rng.randint(1, 3) for one in (CARD, IMPLICIT) if plugins and rng.random() < 0.3}
+        cluster.node(name, cpu="32", **listed)
         if rng.random() < 0.85:
             cluster.slices.append(_random_slice(rng, name))
     if rng.random() < 0.3:
         cluster.slices.append(slice_of("net", [gpu(9)], where=Where(all_nodes=True)))
     for kind in range(rng.randint(1, 3)):
-        cluster.train(f"kind{kind}", rng.randint(1, 6), _random_request(rng))
+        name, count = f"kind{kind}", rng.randint(1, 6)
+        asked = {one: rng.randint(1, 3) for one in (CARD, IMPLICIT) if rng.random() < 0.4}
+        if asked and rng.random() < 0.6:
+            cluster.pods(name, count, cpu="1", **asked)
+        else:
+            cluster.train(name, count, _random_request(rng), **asked)
     return cluster
 
 
@@ -212,41 +231,57 @@ def _random_request(rng: random.Random) -> DeviceRequest:
 
 def _one_by_one(world: World) -> list[int]:
     """Where each pod goes, in order: the first node that `fit` accepts, with the devices written into its claim."""
-    nodes = []
+    nodes: list[int] = []
     for row in range(len(world.pods)):
         shape = world.pods.shape[row]
         state = SchedulingState(world, devices=True)
         node = next((number for number in range(len(world.nodes)) if not state.verdict(shape, number)), -1)
         nodes.append(node)
-        if node < 0:
-            continue
-        name = world.nodes[node].name
-        use = world.pod_shapes[shape].claims[0]
-        claim = next(one for one in world.resource_claims if one.name == use.claim)
-        labels = {"kubernetes.io/hostname": name}.get
-        pools, taken = Pools(world.resource_slices).of(name, labels), Taken(world.resource_claims)
-        wanted = [Wanted(name=claim.name, requests=claim.requests)]
-        allocator = NodeAllocator(Catalog(world.device_classes), pools, taken, name, labels, wanted)
+        if node >= 0:
+            pods = copy.copy(world.pods)
+            pods.node = array("i", nodes) + pods.node[row + 1 :]
+            world = msgspec.structs.replace(world, resource_claims=_after(world, row, node), pods=pods)
+    return nodes
+
+
+def _after(world: World, row: int, node: int) -> tuple[ResourceClaim, ...]:
+    """The claims with the devices that a pod gets on a node. One more claim is made for the extended resources that the node does
+    not list."""
+    shape, name = world.pod_shapes[world.pods.shape[row]], world.nodes[node].name
+    uses = {use.claim for use in shape.claims}
+    claims = [one for one in world.resource_claims if one.name in uses]
+    listed = world.node_shapes[world.nodes[node].shape].allocatable
+    from_devices = {one: amount for one, amount in shape.requests.extended if amount and not listed.get(one)}
+    if from_devices:
+        asked = [Alternative(name=one, device_class="gpu", count=amount) for one, amount in sorted(from_devices.items())]
+        requests = tuple(DeviceRequest(name=one.name, alternatives=(one,)) for one in asked)
+        uid = world.pods.uid[row]
+        made = ResourceClaim(namespace="shop", name=f"of-{row}", owner_uid=uid, of_extended_resources=True, requests=requests)
+        claims.append(made)
+    labels = {"kubernetes.io/hostname": name}.get
+    pools, taken = Pools(world.resource_slices).of(name, labels), Taken(world.resource_claims)
+    wanted = [Wanted(name=one.name, requests=one.requests) for one in claims]
+    found = NodeAllocator(Catalog(world.device_classes), pools, taken, name, labels, wanted).search() or ()
+    after = []
+    for number, claim in enumerate(claims):
         devices = tuple(
             Allocated(
                 driver=one.device[0], pool=one.device[1], device=one.device[2], shared=one.parts is not None, consumed=one.parts
             )
-            for one in allocator.search() or ()
+            for one in found
+            if one.claim == number
         )
-        allocation = Allocation(devices=devices, terms=only_on(name))
-        after = msgspec.structs.replace(claim, allocation=allocation)
-        claims = tuple(after if one is claim else one for one in world.resource_claims)
-        world = msgspec.structs.replace(world, resource_claims=claims)
-    return nodes
+        after.append(msgspec.structs.replace(claim, allocation=Allocation(devices=devices, terms=only_on(name))))
+    return (*(one for one in world.resource_claims if one not in claims), *after)
 
 
 def test_placing_is_fitting_one_after_the_other() -> None:
     """Hundreds of small clusters: as many pods of each kind on each node, or nothing is said of the kind."""
-    placed = 0
-    for _ in range(60):
+    placed = served = 0
+    for _ in range(int(os.environ.get("RECONCILER_RANDOM_RUNS", "60"))):
         seed = random.randrange(1 << 32)
         rng = random.Random(seed)
-        world = _random_cluster(rng).world()
+        world = _random_cluster(rng).world(device_classes=(SERVING,))
         resolved = with_resolved_claims(world)
         state = SchedulingState(resolved)
         kinds: dict[int, int] = {}
@@ -264,6 +299,8 @@ def test_placing_is_fitting_one_after_the_other() -> None:
             found = {(shape, node): pods for shape, count in kinds.items() for node, pods in state.place(shape, count)}
             assert found == counts, seed
             placed += sum(found.values())
+            served += sum(pods for (shape, _), pods in found.items() if resolved.pod_shapes[shape].requests.extended)
             state.undo(mark)
             mark = state.mark()
     assert placed > 50
+    assert served > 20

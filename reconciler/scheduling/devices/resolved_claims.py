@@ -12,6 +12,7 @@ import msgspec
 from reconciler.cluster.devices.resource_claim import ResourceClaim
 from reconciler.cluster.pods.pod import ClaimUse, PodShape
 from reconciler.cluster.world import World
+from reconciler.scheduling.devices.special_claims import with_left_over_claims
 
 KIND = "ResourceClaim"
 _Claims = Mapping[tuple[str, str], ResourceClaim]
@@ -24,6 +25,7 @@ def with_resolved_claims(world: World) -> World:
     A pod that runs moves with a new claim from the same template, so that the devices which it has now do not count. A pod that
     waits, and whose claim has devices, can run only where these are: it keeps the name.
     """
+    world = with_left_over_claims(world)
     if not any(shape.claims for shape in world.pod_shapes):
         return world
     special = bytearray(any(_is_open(use) for use in shape.claims) for shape in world.pod_shapes)
