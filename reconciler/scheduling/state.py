@@ -319,7 +319,9 @@ class SchedulingState:
         """Extended resources that pods on the node have from its devices, since it does not list them."""
         if not self._nodes.served:
             return frozenset()
-        requests = ((name, amount) for shape in self._bindings.on(node) for name, amount in self.pod_shape(shape).requests.extended)
+        requests = (
+            (name, amount) for shape in self._bindings.on(node) for name, amount in self.pod_shape(shape).requests.extended
+        )
         return frozenset(name for name, _ in self._nodes.from_devices(node, requests))
 
     def is_served(self, name: str) -> bool:

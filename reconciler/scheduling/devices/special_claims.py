@@ -7,30 +7,30 @@ from array import array
 
 import msgspec
 
-from reconciler.cluster.devices.resource_claim import ResourceClaim
 from reconciler.cluster.pods.pod import ClaimUse, PodShape
 from reconciler.cluster.world import World
 
-_LEFT = ClaimUse(name="extended resources", generated=True, unclear="an earlier claim for its extended resources must be deleted first")
-
-
-def is_left_over(claim: ResourceClaim) -> bool:
-    """Is it a claim that its pod cannot be placed with? One without requests was never used."""
-    return claim.of_extended_resources and bool(claim.requests)
+LEFT_OVER = ClaimUse(
+    name="extended resources", generated=True, unclear="an earlier claim for its extended resources must be deleted first"
+)
+"""What the shape of such a pod has in addition."""
 
 
 def with_left_over_claims(world: World) -> World:
     """The World in which such pods have a shape of their own, which nobody places. The result for a result is itself."""
-    owners = {claim.owner_uid for claim in world.resource_claims if is_left_over(claim)}
+    # One without requests was never used.
+    owners = {claim.owner_uid for claim in world.resource_claims if claim.of_extended_resources and claim.requests}
+    if not owners:
+        return world
     pods = world.pods
-    waiting = [row for row in pods.pending() if pods.uid[row] in owners] if owners else []
+    waiting = [row for row, uid in enumerate(pods.uid) if uid in owners and pods.node[row] < 0 and row not in pods.unknown_node]
     column, shapes = array("i", pods.shape), list(world.pod_shapes)
     numbers: dict[PodShape, int] = {}
     for row in waiting:
         shape = shapes[column[row]]
-        if not shape.requests.extended or _LEFT in shape.claims:
+        if not shape.requests.extended or LEFT_OVER in shape.claims:
             continue
-        left = msgspec.structs.replace(shape, claims=(*shape.claims, _LEFT))
+        left = msgspec.structs.replace(shape, claims=(*shape.claims, LEFT_OVER))
         number = numbers.setdefault(left, len(shapes))
         if number == len(shapes):
             shapes.append(left)

@@ -16,7 +16,7 @@ from reconciler.scheduling.devices.allocation import AllocationError, NodeAlloca
 from reconciler.scheduling.devices.catalog import Catalog, served_resources
 from reconciler.scheduling.devices.pools import Pool, Pools
 from reconciler.scheduling.devices.selector_values import NotEvaluatedError, SelectorError
-from reconciler.scheduling.devices.special_claims import is_left_over
+from reconciler.scheduling.devices.special_claims import LEFT_OVER
 from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.label_match import Labels
 from reconciler.scheduling.node_affinity import label_reader, term_matches
@@ -106,7 +106,6 @@ class DynamicResources:
         self._pools = Pools(world.resource_slices)
         self._taken = Taken(world.resource_claims)
         self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
-        self._of_extended = {claim.owner_uid for claim in world.resource_claims if is_left_over(claim)}
         self._uids = _uids(world)
         self._of_node: dict[int, tuple[Labels, tuple[Pool, ...]]] = {}
         self._demands: dict[int, _Demand] = {}
@@ -202,7 +201,7 @@ class DynamicResources:
         found: list[ResourceClaim] = []
         unmodelled = ""
         for use in shape.claims:
-            if use.needless:
+            if use.needless or use == LEFT_OVER:
                 continue
             claim = self._claims.get((shape.namespace, use.claim))
             if claim is None:
@@ -214,10 +213,8 @@ class DynamicResources:
             unmodelled = unmodelled or unclear
             found.append(claim)
         served = any(name in self._catalog.served for name, _ in shape.requests.extended)
-        if served and not uids.isdisjoint(self._of_extended):
-            if uids <= self._of_extended:
-                return _Demand(objection="an earlier claim for its extended resources must be deleted first")
-            unmodelled = unmodelled or "earlier claims for extended resources"
+        if served and LEFT_OVER in shape.claims:
+            return _Demand(objection=LEFT_OVER.unclear)
         bound: list[tuple[str, tuple[NodeSelectorTerm, ...] | None]] = []
         wanted: list[Wanted] = []
         for claim in found:
@@ -298,7 +295,7 @@ def _misuse(use: ClaimUse, claim: ResourceClaim, uids: frozenset[str]) -> tuple[
 
 def _uids(world: World) -> dict[int, frozenset[str]]:
     """The uids of the waiting pods of each shape for which it matters who they are."""
-    own = {index for index, shape in enumerate(world.pod_shapes) if shape.claims or shape.requests.extended}
+    own = {index for index, shape in enumerate(world.pod_shapes) if shape.claims}
     if not own:
         return {}
     pods = world.pods
