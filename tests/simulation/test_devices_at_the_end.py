@@ -37,8 +37,8 @@ def test_pods_that_move_take_devices_elsewhere() -> None:
 
 
 def test_extended_resources_that_a_class_serves() -> None:
-    """Two of four devices are in use on one node. Of 9 pods that wait, two fit there: 2 more nodes now and in the end. Then one
-    pod per node is left of 12 on three nodes, and all three fit on one."""
+    """Two of four devices are in use on one node. Of 9 pods that wait, two fit there: 2 more nodes now and in the end. One pod
+    on each of three nodes: all three fit on one."""
     cluster = DeviceCluster()
     cluster.gpus(cluster.group("gpu", nodes=1, cpu="32", memory="128Gi"), 4)
     cluster.cards("run", on={"gpu-1": ["gpu-0", "gpu-1"]})

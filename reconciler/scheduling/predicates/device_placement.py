@@ -20,57 +20,17 @@ from reconciler.scheduling.devices.selector_values import NotEvaluatedError, Sel
 from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.node_affinity import label_reader
 from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.device_demand import Asked, ClaimKey, Demand, Shared, wanted_of
 from reconciler.scheduling.predicates.device_site import DeviceSite, SiteState, pool_content, state_of, taken_of, with_coming
 from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, reached, unserved, wanted_for
 from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 
-_Key = tuple[str, str]
-"""Namespace and name of a claim."""
 _Step = tuple[tuple[Given, ...], tuple[int, ...], SiteState]
 """What one more pod gets on a node, at which places, and the state after that."""
 _A_LOOK = 16
 """So many steps it takes to look at what is left of a node."""
 _NO_DEVICES: tuple[Given, ...] = ()
-
-
-class _Asked(msgspec.Struct, frozen=True):
-    """What is asked of one node at once. `number` is equal for equal ones."""
-
-    wanted: tuple[Wanted, ...]
-    number: int
-
-
-class _Demand(msgspec.Struct, frozen=True):
-    """What a pod asks for, claim by claim: what it wants for itself, or the key of a claim that it shares. `extended` are the
-    extended resources, with their amounts, that devices meet on nodes that do not list them. `asked` is all of it where nothing
-    is shared and no node asks for more or less than another."""
-
-    claims: tuple[Wanted | _Key, ...] = ()
-    unclear: str = ""
-    shared: tuple[_Key, ...] = ()
-    extended: tuple[tuple[str, int], ...] = ()
-    asked: "_Asked | None" = None
-
-
-class _Shared:
-    """A claim with a name: `users` pods have it. `allocation` is what the cluster says, `given` what this plan handed out, with
-    where its devices are."""
-
-    __slots__ = ("allocation", "claim", "given", "given_at", "released", "users", "where")
-
-    def __init__(self, claim: ResourceClaim) -> None:
-        self.claim = claim
-        self.allocation: Allocation | None = claim.allocation
-        self.users = len(claim.reserved_for)
-        self.released = False
-        self.given: tuple[Given, ...] | None = None
-        self.given_at = -1
-        self.where: tuple[Where, ...] = ()
-
-    @property
-    def has_devices(self) -> bool:
-        return self.given is not None or (self.allocation is not None and not self.released)
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -95,10 +55,10 @@ class DevicePlacement:
         self._pools: Pools | None = None
         self._taken = Taken(world.resource_claims)
         self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
-        self._shared: dict[_Key, _Shared] = {}
-        self._bound_users: dict[_Key, int] = {}
-        self._demands: dict[int, _Demand] = {}
-        self._asked_of: dict[tuple[int, int], _Asked] = {}
+        self._shared: dict[ClaimKey, Shared] = {}
+        self._bound_users: dict[ClaimKey, int] = {}
+        self._demands: dict[int, Demand] = {}
+        self._asked_of: dict[tuple[int, int], Asked] = {}
         """By shape and shape of the node, where nodes differ in what they list."""
         self._numbers: dict[tuple[Wanted, ...], int] = {}
         self._sites: dict[int, DeviceSite] = {}
@@ -137,7 +97,7 @@ class DevicePlacement:
             return self._taken.unmodelled
         return self._trouble(shape, demand, enters)
 
-    def _is_delegated(self, demand: _Demand, enters: Callable[[int], bool]) -> bool:
+    def _is_delegated(self, demand: Demand, enters: Callable[[int], bool]) -> bool:
         """Would any node of the World ask its devices for an extended resource?"""
         nodes = range(len(self._world.nodes))
         return any(self._nodes.from_devices(node, demand.extended) and enters(node) for node in nodes)
@@ -335,12 +295,12 @@ class DevicePlacement:
                 shared.released = True
                 self._mark(shared.allocation, taken=False)
 
-    def _restore(self, shared: _Shared) -> None:
+    def _restore(self, shared: Shared) -> None:
         if shared.released and shared.given is None and shared.allocation is not None:
             shared.released = False
             self._mark(shared.allocation, taken=True)
 
-    def _is_open(self, key: _Key) -> bool:
+    def _is_open(self, key: ClaimKey) -> bool:
         return not self._shared[key].has_devices
 
     def _mark(self, allocation: Allocation, *, taken: bool) -> None:
@@ -438,7 +398,7 @@ class DevicePlacement:
 
     # The search.
 
-    def _found(self, asked: _Asked, site: DeviceSite) -> tuple[Given, ...] | Trouble | None:
+    def _found(self, asked: Asked, site: DeviceSite) -> tuple[Given, ...] | Trouble | None:
         """The devices that one more pod would get."""
         if site.layout < 0:
             return self._search(asked.wanted, site)
@@ -450,7 +410,7 @@ class DevicePlacement:
             for one, place in zip(step[0], step[1], strict=True)
         )
 
-    def _step(self, asked: _Asked, site: DeviceSite, state: SiteState) -> "_Step | Trouble | None":
+    def _step(self, asked: Asked, site: DeviceSite, state: SiteState) -> "_Step | Trouble | None":
         """What is given where devices are taken as `state` says; `site` is plain."""
         key = asked.number, site.layout, state
         if key not in self._known:
@@ -488,7 +448,7 @@ class DevicePlacement:
             # The search ended before it looked at these devices.
             return "its claims cannot be met with the devices here"
 
-    def _trouble(self, shape: int, demand: _Demand, enters: Callable[[int], bool]) -> str:
+    def _trouble(self, shape: int, demand: Demand, enters: Callable[[int], bool]) -> str:
         asked = self._numbered(self._of_claims(demand))
         if not asked.wanted and not demand.extended:
             return ""
@@ -497,9 +457,9 @@ class DevicePlacement:
             self._troubles[key] = self._first_trouble(shape, demand, enters)
         return self._troubles[key]
 
-    def _first_trouble(self, shape: int, demand: _Demand, enters: Callable[[int], bool]) -> str:
+    def _first_trouble(self, shape: int, demand: Demand, enters: Callable[[int], bool]) -> str:
         for site, nodes in self._alike():
-            by_asked: dict[int, tuple[_Asked, list[int]]] = {}
+            by_asked: dict[int, tuple[Asked, list[int]]] = {}
             for node in nodes if demand.extended else nodes[:1]:
                 asked = self._asked(shape, demand, node)
                 by_asked.setdefault(asked.number, (asked, []))[1].append(node)
@@ -527,14 +487,14 @@ class DevicePlacement:
 
     # Demands.
 
-    def _demand(self, shape: int) -> _Demand:
+    def _demand(self, shape: int) -> Demand:
         known = self._demands.get(shape)
         if known is None:
             known = self._demands[shape] = self._read(self._shapes.shapes[shape])
         return known
 
-    def _read(self, shape: PodShape) -> _Demand:
-        claims: list[Wanted | _Key] = []
+    def _read(self, shape: PodShape) -> Demand:
+        claims: list[Wanted | ClaimKey] = []
         unclear = ""
         for use in shape.claims:
             if use.unclear or (use.generated and not use.requests):
@@ -555,14 +515,14 @@ class DevicePlacement:
                 unclear = unclear or f"binding conditions of claim {claim.name}"
             key = claim.namespace, claim.name
             if key not in self._shared:
-                self._shared[key] = _Shared(claim)
+                self._shared[key] = Shared(claim)
             if allocation is None or claim.reserved_for:
-                unclear = unclear or self._refused(_wanted_of(claim))
+                unclear = unclear or self._refused(wanted_of(claim))
             claims.append(key)
         extended = self._served(shape)
         shared = tuple(one for one in claims if not isinstance(one, Wanted))
         own = tuple(one for one in claims if isinstance(one, Wanted))
-        return _Demand(tuple(claims), unclear, shared, extended, None if shared or extended else self._numbered(own))
+        return Demand(tuple(claims), unclear, shared, extended, None if shared or extended else self._numbered(own))
 
     def _served(self, shape: PodShape) -> tuple[tuple[str, int], ...]:
         """The extended resources, with their amounts, that classes serve."""
@@ -575,7 +535,7 @@ class DevicePlacement:
             return objection
         return f"a constraint of claim {wanted.name}" if any(not one.attribute for one in wanted.constraints) else ""
 
-    def _asked(self, shape: int, demand: _Demand, node: int) -> _Asked:
+    def _asked(self, shape: int, demand: Demand, node: int) -> Asked:
         """What has no devices yet, in the order of the claims, and then what the node asks its devices for.
 
         Source: `filterExtendedResources` of the plugin, 1.36: what the node lists in its allocatable is not asked for.
@@ -593,17 +553,17 @@ class DevicePlacement:
                 self._asked_of[key] = known
         return known
 
-    def _of_claims(self, demand: _Demand) -> tuple[Wanted, ...]:
+    def _of_claims(self, demand: Demand) -> tuple[Wanted, ...]:
         return tuple(
-            one if isinstance(one, Wanted) else _wanted_of(self._shared[one].claim)
+            one if isinstance(one, Wanted) else wanted_of(self._shared[one].claim)
             for one in demand.claims
             if isinstance(one, Wanted) or self._is_open(one)
         )
 
-    def _numbered(self, wanted: tuple[Wanted, ...]) -> _Asked:
-        return _Asked(wanted, self._numbers.setdefault(wanted, len(self._numbers)))
+    def _numbered(self, wanted: tuple[Wanted, ...]) -> Asked:
+        return Asked(wanted, self._numbers.setdefault(wanted, len(self._numbers)))
 
-    def _reaches(self, shared: _Shared, site: DeviceSite, node: int) -> bool:
+    def _reaches(self, shared: Shared, site: DeviceSite, node: int) -> bool:
         """Can a pod on the node use the devices of the claim, if it has some?"""
         if shared.given is not None:
             return shared.given_at == node or all(reaches(where, site.name, site.labels) for where in shared.where)
@@ -620,7 +580,3 @@ class DevicePlacement:
             for device in item.devices
             if pool.device_id(device) in found
         )
-
-
-def _wanted_of(claim: ResourceClaim) -> Wanted:
-    return Wanted(name=claim.name, requests=claim.requests, constraints=claim.constraints)
