@@ -22,6 +22,9 @@ from tests.builders import CAPTURED, ClusterBuilder
 
 DRIVER = "gpu.example.com"
 GPU = DeviceClass(name="gpu", selectors=(f'device.driver == "{DRIVER}"',))
+CARD, IMPLICIT = "example.com/card", "deviceclass.resource.kubernetes.io/gpu"
+SERVING = msgspec.structs.replace(GPU, extended_resource=CARD)
+"""The class where its devices can be asked for as extended resource `CARD`, and as every class `IMPLICIT`."""
 
 
 def gpu(number: int, model: str = "a100", **rest: object) -> Device:
@@ -108,6 +111,26 @@ class DeviceCluster(ClusterBuilder):
             self.claim(
                 f"{pod}-gpu-x", wanted or request(), has, owner_uid=uid, owner_name=f"{pod}-1", reserved_for=(uid,) if has else ()
             )
+
+    def special_claim(self, pod: str, amounts: Mapping[str, int], has: Sequence[tuple[str, str]]) -> None:
+        """What kube-scheduler makes for a pod that asks for extended resources. It has these devices (node, device)."""
+        uid = f"uid-shop-{pod}"
+        one = {name: Alternative(name=name, device_class="gpu", count=count) for name, count in amounts.items()}
+        requests = tuple(DeviceRequest(name=name, alternatives=(asked,)) for name, asked in sorted(one.items()))
+        self.claim(
+            f"{pod}-extended-resources-x", request(), has, requests=requests, owner_uid=uid, owner_name=pod,
+            reserved_for=(uid,) if has else (), of_extended_resources=True,
+        )  # fmt: skip
+
+    def cards(self, name: str, count: int = 1, *, on: Mapping[str, Sequence[str]] | None = None, **rest: object) -> None:
+        """Pods `NAME-I` with one `CARD` each: `count` that wait, else one per device of `on` (`{"n1": ["gpu-0"]}`). An empty name
+        of a device is one that a device plugin gave."""
+        places = [(node, device) for node, devices in on.items() for device in devices] if on is not None else []
+        nodes = [node for node, _ in places]
+        self.pods(name, len(places) or count, on=nodes or None, **{"cpu": "1", CARD: 1, **rest})
+        for number, (node, device) in enumerate(places, start=1):
+            if device:
+                self.special_claim(f"{name}-{number}", {CARD: 1}, [(node, device)])
 
     def world(self, **fields: object) -> World:
         """With all kinds captured."""

@@ -1,10 +1,20 @@
 """What `fit` says, asked pod by pod while claims get their devices; and random requests of claims."""
 
+import copy
 import random
+from array import array
 
 import msgspec
 
-from reconciler.cluster.devices.resource_claim import ALL, Allocated, Allocation, DeviceRequest, DeviceToleration
+from reconciler.cluster.devices.resource_claim import (
+    ALL,
+    Allocated,
+    Allocation,
+    Alternative,
+    DeviceRequest,
+    DeviceToleration,
+    ResourceClaim,
+)
 from reconciler.cluster.world import World
 from reconciler.scheduling.devices.allocation import NodeAllocator, Wanted
 from reconciler.scheduling.devices.catalog import Catalog
@@ -33,29 +43,45 @@ def random_request(rng: random.Random) -> DeviceRequest:
 
 def one_by_one(world: World) -> list[int]:
     """Where each pod goes, in order: the first node that `fit` accepts, with the devices written into its claim."""
-    nodes = []
+    nodes: list[int] = []
     for row in range(len(world.pods)):
         shape = world.pods.shape[row]
         state = SchedulingState(world, devices=True)
         node = next((number for number in range(len(world.nodes)) if not state.verdict(shape, number)), -1)
         nodes.append(node)
-        if node < 0:
-            continue
-        name = world.nodes[node].name
-        use = world.pod_shapes[shape].claims[0]
-        claim = next(one for one in world.resource_claims if one.name == use.claim)
-        labels = {"kubernetes.io/hostname": name}.get
-        pools, taken = Pools(world.resource_slices).of(name, labels), Taken(world.resource_claims)
-        wanted = [Wanted(name=claim.name, requests=claim.requests)]
-        allocator = NodeAllocator(Catalog(world.device_classes), pools, taken, name, labels, wanted)
+        if node >= 0:
+            pods = copy.copy(world.pods)
+            pods.node = array("i", nodes) + pods.node[row + 1 :]
+            world = msgspec.structs.replace(world, resource_claims=_after(world, row, node), pods=pods)
+    return nodes
+
+
+def _after(world: World, row: int, node: int) -> tuple[ResourceClaim, ...]:
+    """The claims with the devices that a pod gets on a node. One more claim is made for the extended resources that the node does
+    not list."""
+    shape, name = world.pod_shapes[world.pods.shape[row]], world.nodes[node].name
+    uses = {use.claim for use in shape.claims}
+    claims = [one for one in world.resource_claims if one.name in uses]
+    listed = world.node_shapes[world.nodes[node].shape].allocatable
+    from_devices = {one: amount for one, amount in shape.requests.extended if amount and not listed.get(one)}
+    if from_devices:
+        asked = [Alternative(name=one, device_class="gpu", count=amount) for one, amount in sorted(from_devices.items())]
+        requests = tuple(DeviceRequest(name=one.name, alternatives=(one,)) for one in asked)
+        uid = world.pods.uid[row]
+        made = ResourceClaim(namespace="shop", name=f"of-{row}", owner_uid=uid, of_extended_resources=True, requests=requests)
+        claims.append(made)
+    labels = {"kubernetes.io/hostname": name}.get
+    pools, taken = Pools(world.resource_slices).of(name, labels), Taken(world.resource_claims)
+    wanted = [Wanted(name=one.name, requests=one.requests) for one in claims]
+    found = NodeAllocator(Catalog(world.device_classes), pools, taken, name, labels, wanted).search() or ()
+    after = []
+    for number, claim in enumerate(claims):
         devices = tuple(
             Allocated(
                 driver=one.device[0], pool=one.device[1], device=one.device[2], shared=one.parts is not None, consumed=one.parts
             )
-            for one in allocator.search() or ()
+            for one in found
+            if one.claim == number
         )
-        allocation = Allocation(devices=devices, terms=only_on(name))
-        after = msgspec.structs.replace(claim, allocation=allocation)
-        claims = tuple(after if one is claim else one for one in world.resource_claims)
-        world = msgspec.structs.replace(world, resource_claims=claims)
-    return nodes
+        after.append(msgspec.structs.replace(claim, allocation=Allocation(devices=devices, terms=only_on(name))))
+    return (*(one for one in world.resource_claims if one not in claims), *after)

@@ -1,5 +1,6 @@
 """Devices while pods are placed: each pod gets its own, a shared claim gets its devices once, and undo gives all of it back."""
 
+import os
 import random
 from collections import Counter
 
@@ -12,7 +13,7 @@ from reconciler.cluster.pods.pod import ClaimUse
 from reconciler.cluster.world import World
 from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
 from reconciler.scheduling.state import SchedulingState
-from tests.decisions.device_cluster import DRIVER, DeviceCluster, gpu, request, slice_of
+from tests.decisions.device_cluster import CARD, DRIVER, IMPLICIT, SERVING, DeviceCluster, gpu, request, slice_of
 from tests.scheduling.fitting_devices import one_by_one, random_request
 
 
@@ -167,15 +168,23 @@ def test_clusters_before_the_release_that_was_compared_are_not_modelled() -> Non
 
 def _random_cluster(rng: random.Random) -> DeviceCluster:
     cluster = DeviceCluster()
+    plugins = rng.random() < 0.5
     for number in range(rng.randint(1, 4)):
         name = f"n{number}"
-        cluster.node(name, cpu="32")
+        # A device plugin lists some, so that the devices of the node are not asked.
+        listed = {one: rng.randint(1, 3) for one in (CARD, IMPLICIT) if plugins and rng.random() < 0.3}
+        cluster.node(name, cpu="32", **listed)
         if rng.random() < 0.85:
             cluster.slices.append(_random_slice(rng, name))
     if rng.random() < 0.3:
         cluster.slices.append(slice_of("net", [gpu(9)], where=Where(all_nodes=True)))
     for kind in range(rng.randint(1, 3)):
-        cluster.train(f"kind{kind}", rng.randint(1, 6), random_request(rng))
+        name, count = f"kind{kind}", rng.randint(1, 6)
+        asked = {one: rng.randint(1, 3) for one in (CARD, IMPLICIT) if rng.random() < 0.4}
+        if asked and rng.random() < 0.6:
+            cluster.pods(name, count, cpu="1", **asked)
+        else:
+            cluster.train(name, count, random_request(rng), **asked)
     return cluster
 
 
@@ -194,11 +203,11 @@ def _random_slice(rng: random.Random, name: str) -> ResourceSlice:
 
 def test_placing_is_fitting_one_after_the_other() -> None:
     """Hundreds of small clusters: as many pods of each kind on each node, or nothing is said of the kind."""
-    placed = 0
-    for _ in range(60):
+    placed = served = 0
+    for _ in range(int(os.environ.get("RECONCILER_RANDOM_RUNS", "60"))):
         seed = random.randrange(1 << 32)
         rng = random.Random(seed)
-        world = _random_cluster(rng).world()
+        world = _random_cluster(rng).world(device_classes=(SERVING,))
         resolved = with_resolved_claims(world)
         state = SchedulingState(resolved)
         kinds: dict[int, int] = {}
@@ -216,20 +225,24 @@ def test_placing_is_fitting_one_after_the_other() -> None:
             found = {(shape, node): pods for shape, count in kinds.items() for node, pods in state.place(shape, count)}
             assert found == counts, seed
             placed += sum(found.values())
+            served += sum(pods for (shape, _), pods in found.items() if resolved.pod_shapes[shape].requests.extended)
             state.undo(mark)
             mark = state.mark()
     assert placed > 50
+    assert served > 20
 
 
 def _before_the_claim_controller(cluster: DeviceCluster) -> World:
     """The same cluster a moment earlier: all claims of pods that wait come from templates, one per kind, and none is made yet."""
-    made = cluster.world()
+    made = cluster.world(device_classes=(SERVING,))
     requests = {claim.name: claim.requests for claim in made.resource_claims}
     templates, shapes = {}, []
     for shape in made.pod_shapes:
-        (use,), kind = shape.claims, dict(shape.labels)["app"]
-        templates[kind] = ClaimTemplate(namespace="shop", name=kind, requests=requests[use.claim])
-        shapes.append(msgspec.structs.replace(shape, claims=(ClaimUse(name=use.name, generated=True, template=kind),)))
+        kind = dict(shape.labels)["app"]
+        for use in shape.claims:
+            templates[kind] = ClaimTemplate(namespace="shop", name=kind, requests=requests[use.claim])
+        unmade = tuple(ClaimUse(name=use.name, generated=True, template=kind) for use in shape.claims)
+        shapes.append(msgspec.structs.replace(shape, claims=unmade))
     return msgspec.structs.replace(
         made, pod_shapes=tuple(shapes), resource_claims=(), claim_templates=tuple(templates[kind] for kind in sorted(templates))
     )
@@ -245,7 +258,9 @@ def test_pods_whose_claims_are_not_made_yet_go_where_they_go_then() -> None:
         state, numbers = SchedulingState(resolved), resolved.pods.shape
         if any(state.modelled(shape) for shape in set(numbers)):
             continue
-        expected = Counter(pair for pair in zip(numbers, one_by_one(cluster.world()), strict=True) if pair[1] >= 0)
+        expected = Counter(
+            pair for pair in zip(numbers, one_by_one(cluster.world(device_classes=(SERVING,))), strict=True) if pair[1] >= 0
+        )
         found = Counter(
             {(shape, node): pods for shape, count in Counter(numbers).items() for node, pods in state.place(shape, count)}
         )

@@ -5,7 +5,7 @@ from reconciler.policy.documents import Template, TemplateDevices
 from reconciler.simulation.settled import come_to_rest
 from tests.builders import NOW, node_group, policy
 from tests.decisions.deciding import group, plan_of
-from tests.decisions.device_cluster import DRIVER, DeviceCluster
+from tests.decisions.device_cluster import CARD, DRIVER, SERVING, DeviceCluster
 
 
 def test_new_nodes_run_the_pods_that_they_were_added_for() -> None:
@@ -33,4 +33,29 @@ def test_pods_that_move_take_devices_elsewhere() -> None:
 
     assert group(rest.plan, "gpu").settled == 1
     assert len(rest.impact.evicted_settled) == 2
+    assert rest.impact.waiting == ()
+
+
+def test_extended_resources_that_a_class_serves() -> None:
+    """Two of four devices are in use on one node. Of 9 pods that wait, two fit there: 2 more nodes now and in the end. One pod
+    on each of three nodes: all three fit on one."""
+    cluster = DeviceCluster()
+    cluster.gpus(cluster.group("gpu", nodes=1, cpu="32", memory="128Gi"), 4)
+    cluster.cards("run", on={"gpu-1": ["gpu-0", "gpu-1"]})
+    cluster.cards("wait", 9)
+    rules, world = policy(node_group("gpu", min=0, max=9)), cluster.world(device_classes=(SERVING,))
+
+    rest = come_to_rest(world, rules, Memory(), NOW, plan_of(world, rules))
+
+    assert (group(rest.plan, "gpu").desired, group(rest.plan, "gpu").settled) == (3, 3)
+    assert rest.impact.waiting == ()
+
+    cluster = DeviceCluster()
+    cluster.gpus(cluster.group("gpu", nodes=3, cpu="32", memory="128Gi"), 4)
+    cluster.cards("a", on={"gpu-1": ["gpu-0"], "gpu-2": ["gpu-0"], "gpu-3": ["gpu-0"]}, **{CARD: 1})
+    world = cluster.world(device_classes=(SERVING,))
+
+    rest = come_to_rest(world, rules, Memory(), NOW, plan_of(world, rules))
+
+    assert group(rest.plan, "gpu").settled == 1
     assert rest.impact.waiting == ()

@@ -419,9 +419,15 @@ def _not_offered(draft: Draft, shape: int, offered: Container[str], kinds: Seque
     if not draft.shares.spend(shape, draft.namespace(shape), _A_NAMED_RESOURCE * len(names)):
         return ()
     reasons = []
+    devices = any(group.group.template is not None and group.group.template.devices for group in draft.groups)
     for name in names:
+        served = draft.state.is_served(name)
+        if served and devices:
+            # Each group says for itself which of its devices would not do.
+            continue
         keys = [rules.declares(name) for kind in kinds if (rules := rules_of(kind)) is not None]
-        declaring_keys = (f"template.capacity of the policy ({name})", *dict.fromkeys(key for key in keys if key))
+        own = ("template.devices of the policy",) if served else ()
+        declaring_keys = (*own, f"template.capacity of the policy ({name})", *dict.fromkeys(key for key in keys if key))
         reasons.append(ResourceNotOffered(resource=name, keys=declaring_keys).reason())
     return tuple(reasons)
 

@@ -11,6 +11,7 @@ import msgspec
 from reconciler.cluster.devices.resource_claim import ClaimTemplate, ResourceClaim
 from reconciler.cluster.pods.pod import ClaimUse, PodShape
 from reconciler.cluster.world import World, with_pod_shapes
+from reconciler.scheduling.devices.special_claims import with_left_over_claims
 
 TEMPLATE = "ResourceClaimTemplate"
 _Key = tuple[str, str]
@@ -26,6 +27,7 @@ def with_resolved_claims(world: World) -> World:
     what its template says. Pods that were just created have such claims. So do pods of DaemonSets, CapacityBuffers and
     ProvisioningRequests.
     """
+    world = with_left_over_claims(world)
     if not any(shape.claims for shape in world.pod_shapes):
         return world
     special = bytearray(any(_is_open(use) for use in shape.claims) for shape in world.pod_shapes)
