@@ -209,7 +209,7 @@ def test_an_allocation_that_nobody_understands_matters_where_devices_are_asked()
 
 
 def test_pods_whose_devices_nobody_knows_do_not_concern_a_device_plugin() -> None:
-    """A pod that is put on n1 and on n2 has a claim that is not made. n2 lists two cards; nothing is known of the devices of n1."""
+    """Pods with claims that are not made are put on n1 and n2. n2 lists two cards; nothing is known of the devices of n1."""
     cluster = _nodes(**{CARD: 2})
     cluster.pods("odd", 1, cpu="1", shape={"claims": (ClaimUse(name="c", generated=True),)})
     cluster.cards("web", 9)
