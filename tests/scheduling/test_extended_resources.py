@@ -6,6 +6,7 @@ Source of the rules: NodeResourcesFit and DynamicResources of kube-scheduler 1.3
 import msgspec
 import pytest
 
+from reconciler.cluster.devices.resource_claim import Allocation
 from reconciler.cluster.devices.resource_slice import Where
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import ClaimUse, PodShape
@@ -149,6 +150,10 @@ def test_an_earlier_claim_keeps_its_pod_from_being_judged() -> None:
     earlier, other = world.pods.shape
     assert state.modelled(earlier) == "DynamicResources (an earlier claim for its extended resources must be deleted first)"
     assert state.place(earlier, 1) == ()
+    before = with_resolved_claims(msgspec.structs.replace(cluster.world(device_classes=(SERVING,)), scheduler_version=(1, 35, 0)))
+    assert len(set(before.pods.shape)) == 1
+    without = with_resolved_claims(cluster.world())
+    assert len(set(without.pods.shape)) == 1
     assert state.place(other, 9) == ((0, 1), (2, 2))
     assert with_resolved_claims(world) is world
 
@@ -169,6 +174,63 @@ def test_a_selector_that_fails_leaves_the_pods_unjudged() -> None:
     choosy = msgspec.structs.replace(world.pod_shapes[0], node_selector=(("cards", "yes"),))
     there = msgspec.structs.replace(world, node_shapes=shapes, pod_shapes=(choosy,))
     assert SchedulingState(there).place(0, 2) == ((1, 1),)
+
+
+def test_a_selector_that_fails_on_nodes_with_a_device_plugin_fails_nobody() -> None:
+    """n1 and n2 have equal devices. kube-scheduler asks them only where the resource is not listed."""
+    odd = msgspec.structs.replace(SERVING, selectors=("device.attributes['gpu.example.com'].size > 1",))
+    for listed, why in ((("n1", "n2"), ""), (("n1",), "on n2"), (("n2",), "on n1")):
+        cluster = DeviceCluster()
+        for name in ("n1", "n2"):
+            cluster.node(name, cpu="32", **({CARD: 1} if name in listed else {}))
+        cluster.gpus(["n1", "n2"], 2)
+        cluster.cards("web", 3)
+        state, _ = _state(cluster, device_classes=(odd,))
+
+        assert (state.modelled(0) == "") == (not why)
+        assert why in state.modelled(0)
+        assert state.place(0, 3) == (() if why else ((0, 1), (1, 1)))
+
+
+def test_an_allocation_that_nobody_understands_matters_where_devices_are_asked() -> None:
+    """Some claim has an odd amount. A device plugin on every node needs no answer about devices."""
+    odd = Allocation(unmodelled="the amount x of memory")
+    for listed, placed in ((("n1", "n2"), ((0, 1), (1, 1))), (("n1",), ())):
+        cluster = DeviceCluster()
+        for name in ("n1", "n2"):
+            cluster.node(name, cpu="32", **({CARD: 1} if name in listed else {}))
+        cluster.gpus(["n1", "n2"], 2)
+        cluster.claim("odd", request(), allocation=odd)
+        cluster.cards("web", 3)
+        state, _ = _state(cluster)
+
+        assert state.place(0, 3) == placed
+        assert ("the amount x of memory in ResourceClaim shop/odd" in state.modelled(0)) == (not placed)
+
+
+def test_pods_whose_devices_nobody_knows_do_not_concern_a_device_plugin() -> None:
+    """Pods with claims that are not made are put on n1 and n2. n2 lists two cards; nothing is known of the devices of n1."""
+    cluster = _nodes(**{CARD: 2})
+    cluster.pods("odd", 1, cpu="1", shape={"claims": (ClaimUse(name="c", generated=True),)})
+    cluster.cards("web", 9)
+    state, world = _state(cluster)
+    odd, shape = world.pods.shape[0], world.pods.shape[1]
+    state.bind(odd, 0)
+    state.bind(odd, 1)
+
+    assert state.place(shape, 9) == ((1, 2), (2, 2))
+    assert [one.message for one in state.verdict(shape, 0)] == ["devices of pods on the node"]
+
+
+def test_a_running_pod_with_a_claim_and_an_extended_resource_has_the_devices_of_both() -> None:
+    """Two of four devices of n1 are in use: one by the claim, one for the card. One pod like it fits there, and one on n3."""
+    cluster = _nodes()
+    cluster.slices[0] = slice_of("n1", [gpu(number) for number in range(4)])
+    cluster.train("both", on={"n1": ["gpu-0"]}, **{CARD: 1})
+    cluster.special_claim("both-1-1", {CARD: 1}, [("n1", "gpu-3")])
+    state, _ = _state(cluster)
+
+    assert state.place(0, 9) == ((0, 1), (2, 1))
 
 
 @pytest.mark.parametrize("fields", [{"captured": ("DeviceClass", "Node", "Pod", "ResourceClaim")}, {"resource_slices": ()}])

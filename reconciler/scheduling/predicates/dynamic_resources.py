@@ -216,7 +216,7 @@ class DynamicResources:
             unmodelled = unmodelled or unclear
             found.append(claim)
         served = any(name in self._catalog.served for name, _ in shape.requests.extended)
-        if served and LEFT_OVER in shape.claims:
+        if LEFT_OVER in shape.claims:
             return _Demand(objection=LEFT_OVER.unclear)
         bound: list[tuple[str, tuple[NodeSelectorTerm, ...] | None]] = []
         failed = ""
