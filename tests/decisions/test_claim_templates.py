@@ -26,7 +26,7 @@ from reconciler.simulation.settled import settled
 from tests.builders import NOW, node_group, policy
 from tests.decisions.deciding import codes, group, node, plan_of, pod
 from tests.decisions.device_cluster import DRIVER, DeviceCluster, gpu, request, slice_of
-from tests.scheduling.fitting_devices import one_by_one, random_request
+from tests.scheduling.test_device_placement import _random_request, one_by_one
 
 H100 = f'device.attributes["{DRIVER}"].model == "h100"'
 
@@ -295,8 +295,8 @@ def test_what_is_promised_runs_after_the_pods_of_daemon_sets() -> None:
         seed = random.randrange(1 << 32)
         rng = random.Random(seed)
         devices = rng.randint(1, 6)
-        agents = [random_request(rng) for _ in range(rng.randint(0, 2))]
-        kinds = [(random_request(rng), rng.randint(1, 6)) for _ in range(rng.randint(1, 3))]
+        agents = [_random_request(rng) for _ in range(rng.randint(0, 2))]
+        kinds = [(_random_request(rng), rng.randint(1, 6)) for _ in range(rng.randint(1, 3))]
         before = _from_zero()
         for number, wanted in enumerate(agents):
             before.agent(f"agent{number}", wanted)
