@@ -244,6 +244,14 @@ def test_claims_of_pods() -> None:
     assert world.pod_shapes[1].claims[1:] == tuple(ClaimUse(name=name, generated=True, template="t") for name in "abc")
 
 
+def test_the_claim_of_a_pod_that_a_claim_was_made_for() -> None:
+    """The claim controller writes it into an annotation."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "web-1", "uid": "u1", "controller": True}
+    meta = {"annotations": {"resource.kubernetes.io/pod-claim-name": "gpu"}, "ownerReferences": [owner]}
+    (one,) = world_of(claim("web-1-gpu-x", meta=meta)).resource_claims
+    assert (one.made_for, one.owner_uid) == ("gpu", "u1")
+
+
 def test_a_template_of_claims() -> None:
     """What its claims will ask for is written one level deeper. Their labels do not matter. A count of 1 may be left out."""
     asked = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": "true"}}]}

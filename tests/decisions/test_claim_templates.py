@@ -204,6 +204,19 @@ def test_a_claim_that_is_gone_is_made_again() -> None:
     assert group(plan_of(cluster.world(), _rules()), "gpu").desired == 2
 
 
+def test_a_claim_that_is_made_and_that_the_pod_does_not_name_yet() -> None:
+    """Source: `findPodResourceClaim` of the claim controller. Pods and claims are watched apart, so that a pod may be seen as it
+    was before. Its claim has the only device of gpu-1, which counts once: the pod runs there, and no node is added."""
+    cluster = DeviceCluster()
+    cluster.gpus(cluster.group("gpu", nodes=1, cpu="64", memory="256Gi"), 1, "h100")
+    cluster.pods("wait", 1, cpu="1", shape={"claims": (cluster.template("one"),)})
+    uid = "uid-shop-wait-1"
+    cluster.claim("wait-1-gpu-x", request(), [("gpu-1", "gpu-0")], owner_uid=uid, made_for="gpu", reserved_for=(uid,))
+    plan = plan_of(cluster.world(), _rules(1))
+    assert (pod(plan, "shop/wait-1").outcome, pod(plan, "shop/wait-1").node) == (PodOutcome.FITS_EXISTING, "gpu-1")
+    assert group(plan, "gpu").desired == 1
+
+
 def _without_templates(world: World) -> World:
     """As of a cluster whose templates may not be read."""
     kinds = tuple(kind for kind in world.captured if kind != "ResourceClaimTemplate")

@@ -14,6 +14,7 @@ EXACT_COUNT, ALL = "ExactCount", "All"
 MOST_RESERVED = 256
 """So many pods may share a claim. Source: `ResourceClaimReservedForMaxSize` of resource.k8s.io/v1."""
 _OF_EXTENDED_RESOURCES = "resource.kubernetes.io/extended-resource-claim"
+_MADE_FOR = "resource.kubernetes.io/pod-claim-name"
 _FEWEST = 1
 
 
@@ -81,13 +82,15 @@ class Allocation(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class ResourceClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A claim. `owner_uid` is the pod that controls it (empty: none). `reserved_for` are the uids of what uses it.
-    `of_extended_resources`: the scheduler made it for a pod that asks for extended resources."""
+    """A claim. `owner_uid` is the pod that controls it (empty: none), and `made_for` is what that pod calls it.
+    `reserved_for` are the uids of what uses it. `of_extended_resources`: the scheduler made it for a pod that asks for extended
+    resources."""
 
     namespace: str
     name: str
     owner_uid: str = ""
     owner_name: str = ""
+    made_for: str = ""
     deleting: bool = False
     of_extended_resources: bool = False
     requests: tuple[DeviceRequest, ...] = ()
@@ -121,6 +124,7 @@ def resource_claim(item: wire.ResourceClaim) -> ResourceClaim:
         name=meta.name,
         owner_uid=owner.uid if owner else "",
         owner_name=owner.name if owner else "",
+        made_for=(meta.annotations or {}).get(_MADE_FOR, ""),
         deleting=meta.deletion_timestamp is not None,
         of_extended_resources=_of_extended_resources(meta),
         requests=requests,

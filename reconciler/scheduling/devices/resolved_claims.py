@@ -88,6 +88,7 @@ class _Evidence:
 
     def __init__(self, world: World) -> None:
         self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
+        self._made_for = {(claim.owner_uid, claim.made_for): claim for claim in world.resource_claims if claim.owner_uid}
         self._templates = {(one.namespace, one.name): one for one in world.claim_templates}
         self._captured = TEMPLATE in world.captured
 
@@ -101,7 +102,8 @@ class _Evidence:
         return msgspec.structs.replace(shape, claims=tuple(uses))
 
     def _of_one(self, namespace: str, use: ClaimUse, uid: str, *, runs: bool) -> ClaimUse:
-        claim = self._claims.get((namespace, use.claim)) if use.claim else None
+        # Of a claim that was just made, the status of the pod may not say the name yet.
+        claim = self._claims.get((namespace, use.claim)) if use.claim else self._made_for.get((uid, use.name))
         if claim is None:
             return self._not_made((namespace, use.template), use)
         if claim.owner_uid != uid:
