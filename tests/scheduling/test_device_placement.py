@@ -210,7 +210,7 @@ def _random_request(rng: random.Random) -> DeviceRequest:
     return msgspec.structs.replace(one, alternatives=(asked,))
 
 
-def _one_by_one(world: World) -> list[int]:
+def one_by_one(world: World) -> list[int]:
     """Where each pod goes, in order: the first node that `fit` accepts, with the devices written into its claim."""
     nodes = []
     for row in range(len(world.pods)):
@@ -254,7 +254,7 @@ def test_placing_is_fitting_one_after_the_other() -> None:
             kinds[shape] = kinds.get(shape, 0) + 1
         if any(state.modelled(shape) for shape in kinds):
             continue
-        expected = _one_by_one(world)
+        expected = one_by_one(world)
         counts: dict[tuple[int, int], int] = {}
         for shape, node in zip(resolved.pods.shape, expected, strict=True):
             if node >= 0:
