@@ -37,7 +37,7 @@ Written = dict[str, Any]
 Path = tuple[str, ...]
 
 _TELLING = ("name", "key", "schedule", "reasons")
-_MAPS = (Kind.LABEL_MAP, Kind.STRING_MAP)
+_MAPS = (Kind.LABEL_MAP, Kind.STRING_MAP, Kind.QUANTITY_MAP)
 
 
 class WrittenDocument:

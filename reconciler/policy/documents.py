@@ -186,9 +186,22 @@ class DeviceAttribute(msgspec.Struct, frozen=True, order=True, kw_only=True):
     version: str | None = None
 
 
+class DevicePartition(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Equal parts that each device of an entry can be divided into. `capacity` and `consumes_counters` have quantities as
+    written. A part has the attributes of its device that it does not set itself, and not its class."""
+
+    name: str
+    count: int = 1
+    device_class: str = ""
+    attributes: tuple[DeviceAttribute, ...] = ()
+    capacity: tuple[tuple[str, str], ...] = ()
+    consumes_counters: tuple[tuple[str, str], ...] = ()
+
+
 class TemplateDevices(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Equal devices that a driver offers on a new node. `capacity` has quantities as written. `device_class` (empty: none) is a
-    DeviceClass that selects them, whatever its selectors say."""
+    """Equal devices that a driver offers on a new node. `capacity` and `counters` have quantities as written. `device_class`
+    (empty: none) is a DeviceClass that selects them, whatever its selectors say. Each device has its own `counters`: as a whole
+    it consumes all of them, and its `partitions` share them."""
 
     name: str
     driver: str
@@ -196,6 +209,8 @@ class TemplateDevices(msgspec.Struct, frozen=True, order=True, kw_only=True):
     device_class: str = ""
     attributes: tuple[DeviceAttribute, ...] = ()
     capacity: tuple[tuple[str, str], ...] = ()
+    counters: tuple[tuple[str, str], ...] = ()
+    partitions: tuple[DevicePartition, ...] = ()
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,9 +36,14 @@ class Kind(StrEnum):
     LABEL_MAP = "LabelMap"  # label key -> value
     STRING_MAP = "StringMap"  # any key -> text (tags, annotations)
     RESOURCE_MAP = "ResourceMap"  # resource name -> Quantity
+    QUANTITY_MAP = "QuantityMap"  # any name -> Quantity, kept as written
     TAINT_LIST = "TaintList"  # a List whose item is a taint
     SELECTOR = "Selector"  # an Object: matchLabels, matchExpressions; empty is an error
     OPAQUE = "Opaque"  # accepted and not read: what API servers add
+
+
+MAPS = (Kind.LABEL_MAP, Kind.STRING_MAP, Kind.RESOURCE_MAP, Kind.QUANTITY_MAP)
+"""Kinds of maps with free keys."""
 
 
 class Loosens(StrEnum):
@@ -74,11 +79,12 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     the type that it feeds does not: see `built_in`. `cluster_autoscaler` is the flag of the Cluster Autoscaler for the same
     setting (empty: none). `elsewhere` maps the key of a platform to the name on its objects. The names come from the platform's
     `policy_keys`, never from a row of the table. `minimum` and `maximum` bound integers, durations (in seconds) and the number of
-    list items. `exactly_one_of` and `at_most_one_of` name children that exclude each other. `list_key` is the child that names
-    an item of this list (unique), `unique` says that a list of scalars is a set. `pattern` is what a whole text must match.
-    `constants` are attributes that the presence of this key sets. `resources` are names without a domain that a map of amounts
-    may have, as well as names that begin with `resource_prefix`. `loosens` is a `Loosens`, the looser word of a choice,
-    or its words in order. It also applies to everything below. If it is empty, any change may loosen, and previews say so.
+    items of a list or of keys of a map. `exactly_one_of` and `at_most_one_of` name children that exclude each other. `list_key`
+    is the child that names an item of this list (unique), `unique` says that a list of scalars is a set. `pattern` is what a
+    whole text must match. `constants` are attributes that the presence of this key sets. `resources` are names without a domain
+    that a map of amounts may have, as well as names that begin with `resource_prefix`. `loosens` is a `Loosens`, the looser word
+    of a choice, or its words in order. It also applies to everything below. If it is empty, any change may loosen, and previews
+    say so.
     """
 
     path: str = ""
@@ -160,6 +166,7 @@ LONGEST: Mapping[Kind, int] = {
     Kind.DURATION: duration.MAX_LENGTH,
     Kind.QUANTITY: quantity.MAX_LENGTH,
     Kind.RESOURCE_MAP: quantity.MAX_LENGTH,
+    Kind.QUANTITY_MAP: quantity.MAX_LENGTH,
     Kind.INTEGER_OR_PERCENT: 10,
     Kind.MONEY: money.MAX_LENGTH,
     Kind.INSTANT: instant.MAX_LENGTH,

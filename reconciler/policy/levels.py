@@ -194,7 +194,11 @@ def _taints_text(taints: tuple[TaintSpec, ...]) -> str:
 
 
 def _devices_text(devices: tuple[TemplateDevices, ...]) -> str:
-    return ", ".join(f"{one.count} {one.name} of {one.driver}" for one in devices) or NOTHING
+    return ", ".join(f"{one.count} {one.name}{_partitions_text(one)} of {one.driver}" for one in devices) or NOTHING
+
+
+def _partitions_text(devices: TemplateDevices) -> str:
+    return f" ({' + '.join(f'{one.count} {one.name}' for one in devices.partitions)} each)" if devices.partitions else ""
 
 
 def _labels_text(labels: Pairs) -> str:

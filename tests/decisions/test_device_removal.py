@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.cluster.devices.resource_claim import Allocated, Allocation
-from reconciler.cluster.devices.resource_slice import Where
+from reconciler.cluster.devices.resource_slice import Device, ResourceSlice, Where
 from reconciler.cluster.pods.pod import ClaimUse
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.policy.documents import ScaleDown
@@ -97,6 +97,41 @@ def test_devices_that_a_driver_hides_while_in_use_count() -> None:
     plan = _plan(cluster)
     assert node(plan, "gpu-1").utilization_permille == 667
     assert blocker_codes(plan, "gpu-1") == ["NotUnderutilized"]
+
+
+def _divided(node: str) -> tuple[ResourceSlice, ResourceSlice]:
+    """Four GPUs of 40 units, whole or as 4 parts of 10 (`gpu-0-p0`), and two NICs without counters."""
+    sets = tuple((f"gpu-{number}", (("memory", 40_000), ("copies", 4_000))) for number in range(4))
+    devices = []
+    for name, counters in sets:
+        devices.append(Device(name=name, counters=((name, counters),)))
+        part = (("memory", 10_000),)
+        devices += [Device(name=f"{name}-p{number}", counters=((name, part),)) for number in range(4)]
+    devices += [Device(name=f"nic-{number}") for number in range(2)]
+    first = slice_of(node, (), name=f"{node}-0", slice_count=2, counter_sets=sets)
+    return first, slice_of(node, devices, name=f"{node}-1", slice_count=2)
+
+
+@pytest.mark.parametrize(
+    ("used", "permille"),
+    [
+        (["gpu-0-p0"], 42),  # a quarter of one of six: 4 GPUs and 2 NICs
+        (["gpu-0"], 167),
+        (["gpu-0", "gpu-1-p0", "gpu-1-p1", "gpu-1-p2"], 292),  # 1 + 3/4 of six
+        (["nic-0"], 167),
+        (["nic-0", "gpu-0"], 334),
+        (["gone"], 143),  # hidden by the driver: one of seven
+        (["gpu-0", "gpu-1", "gpu-2", "gpu-3", "nic-0", "nic-1"], 1000),
+    ],
+)
+def test_utilization_of_devices_that_are_divided(used: list[str], permille: int) -> None:
+    """Each counter set counts as one device, in use by the share of its fullest counter; so do devices without counters."""
+    cluster = DeviceCluster()
+    cluster.group("gpu", nodes=1, cpu="1000", memory="1280Gi")
+    cluster.slices.extend(_divided("gpu-1"))
+    cluster.train("a", on={"gpu-1": used}, cpu="1m")
+
+    assert node(_plan(cluster), "gpu-1").utilization_permille == permille
 
 
 def test_a_node_with_an_incomplete_pool_stays_while_a_device_is_in_use() -> None:

@@ -141,13 +141,15 @@ VALUES: dict[str, list[Any]] = {
     "groupNamespaces[].targets.names": [["spot-.*"], ["spot-.*", "x"]],
     "target.clusterAPI.kind": ["MachineDeployment", "MachineSet"],
     "template.devices[].attributes[].version": ["1.0.0", "2.0.0"],
-    "template.devices[].capacity": [{"memory": "1Gi"}, {"memory": "2Gi"}],
+    "template.devices[].partitions[].attributes[].version": ["1.0.0", "2.0.0"],
+    "template.devices[].counters": [{"memory": "4Gi", "slices": 7}, {"memory": "8Gi"}],
     "scheduler.defaultConstraints[].topologyKey": ["topology.kubernetes.io/zone", "kubernetes.io/hostname"],
 }  # fmt: skip
 OF_A_KIND: dict[Kind, list[Any]] = {
     Kind.MONEY: ["0", "1", "2"], Kind.PERCENT: [2, 60, 100], Kind.INTEGER: [1, 7], Kind.DURATION: ["1m", "15m", "1h"],
     Kind.TIME_ZONE: ["Europe/Berlin", "Asia/Tokyo"],
     Kind.LABEL_MAP: [{"a": "b"}, {"a": "c"}], Kind.STRING_MAP: [{"a": "b"}, {"a": "c"}], Kind.STRING: ["EUR", "CHF"],
+    Kind.QUANTITY_MAP: [{"memory": "1Gi"}, {"memory": "2Gi"}],
     Kind.NAME: ["n1", "n2"], Kind.OBJECT_NAME: ["n1", "n2"], Kind.LABEL_KEY: ["k1", "k2"],
     Kind.KEY_OR_PREFIX: ["k1", "k*"], Kind.LIST: [["x"], ["x", "y"]],
 }  # fmt: skip
@@ -163,7 +165,9 @@ ITEMS: dict[str, dict[str, Any]] = {
     "headroom.pods": {"name": "x", "count": 2, "requests": {"cpu": 2}},
     "template.taints": {"key": "k", "effect": "NoSchedule"},
     "template.devices[].attributes": {"name": "model", "string": "h100"},
-    "template.devices": {"name": "gpu", "driver": "gpu.example.com"},
+    "template.devices[].partitions[].attributes": {"name": "model", "string": "h100"},
+    "template.devices[].partitions": {"name": "1g", "consumesCounters": {"memory": "1Gi"}},
+    "template.devices": {"name": "gpu", "driver": "gpu.example.com", "counters": {"memory": "8Gi"}},
     "template.startupTaints": {"key": "k", "effect": "NoSchedule"},
     "scheduler.defaultConstraints": {"maxSkew": 2, "topologyKey": "example.com/rack", "whenUnsatisfiable": "DoNotSchedule"},
     "matchExpressions": {"key": "k", "operator": "In", "values": ["v"]},

@@ -10,7 +10,7 @@ import pytest
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.policy import documents
-from reconciler.policy.field import Field, Kind, Written
+from reconciler.policy.field import MAPS, Field, Kind, Written
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP_POLICY
 from reconciler.policy.fields import document_kind, document_kinds, walk, with_built_in
@@ -91,7 +91,7 @@ def _node(value: Written, field: Field) -> Node:
     """The node that writing a value gives: quoted where the field is a text."""
     if isinstance(value, tuple):
         return Sequence(tuple(_node(item, field.item) for item in value if field.item), 1, 1, 1, 1)
-    if field.kind in (Kind.LABEL_MAP, Kind.RESOURCE_MAP, Kind.STRING_MAP):
+    if field.kind in MAPS:
         key, _, text = str(value).partition(": ")
         return Mapping(((Scalar(key, False, 1, 1, 1, 2), Scalar(text, False, 1, 1, 1, 2)),), 1, 1, 1, 1)
     return Scalar(str(value), isinstance(value, int), 1, 1, 1, 2)

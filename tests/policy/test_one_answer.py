@@ -66,7 +66,9 @@ def drawn(path: str, row: Field, draw: random.Random, mode: str) -> object:
     if path == "template.capacity":
         return draw.choice(({"cpu": "8", "memory": "32Gi"}, {"cpu": "16", "memory": "64Gi"}))
     if path == "template.devices":
-        return draw.choice(([], [{"name": "gpu", "driver": "a"}], [{"name": "gpu", "driver": "b", "count": 2}]))
+        parts = [{"name": "1g", "count": 7, "consumesCounters": {"slices": 1}}]
+        divided = {"name": "gpu", "driver": "a", "counters": {"slices": 7}, "partitions": parts}
+        return draw.choice(([], [{"name": "gpu", "driver": "a"}], [{"name": "gpu", "driver": "b", "count": 2}], [divided]))
     if path == "template.architecture":
         return draw.choice(("arm64", "amd64"))
     if path == "mode" and mode == "Observe":

@@ -89,6 +89,15 @@ def policy(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "reconciler.dev/v1alpha1", "kind": "NodeGroupPolicy", "metadata": {"name": "a"}, "spec": spec}
 
 
+def divided(**consumes: Any) -> dict[str, Any]:
+    """A device with one kind of partitions. `int` and `string` are values of its attribute."""
+    values = {key: consumes.pop(key) for key in ("int", "string") if key in consumes}
+    part: dict[str, Any] = {"name": "1g", "consumesCounters": consumes}
+    if values:
+        part["attributes"] = [{"name": "profile", **values}]
+    return {"devices": [{"name": "gpu", "driver": "gpu.example.com", "counters": {"slices": 7}, "partitions": [part]}]}
+
+
 MACHINE_SET = {"namespace": "a", "machineSet": "b"}
 WINDOW = {"schedule": "0 7 * * *", "duration": "1h"}
 
@@ -108,6 +117,12 @@ WINDOW = {"schedule": "0 7 * * *", "duration": "1h"}
         (group(nodes={}), "should have at least 1 propert"),
         (group(template={"capacity": {"cpu": "lots"}}), "should match"),
         (group(template={"capacity": {"cpu": -1}}), "should be greater than or equal to 0"),
+        (group(template=divided(slices="40GB")), "should match"),
+        (group(template=divided(slices=-1)), "should be greater than or equal to 0"),
+        (group(template=divided(**{f"c{number}": 1 for number in range(33)})), "must have at most 32 items"),
+        (group(template=divided()), "should have at least 1 propert"),
+        (group(template=divided(int=1, string="x", slices=1)), "exactly one of string, int, bool, version"),
+        (policy(tiers=[{"name": "a", "defaults": {"template": divided(int=1, string="x", slices=1)}}]), "one and only one"),
         (policy(budgets=[{"nodes": "101%"}]), "should match"),
         (policy(budgets=[{"nodes": -1}]), "should be greater than or equal to 0"),
         (policy(budgets=[{"nodes": 1, "schedule": "0 7 * * *"}]), "schedule and duration go together"),
@@ -124,6 +139,13 @@ def test_faults_are_refused(api: Api, document: dict[str, Any], says: str):
         send(api, document)
     assert refusal.value.status in (400, 422)
     assert says in str(refusal.value)
+
+
+def test_partitions_of_devices_are_accepted(api: Api):
+    """At both levels, with amounts as numbers and as texts."""
+    template = divided(slices=1, memory="10Gi", string="1g")
+    send(api, group(template=template))
+    send(api, policy(tiers=[{"name": "a", "defaults": {"template": template}}]))
 
 
 def test_nothing_is_defaulted(api: Api):

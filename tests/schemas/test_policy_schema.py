@@ -95,6 +95,8 @@ def test_examples_and_defaults_fit_their_own_schema(field: Field):
         (Kind.KEY_OR_PREFIX, ["a", "example.com/b_C", "a.b/*", "a.b/c-*", "agent-*"], ["*", "a.b/", "a*b", "*/a", "/*", ""]),
         (Kind.RESOURCE_MAP, [{"cpu": "500m", "memory": 4}, {"nvidia.com/gpu": 1, "hugepages-2Mi": "1Gi"}],
          [{"cpus": 1}, {"cpu": 1.5}, {"cpu": "1 Gi"}, {"cpu": -1}, {"memory": "64GB"}]),
+        (Kind.QUANTITY_MAP, [{"memory": "40Gi", "slices": 7}, {"gpu.example.com/memory": "1500m"}],
+         [{"memory": "40GB"}, {"slices": 1.5}, {"slices": -1}, {"a b": 1}, {"memory": ""}]),
         (Kind.LABEL_MAP, [{"a": "b", "x.io/y": ""}], [{"a": 1}, {"a b": "c"}, {"a": "-c"}, {"a": "x" * 64}]),
         (Kind.INTEGER_OR_PERCENT, [0, 7, "10%", "100%", "0%"], [-1, "101%", "10", "-1%", 1.5, "ten"]),
     ],

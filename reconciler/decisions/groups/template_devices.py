@@ -5,15 +5,29 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from reconciler.cluster.devices.resource_slice import Attribute, AttributeKind, Device, DeviceCapacity, ResourceSlice, Where
+from reconciler.cluster.devices.resource_slice import (
+    Amounts,
+    Attribute,
+    AttributeKind,
+    Device,
+    DeviceCapacity,
+    ResourceSlice,
+    Where,
+)
 from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.world import World
-from reconciler.policy.documents import DeviceAttribute, GroupFields, TemplateDevices
+from reconciler.policy.documents import DeviceAttribute, DevicePartition, GroupFields, TemplateDevices
 from reconciler.policy.levels import DEVICES
 from reconciler.policy.values.quantity import parse_amount
+from reconciler.scheduling.devices.selector_values import qualified
 
 Slices = tuple[ResourceSlice, ...]
 """The slices of one node, without its name: they can be those of a new node."""
+_CounterSet = tuple[str, Amounts]
+_POOL = "template"
+_MOST_COUNTER_SETS, _MOST_CONSUMERS = 8, 64
+"""In one ResourceSlice. Source: `ResourceSliceMaxCounterSets` and `ResourceSliceMaxDevicesWithTaintsOrConsumesCounters` of
+resource.k8s.io/v1. Counter sets and devices are never in the same slice."""
 
 
 class DeviceEvidence(msgspec.Struct, frozen=True):
@@ -86,20 +100,70 @@ def devices_of(levels: Sequence[GroupFields], evidence: DeviceEvidence, members:
 
 
 def declared(devices: Sequence[TemplateDevices]) -> Slices:
-    """One pool per driver, with the devices in the order in which they are written."""
+    """One pool per driver, with the devices in the order in which they are written, each followed by its partitions."""
     by_driver: dict[str, list[Device]] = {}
+    sets_of: dict[str, list[_CounterSet]] = {}
     for one in devices:
-        attributes = tuple(sorted(_attribute(item) for item in one.attributes))
-        capacities = tuple(DeviceCapacity(name=name, milli=parse_amount(text, milli=True)) for name, text in one.capacity)
-        classes = (one.device_class,) if one.device_class else ()
-        by_driver.setdefault(one.driver, []).extend(
-            Device(name=f"{one.name}-{number}", attributes=attributes, capacities=capacities, classes=classes)
-            for number in range(one.count)
-        )
-    return tuple(
-        ResourceSlice(name=driver, driver=driver, pool="template", slice_count=1, devices=tuple(found))
-        for driver, found in sorted(by_driver.items())
+        for number in range(one.count):
+            name = f"{one.name}-{number}"
+            by_driver.setdefault(one.driver, []).extend(_with_partitions(one, name))
+            if one.counters:
+                sets_of.setdefault(one.driver, []).append((name, _amounts(one.counters)))
+    return tuple(item for driver, found in sorted(by_driver.items()) for item in _pool(driver, found, sets_of.get(driver, ())))
+
+
+def _with_partitions(one: TemplateDevices, name: str) -> list[Device]:
+    """One device, which consumes all of its counters, and its partitions."""
+    whole = DevicePartition(
+        name=name,
+        device_class=one.device_class,
+        attributes=one.attributes,
+        capacity=one.capacity,
+        consumes_counters=one.counters,
     )
+    found = [_device(whole, name, (), one.driver, name)]
+    for part in one.partitions:
+        model = _device(part, f"{name}-{part.name}-0", one.attributes, one.driver, name)
+        found.append(model)
+        found += [msgspec.structs.replace(model, name=f"{name}-{part.name}-{number}") for number in range(1, part.count)]
+    return found
+
+
+def _device(one: DevicePartition, name: str, inherited: Sequence[DeviceAttribute], driver: str, counter_set: str) -> Device:
+    own = {qualified(item.name, driver) for item in one.attributes}
+    attributes = (*one.attributes, *(item for item in inherited if qualified(item.name, driver) not in own))
+    return Device(
+        name=name,
+        attributes=tuple(sorted(_attribute(item) for item in attributes)),
+        capacities=tuple(DeviceCapacity(name=name, milli=milli) for name, milli in _amounts(one.capacity)),
+        counters=((counter_set, _amounts(one.consumes_counters)),) if one.consumes_counters else (),
+        classes=(one.device_class,) if one.device_class else (),
+    )
+
+
+def _pool(driver: str, devices: Sequence[Device], counter_sets: Sequence[_CounterSet]) -> list[ResourceSlice]:
+    """Counter sets and devices are in slices of their own, each within the bounds of the API."""
+    if not counter_sets:
+        return [ResourceSlice(name=driver, driver=driver, pool=_POOL, slice_count=1, devices=tuple(devices))]
+    parts: list[tuple[Sequence[_CounterSet], Sequence[Device]]] = [
+        *((counter_sets[at : at + _MOST_COUNTER_SETS], ()) for at in range(0, len(counter_sets), _MOST_COUNTER_SETS)),
+        *(((), devices[at : at + _MOST_CONSUMERS]) for at in range(0, len(devices), _MOST_CONSUMERS)),
+    ]
+    return [
+        ResourceSlice(
+            name=f"{driver}-{number:04}",
+            driver=driver,
+            pool=_POOL,
+            slice_count=len(parts),
+            devices=tuple(offered),
+            counter_sets=tuple(sets),
+        )
+        for number, (sets, offered) in enumerate(parts)
+    ]
+
+
+def _amounts(written: Iterable[tuple[str, str]]) -> Amounts:
+    return tuple((name, parse_amount(text, milli=True)) for name, text in written)
 
 
 def _attribute(item: DeviceAttribute) -> Attribute:

@@ -1,8 +1,8 @@
 """How much of the devices of each node is in use.
 
-Source: Cluster Autoscaler 1.36, `simulator/utilization`: the fullest pool of a node counts. There, devices hide how full cpu and
-memory are; here, the larger share counts. There, an incomplete pool is an error that keeps the node. Here, it is full as soon as
-one of its devices is in use.
+Source: Cluster Autoscaler 1.36, `simulator/utilization`: the fullest pool of a node counts, and of a counter set the fullest
+counter. There, devices hide how full cpu and memory are; here, the larger share counts. There, an incomplete pool is an error
+that keeps the node. Here, it is full as soon as one of its devices is in use.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,26 +41,28 @@ def device_shares(world: World) -> Mapping[str, int]:
 
 
 def _share(key: _Pool, slices: list[ResourceSlice], used: Iterable[str], taken: Taken) -> int:
+    """Permille. Devices made of the same parts count by what they consume of these, not by how many they are. A counter set
+    counts as one device, and so does every device without counters."""
     devices = {device.name: device for item in slices for device in item.devices}
-    totals = {(name, counter): milli for item in slices for name, counters in item.counter_sets for counter, milli in counters}
-    if totals:
-        # Devices of such a pool are made of the same parts: what they consume counts, not how many they are.
-        return max(_permille(amount, totals[part]) for part, amount in _consumed(devices, used, totals).items())
+    totals = {name: dict(counters) for item in slices for name, counters in item.counter_sets}
     known = set(used)
-    parts = sum(_part(key, devices[name], taken) if name in devices else _FULL for name in known)
-    return -(-parts // len(devices.keys() | known))
-
-
-def _consumed(
-    devices: Mapping[str, Device], used: Iterable[str], totals: Mapping[tuple[str, str], int]
-) -> dict[tuple[str, str], int]:
-    consumed = dict.fromkeys(totals, 0)
-    for name in used:
-        for counter_set, counters in devices[name].counters if name in devices else ():
+    consumed: dict[tuple[str, str], int] = {}
+    for name in known & devices.keys():
+        for counter_set, counters in devices[name].counters:
             for counter, milli in counters:
-                if (counter_set, counter) in consumed:
-                    consumed[counter_set, counter] += milli
-    return consumed
+                consumed[counter_set, counter] = consumed.get((counter_set, counter), 0) + milli
+    plain = {name for name in devices.keys() | known if name not in devices or not _counted(devices[name], totals)}
+    parts = sum(
+        max((_permille(consumed.get((name, counter), 0), total) for counter, total in counters.items()), default=0)
+        for name, counters in totals.items()
+    )
+    parts += sum(_part(key, devices[name], taken) if name in devices else _FULL for name in known & plain)
+    return -(-parts // (len(totals) + len(plain)))
+
+
+def _counted(device: Device, totals: Mapping[str, object]) -> bool:
+    """Whether a counter set of its pool says how much of it is in use."""
+    return any(name in totals for name, _ in device.counters)
 
 
 def _part(key: _Pool, device: Device, taken: Taken) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from reconciler.policy.checks.devices import check_devices
 from reconciler.policy.checks.limits import check_limits
 from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.checks.references import check_references
@@ -26,6 +27,7 @@ def check_drafts(
     for draft in documents:
         check_level_sizes(draft, findings, overlaps_of(draft) if overlaps_of is not None else together)
         check_templates(draft, findings)
+        check_devices(draft, findings)
         check_times(draft, findings, now_seconds)
     for policy in drafts.policies:
         check_default_constraints(policy, findings)

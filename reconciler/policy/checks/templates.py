@@ -7,7 +7,6 @@ from reconciler.policy.documents import JobRule, NodeGroup, NodeGroupPolicy, Win
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import AnyDraft, Draft
 from reconciler.policy.reading.scalars import name_of
-from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.values.schedule import ever_fires
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
@@ -22,7 +21,6 @@ def check_templates(draft: AnyDraft, findings: Findings) -> None:
         _labels(level, findings)
         _reserved(level, level, findings)
         _taints(level, findings)
-        _devices(level, findings)
 
 
 def _labels(level: Level, findings: Findings) -> None:
@@ -82,16 +80,6 @@ def _taints(level: Level, findings: Findings) -> None:
             related = ((level.place(f"template.{key}[{first[taint.key, taint.effect]}]"), "the first one"),)
             message = f"the taint {taint.key}:{taint.effect} appears twice"
             level.draft.report(findings, "DuplicateItem", level.path(path), message, "keep one of them", related=related)
-
-
-def _devices(level: Level, findings: Findings) -> None:
-    for index, devices in enumerate(level.fields.template.devices or ()):
-        for name, text in devices.capacity:
-            path = level.path(f"template.devices[{index}].capacity.{name}")
-            try:
-                parse_amount(text, milli=True)
-            except QuantityError as error:
-                level.draft.report(findings, error.code, path, f"{name_of(path)}: {error}", error.hint)
 
 
 # Times: schedules that never fire, holds that are over, back-offs that shrink, budgets that lack half of their span.

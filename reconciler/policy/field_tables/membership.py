@@ -166,7 +166,7 @@ LIMITS = Field(
                 description=(
                     "What the sum must not exceed. `nodes` is the number of nodes. `pricePerHour` and `pricePerMonth` (730 "
                     "hours) sum the prices of groups in `currency`. Each group that they select needs a price. "
-                    "`devices-DRIVER` is the number of devices in ResourceSlices of that driver."
+                    "`devices-DRIVER` is the number of devices in ResourceSlices of that driver, with the parts of devices."
                 ),
                 examples=("nodes: 500", "cpu: 4000", "memory: 16Ti", "devices-gpu.example.com: 64"),
                 resources=(*_LIMITED, *_SPENT),

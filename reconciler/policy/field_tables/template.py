@@ -64,7 +64,136 @@ MOST_DEVICES = 128
 """In one ResourceSlice. Source: `ResourceSliceMaxDevices` of resource.k8s.io/v1."""
 MOST_KINDS_OF_DEVICES = 64
 """So many kinds of devices one node may have. An API server refuses the rule of their attributes if there can be more."""
+MOST_DEVICES_OF_A_NODE = MOST_KINDS_OF_DEVICES * MOST_DEVICES
+"""With all partitions."""
+_MOST_COUNTERS = 32
+"""In one counter set. Source: `ResourceSliceMaxCountersPerCounterSet` of resource.k8s.io/v1."""
 _DOMAIN_NAME = "[A-Za-z0-9._/-]{1,95}"
+
+
+def _count(description: str, unit: str, example: int) -> Field:
+    return Field(
+        yaml_key="count",
+        kind=Kind.INTEGER,
+        description=description,
+        unit=unit,
+        examples=(example,),
+        minimum=1,
+        maximum=MOST_DEVICES,
+        attribute="count",
+    )
+
+
+def _class(description: str, example: str) -> Field:
+    return text_field("class", Kind.OBJECT_NAME, description, example, "device_class", required=False)
+
+
+def _capacity(example: str) -> Field:
+    return Field(
+        yaml_key="capacity",
+        kind=Kind.QUANTITY_MAP,
+        description="Their capacity: quantities by name. A name without a domain is in that of the driver.",
+        examples=(example,),
+        maximum=32,
+        attribute="capacity",
+    )
+
+
+def _attributes(description: str) -> Field:
+    return Field(
+        yaml_key="attributes",
+        kind=Kind.LIST,
+        description=description,
+        attribute="attributes",
+        list_key="name",
+        maximum=32,
+        item=Field(
+            yaml_key="",
+            kind=Kind.OBJECT,
+            description="One attribute with one value.",
+            exactly_one_of=("string", "int", "bool", "version"),
+            children=(
+                text_field(
+                    "name",
+                    Kind.STRING,
+                    "Its name. Without a domain it is in that of the driver.",
+                    "model",
+                    "name",
+                    pattern=_DOMAIN_NAME,
+                ),
+                text_field("string", Kind.STRING, "A text.", "h100", "text", required=False),
+                Field(
+                    yaml_key="int",
+                    kind=Kind.INTEGER,
+                    description="A whole number.",
+                    unit="as the driver says",
+                    examples=(2,),
+                    minimum=-(2**53) + 1,
+                    maximum=2**53 - 1,
+                    attribute="number",
+                ),
+                Field(
+                    yaml_key="bool",
+                    kind=Kind.ENUM,
+                    description="A truth value, in quotes.",
+                    enum=("true", "false"),
+                    examples=("true",),
+                    attribute="boolean",
+                ),
+                text_field(
+                    "version",
+                    Kind.STRING,
+                    "A semantic version.",
+                    "13.0.1",
+                    "version",
+                    required=False,
+                    pattern="[0-9]+[.][0-9]+[.][0-9]+[0-9A-Za-z.+-]*",
+                ),
+            ),
+        ),
+    )
+
+
+_PARTITIONS = Field(
+    yaml_key="partitions",
+    kind=Kind.LIST,
+    description="The parts that each device can be divided into. They and the whole device share its counters.",
+    attribute="partitions",
+    list_key="name",
+    maximum=MOST_KINDS_OF_DEVICES,
+    item=Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description="Equal parts of each device.",
+        children=(
+            text_field(
+                "name",
+                Kind.OBJECT_NAME,
+                "What the parts are called: 1g of the device gpu-0 stands for gpu-0-1g-0, gpu-0-1g-1 and so on.",
+                "1g",
+                "name",
+            ),
+            _count("How many of them the driver offers per device.", "partitions", 7),
+            _class(
+                "A DeviceClass that selects them. Its selectors are not evaluated for these parts; those of requests are. The "
+                "class of the device does not count here.",
+                "mig.example.com",
+            ),
+            _attributes("Their attributes. They also have those of the device that are not here."),
+            _capacity("memory: 10Gi"),
+            Field(
+                yaml_key="consumesCounters",
+                kind=Kind.QUANTITY_MAP,
+                description="What one of them takes of the counters of its device: quantities by name.",
+                examples=("memory: 10Gi",),
+                required=True,
+                minimum=1,
+                maximum=_MOST_COUNTERS,
+                attribute="consumes_counters",
+            ),
+        ),
+    ),
+)
 _DEVICES = Field(
     yaml_key="devices",
     kind=Kind.LIST,
@@ -84,83 +213,25 @@ _DEVICES = Field(
                 "name", Kind.OBJECT_NAME, "What the devices are called: gpu stands for gpu-0, gpu-1 and so on.", "gpu", "name"
             ),
             text_field("driver", Kind.OBJECT_NAME, "The driver that offers them.", "gpu.example.com", "driver"),
-            Field(
-                yaml_key="count",
-                kind=Kind.INTEGER,
-                description="How many of them one node has.",
-                unit="devices",
-                examples=(8,),
-                minimum=1,
-                maximum=MOST_DEVICES,
-                attribute="count",
-            ),
-            text_field(
-                "class",
-                Kind.OBJECT_NAME,
+            _count("How many of them one node has.", "devices", 8),
+            _class(
                 "A DeviceClass that selects them. Its selectors are not evaluated for these devices; those of requests are.",
                 "gpu.example.com",
-                "device_class",
-                required=False,
             ),
+            _attributes("Their attributes, which selectors and constraints read."),
+            _capacity("memory: 80Gi"),
             Field(
-                yaml_key="attributes",
-                kind=Kind.LIST,
-                description="Their attributes, which selectors and constraints read.",
-                attribute="attributes",
-                list_key="name",
-                maximum=32,
-                item=Field(
-                    yaml_key="",
-                    kind=Kind.OBJECT,
-                    description="One attribute with one value.",
-                    exactly_one_of=("string", "int", "bool", "version"),
-                    children=(
-                        text_field(
-                            "name",
-                            Kind.STRING,
-                            "Its name. Without a domain it is in that of the driver.",
-                            "model",
-                            "name",
-                            pattern=_DOMAIN_NAME,
-                        ),
-                        text_field("string", Kind.STRING, "A text.", "h100", "text", required=False),
-                        Field(
-                            yaml_key="int",
-                            kind=Kind.INTEGER,
-                            description="A whole number.",
-                            unit="as the driver says",
-                            examples=(2,),
-                            minimum=-(2**53) + 1,
-                            maximum=2**53 - 1,
-                            attribute="number",
-                        ),
-                        Field(
-                            yaml_key="bool",
-                            kind=Kind.ENUM,
-                            description="A truth value, in quotes.",
-                            enum=("true", "false"),
-                            examples=("true",),
-                            attribute="boolean",
-                        ),
-                        text_field(
-                            "version",
-                            Kind.STRING,
-                            "A semantic version.",
-                            "13.0.1",
-                            "version",
-                            required=False,
-                            pattern="[0-9]+[.][0-9]+[.][0-9]+[0-9A-Za-z.+-]*",
-                        ),
-                    ),
+                yaml_key="counters",
+                kind=Kind.QUANTITY_MAP,
+                description=(
+                    "What each device has for its partitions to share: quantities by name. The driver publishes them as one "
+                    "counter set per device. A whole device consumes all of them."
                 ),
-            ),
-            Field(
-                yaml_key="capacity",
-                kind=Kind.STRING_MAP,
-                description="Their capacity: quantities by name. A name without a domain is in that of the driver.",
                 examples=("memory: 80Gi",),
-                attribute="capacity",
+                maximum=_MOST_COUNTERS,
+                attribute="counters",
             ),
+            _PARTITIONS,
         ),
     ),
 )

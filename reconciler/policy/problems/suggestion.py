@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from reconciler.policy.field import MAPS
 from reconciler.policy.fields import Field, document_kind, document_kinds, walk
 
 _TAINT = re.compile(r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)")
@@ -80,7 +81,7 @@ def _example_value(field: Field) -> str:
         example = field.examples[0]
         if isinstance(example, tuple):
             return f"[{', '.join(example)}]"
-        return f"{{{example}}}" if field.kind in ("LabelMap", "ResourceMap", "StringMap") else str(example)
+        return f"{{{example}}}" if field.kind in MAPS else str(example)
     if field.item is not None:
         return f"[{_example_value(field.item)}]"
     needed = [child for child in field.children if child.required or child.yaml_key in field.exactly_one_of[:1]]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import MAPS, Field, Kind
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.suggestion import example_of, key_hint, mapping_hint
 from reconciler.policy.reading import scalars
@@ -146,7 +146,7 @@ class Reading:
             return self.placeholders(field)
         if field.kind is Kind.INTEGER_OR_PERCENT:
             return None  # not 0: the other of the two attributes may hold the value
-        if field.kind in (Kind.LIST, Kind.TAINT_LIST, Kind.LABEL_MAP, Kind.RESOURCE_MAP, Kind.STRING_MAP):
+        if field.kind in (Kind.LIST, Kind.TAINT_LIST, *MAPS):
             return ()
         return 0 if field.kind in (Kind.INTEGER, Kind.PERCENT, Kind.DURATION) else ""
 
@@ -227,6 +227,9 @@ class Reading:
             return None
         if field.minimum and not node.pairs:
             self.fault("EmptyValue", node, path, f"{name_of(path)} is empty", "name at least one")
+        if field.maximum is not None and len(node.pairs) > field.maximum:
+            self.fault("OutOfRange", node, path, f"{name_of(path)} has {len(node.pairs)} keys, the most is {field.maximum}")
+            return None
         result: list[tuple[str, object]] = []
         seen: dict[str, Node] = {}
         for key_node, value_node in node.pairs:
@@ -256,9 +259,7 @@ _READERS: dict[Kind, Reader] = {
     Kind.LIST: Reading.read_list,
     Kind.TAINT_LIST: Reading.read_list,
     Kind.SELECTOR: Reading.read_selector,
-    Kind.LABEL_MAP: Reading.read_map,
-    Kind.STRING_MAP: Reading.read_map,
-    Kind.RESOURCE_MAP: Reading.read_map,
+    **dict.fromkeys(MAPS, Reading.read_map),
     Kind.OPAQUE: Reading.read_opaque,
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import MAPS, Field, Kind
 from reconciler.policy.levels import LEVEL_FIELDS, MergeRule
 from reconciler.policy.problems.findings import Problem, Source
 from reconciler.policy.yaml_nodes import Mapping, Node, Place, Scalar, Spot
@@ -75,7 +75,7 @@ def _parts(field: Field, node: Node) -> dict[str, tuple[Field, Node]] | None:
     if isinstance(node, Mapping) and field.kind is Kind.OBJECT:
         known = ((key, field.child(key.text), value) for key, value in node.pairs if isinstance(key, Scalar))
         return {key.text: (child, value) for key, child, value in known if child is not None}
-    if isinstance(node, Mapping) and field.kind in (Kind.LABEL_MAP, Kind.STRING_MAP, Kind.RESOURCE_MAP):
+    if isinstance(node, Mapping) and field.kind in MAPS:
         entry = Field(path=field.path, yaml_key="", kind=Kind.STRING, description="")
         return {key.text: (entry, value) for key, value in node.pairs if isinstance(key, Scalar)}
     if isinstance(node, ListNode) and field.item is not None and field.list_key:

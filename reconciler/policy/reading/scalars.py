@@ -335,6 +335,12 @@ def map_value(record: Recorder, field: Field, key: str, key_node: Node, node: No
     """One value of a map with free keys; checks the key as well."""
     if field.kind is Kind.RESOURCE_MAP:
         return _amount(record, field, key, key_node, node, path)
+    if field.kind is Kind.QUANTITY_MAP:
+        fault = qualified_name_fault(key)
+        if fault:
+            record.fault("BadName", key_node, path, f"the name {shown(key)} {fault}")
+        amount = _quantity(record, key, node, path, milli=True)
+        return node.text if isinstance(node, Scalar) and amount is not None and not fault else None
     text = text_of(record, field, node, path)
     if field.kind is not Kind.LABEL_MAP:
         return None if too_long(record, field, key, key_node, path) else text
@@ -354,14 +360,19 @@ def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node
     if key in PRICE_HOURS and not fault:
         money = _money(record, field, node, path)
         return None if money is None else parse_money(money)
+    amount = _quantity(record, key, node, path, milli=key == "cpu")
+    return None if fault else amount
+
+
+def _quantity(record: Recorder, key: str, node: Node, path: str, *, milli: bool) -> int | None:
     if not isinstance(node, Scalar):
         record.fault("WrongType", node, path, f"{name_of(path)} must be a quantity, not {described(node)}")
         return None
     look = look_of(node)
     if look is Look.FLOAT:
         plain = whole_number(node.text.replace(".", "", 1)) is not None
-        milli = f" or {round(float(node.text) * 1000)}m" if key == "cpu" and plain else ""
-        record.fault("FloatValue", node, path, f"{name_of(path)} is the float {cut(node.text)}", quoted(node) + milli)
+        cores = f" or {round(float(node.text) * 1000)}m" if key == "cpu" and plain else ""
+        record.fault("FloatValue", node, path, f"{name_of(path)} is the float {cut(node.text)}", quoted(node) + cores)
         return None
     if look not in (Look.INTEGER, Look.TEXT):
         if look is Look.NULL:
@@ -370,8 +381,7 @@ def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node
             record.fault("AmbiguousNumber", node, path, f"{name_of(path)} is {described(node)}", "write plain decimal digits")
         return None
     try:
-        amount = parse_amount(node.text, milli=key == "cpu")
+        return parse_amount(node.text, milli=milli)
     except QuantityError as error:
         record.fault(error.code, node, path, f"{name_of(path)}: {error}", error.hint)
         return None
-    return None if fault else amount

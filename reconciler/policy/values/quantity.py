@@ -23,7 +23,7 @@ class QuantityError(ValueError):
 
 
 def parse_amount(text: str, *, milli: bool) -> int:
-    """`text` as an integer: in thousandths when `milli` (cpu), else in the base unit (bytes, count).
+    """`text` as an integer: in thousandths when `milli` (cpu, devices), else in the base unit (bytes, count).
 
     Raises `QuantityError` with code `BadQuantity`, `NegativeNumber`, `FractionalAmount` or `Overflow`.
     """
@@ -43,7 +43,7 @@ def parse_amount(text: str, *, milli: bool) -> int:
 
 def _fraction(text: str, quantity: Quantity, *, milli: bool) -> tuple[str, str]:
     if milli:
-        return f"{shown(text)} is finer than one thousandth of a cpu", "the smallest step is 1m"
+        return f"{shown(text)} is finer than one thousandth", "the smallest step is 1m"
     if quantity.suffix == "m":
         number = quantity.number
         return f"{shown(text)} is a fraction: m means thousandths", f"write {number}Mi (or {number}M) for mega, or a whole number"

@@ -112,6 +112,9 @@ MOST_ITEMS = 256
 """Bound of every list and map in a CRD. The API server estimates what CEL rules cost at worst and refuses a definition
 without bounds; files have no such bound."""
 _MOST_ENTRIES = 1024
+_MOST_LISTS_ABOVE_A_RULE = 3
+"""The worst cost of a rule multiplies by the bounds of all lists above it. Below more lists, a choice is a `oneOf`, which costs
+nothing and has no message of its own."""
 _SCALAR_ITEM_KINDS = frozenset(Kind) - {Kind.OBJECT, Kind.LIST, Kind.TAINT_LIST, Kind.SELECTOR}
 
 
@@ -197,12 +200,14 @@ def _shape(field: Field) -> Schema:
         case Kind.STRING_MAP:
             least = {"minProperties": field.minimum} if field.minimum else {}
             return _map({"type": "string", "maxLength": LONGEST[field.kind]}) | least
-        case Kind.RESOURCE_MAP:
-            return _map({"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "minimum": 0, "maxLength": LONGEST[field.kind]})
+        case Kind.RESOURCE_MAP | Kind.QUANTITY_MAP:
+            bounds = {"minProperties": field.minimum, "maxProperties": field.maximum}
+            amount = {"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "minimum": 0, "maxLength": LONGEST[field.kind]}
+            return _map(amount) | {name: bound for name, bound in bounds.items() if bound}
         case Kind.INTEGER_OR_PERCENT:
             # A CEL rule would say it better, but `matches` on a text without a known length costs more than is allowed.
-            bounds = {"minimum": field.minimum, "maximum": field.maximum, "maxLength": LONGEST[field.kind]}
-            return {"x-kubernetes-int-or-string": True, "pattern": PERCENT, **bounds}
+            span = {"minimum": field.minimum, "maximum": field.maximum, "maxLength": LONGEST[field.kind]}
+            return {"x-kubernetes-int-or-string": True, "pattern": PERCENT, **span}
         case Kind.OPAQUE:
             return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         case Kind.INTEGER:
@@ -217,6 +222,8 @@ def _object(field: Field) -> Schema:
     if required:
         schema["required"] = required
     schema["properties"] = {child.yaml_key: field_schema(child) for child in field.children}
+    if field.exactly_one_of and field.path.count("[]") > _MOST_LISTS_ABOVE_A_RULE:
+        return schema | {"oneOf": [{"required": [name]} for name in field.exactly_one_of]}
     rules = _rules(field)
     return schema | ({"x-kubernetes-validations": rules} if rules else {})
 

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 from reconciler.policy.documents import API_VERSION
-from reconciler.policy.field import LONGEST, Field, Kind, Written
+from reconciler.policy.field import LONGEST, MAPS, Field, Kind, Written
 from reconciler.policy.fields import document_kinds
 from reconciler.values.money import PRICE_HOURS
 from reconciler.values.whole_number import whole_number
@@ -141,6 +141,10 @@ def _shape(field: Field, definitions: dict[str, Schema]) -> Schema:
             longest = LONGEST[field.kind]
             texts = {"propertyNames": {"maxLength": longest}, "additionalProperties": {"type": "string", "maxLength": longest}}
             return {"type": "object", **texts, **least}
+        case Kind.QUANTITY_MAP:
+            bounds = {"minProperties": field.minimum, "maxProperties": field.maximum}
+            amounts = {"propertyNames": {"pattern": LABEL_KEY}, "additionalProperties": _quantity(field)}
+            return {"type": "object", **amounts, **{name: bound for name, bound in bounds.items() if bound}}
         case Kind.RESOURCE_MAP:
             return _resources(field)
         case Kind.INTEGER_OR_PERCENT:
@@ -175,14 +179,17 @@ def _list(field: Field, definitions: dict[str, Schema]) -> Schema:
 
 
 def _resources(field: Field) -> Schema:
-    text = {"type": "string", "pattern": QUANTITY, "maxLength": LONGEST[field.kind]}
-    quantity: Schema = {"anyOf": [{"type": "integer", "minimum": 0}, text]}
     prefixes = ("hugepages-", *((field.resource_prefix,) if field.resource_prefix else ()))
     names = [{"enum": list(field.resources)}, *({"pattern": f"^{one}."} for one in prefixes), {"pattern": DOMAIN_RESOURCE}]
     money: Schema = {"type": "string", "pattern": MONEY, "maxLength": LONGEST[Kind.MONEY]}
     spent = {name: money for name in PRICE_HOURS if name in field.resources}
-    shape: Schema = {"type": "object", "propertyNames": {"anyOf": names}, "additionalProperties": quantity}
+    shape: Schema = {"type": "object", "propertyNames": {"anyOf": names}, "additionalProperties": _quantity(field)}
     return {**shape, "properties": spent} if spent else shape
+
+
+def _quantity(field: Field) -> Schema:
+    text = {"type": "string", "pattern": QUANTITY, "maxLength": LONGEST[field.kind]}
+    return {"anyOf": [{"type": "integer", "minimum": 0}, text]}
 
 
 def _shared(field: Field, schema: Schema, definitions: dict[str, Schema]) -> Schema:
@@ -199,8 +206,8 @@ def _shared(field: Field, schema: Schema, definitions: dict[str, Schema]) -> Sch
 
 def _json(field: Field, written: Written) -> object:
     """A default or example as JSON; maps are noted as `key: value`."""
-    if field.kind in (Kind.LABEL_MAP, Kind.STRING_MAP, Kind.RESOURCE_MAP) and isinstance(written, str):
+    if field.kind in MAPS and isinstance(written, str):
         key, _, value = written.partition(": ")
-        number = whole_number(value) if field.kind is Kind.RESOURCE_MAP else None
+        number = whole_number(value) if field.kind in (Kind.RESOURCE_MAP, Kind.QUANTITY_MAP) else None
         return {key: value if number is None else number}
     return [str(word) for word in written] if isinstance(written, tuple) else written

@@ -39,6 +39,7 @@ _TYPES = {
     Kind.LABEL_MAP: "label: value",
     Kind.STRING_MAP: "key: text",
     Kind.RESOURCE_MAP: "resource: quantity",
+    Kind.QUANTITY_MAP: "name: quantity",
     Kind.SELECTOR: "label selector",
     Kind.TAINT_LIST: "list of taints",
 }

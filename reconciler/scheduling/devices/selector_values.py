@@ -63,15 +63,16 @@ def device_value(driver: str, device: Device) -> DeviceValue:
         raise NotEvaluatedError(f"{device.unmodelled} of device {device.name}")
     attributes, capacity = Domains(), Domains()
     for item in device.attributes:
-        domain, name = _qualified(item.name, driver)
+        domain, name = qualified(item.name, driver)
         attributes.setdefault(domain, Names())[name] = _value(item)
     for one in device.capacities:
-        domain, name = _qualified(one.name, driver)
+        domain, name = qualified(one.name, driver)
         capacity.setdefault(domain, Names())[name] = Quantity(one.milli * _NANOS_A_MILLI)
     return DeviceValue(driver, device.multiple, attributes, capacity)
 
 
-def _qualified(name: str, driver: str) -> tuple[str, str]:
+def qualified(name: str, driver: str) -> tuple[str, str]:
+    """The domain and the rest of the name of an attribute or capacity; without a domain it is in that of the driver."""
     domain, slash, rest = name.partition("/")
     return (domain, rest) if slash else (driver, name)
 
