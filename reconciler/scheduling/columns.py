@@ -12,7 +12,7 @@ SAFE_SUM = 1 << 60
 
 
 NOWHERE = "resources that no node has"
-NOWHERE_COLUMN = 4
+CPU_COLUMN, MEMORY_COLUMN, NOWHERE_COLUMN = 1, 2, 4
 
 
 class ResourceColumns:

@@ -68,12 +68,15 @@ def fill_existing(draft: Draft, queue: Queue, keeping: Keeping = Keeping.NOT) ->
     """Pods that a node which is there, or on its way, or was just decided has room for. `keeping`: how those that were promised
     a node take it before others look for room."""
     upcoming = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
-    keep_promises(draft, queue, lambda node: served_by_room(draft, node, upcoming.get(node)), keeping)
+
+    def serve(node: int) -> Served:
+        return served_by_room(draft, node, upcoming.get(node))
+
+    keep_promises(draft, queue, serve, keeping)
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue
-        for node, placed in place(draft, shape, count):
-            queue.take(shape, placed, served_by_room(draft, node, upcoming.get(node)))
+        queue.take_on(shape, place(draft, shape, count), serve)
 
 
 def served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Served:
