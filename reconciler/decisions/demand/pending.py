@@ -139,7 +139,10 @@ class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Queue:
-    """Pods still waiting for a place, by demand, and what became of the others."""
+    """Pods still waiting for a place, by demand, and what became of the others. `names_others`: groups that grow for them name the
+    groups that offered nothing."""
+
+    names_others = True
 
     def __init__(self, demands: tuple[Demand, ...]) -> None:
         self.demands = demands

@@ -13,6 +13,8 @@ Placements = Sequence[tuple[int, int]]
 class Placeholders(Queue):
     """As a queue, but `served` lacks the pods that were placed with `take_on` until `settle`."""
 
+    names_others = False
+
     def __init__(self, world: World, sets: Sequence[PodsOfSet]) -> None:
         numbers = _numbers(sets)
         super().__init__(tuple(Demand(shape=shape, pods=numbers[shape]) for shape in serving_order(world, numbers)))

@@ -204,8 +204,8 @@ def _grow_tier(
 ) -> ShareShort | None:
     pending = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
     # Of the pods that run only anti-affinity reaches new nodes; taking all that they look at costs nothing and is safe.
-    running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
-    keys = label_keys([*pending, *running], [group.group.template for group in tier if group.group.template is not None])
+    templates = [group.group.template for group in tier if group.group.template is not None]
+    keys = draft.keys_of_all | label_keys([*pending, *draft.claiming], templates)
     near = draft.policy.near_tie_percent
     filling = Filling(draft)
     shortlist = Shortlist(tier, keys, expanders, near)
@@ -229,7 +229,7 @@ def _grow_tier(
         short = draft.tier_shares.first_short(group.group, choice.option.nodes, unable) if unable is not None else None
         if short is not None:
             return short
-        _commit(draft, queue, choice, others_of(draft, options, waiting))
+        _commit(draft, queue, choice, others_of(draft, options, waiting) if queue.names_others else ())
         _fill_freed(draft, queue, growth)
     return None
 
