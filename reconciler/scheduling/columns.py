@@ -14,7 +14,7 @@ ENDLESS = 2 * SAFE_SUM
 
 
 NOWHERE = "resources that no node has"
-NOWHERE_COLUMN = 4
+CPU_COLUMN, MEMORY_COLUMN, NOWHERE_COLUMN = 1, 2, 4
 
 
 class ResourceColumns:

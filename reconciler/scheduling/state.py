@@ -9,7 +9,7 @@ from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.columns import ENDLESS, ResourceColumns, largest_amount
+from reconciler.scheduling.columns import CPU_COLUMN, ENDLESS, MEMORY_COLUMN, ResourceColumns, largest_amount
 from reconciler.scheduling.filters import NOT_MODELLED, Filters
 from reconciler.scheduling.new_nodes import Entries, Filled, HostSpread, fill_new
 from reconciler.scheduling.nodes import NodeTable, union
@@ -134,6 +134,11 @@ class SchedulingState:
     def closed(self, node: int) -> bool:
         """Does the node take no more pods?"""
         return bool(self._nodes.closed[node])
+
+    def open_among(self, nodes: Iterable[int]) -> list[int]:
+        """Those of the nodes that are not `closed`, in the same order."""
+        closed = self._nodes.closed
+        return [node for node in nodes if not closed[node]]
 
     def modelled(self, shape: int) -> str:
         """Empty when verdicts for this shape are exact; else what is not modelled, as a phrase (`DynamicResources`)."""
@@ -331,6 +336,12 @@ class SchedulingState:
     def asks_for_devices(self, shape: int) -> bool:
         """Do pods of the shape get devices as they are bound: for their claims, or for extended resources of a class?"""
         return self._filters.handing(shape) is not None
+
+    def used_cpu_and_memory(self, node: int) -> tuple[int, int]:
+        """Of `used` the millicores and the bytes, for those who ask about all nodes."""
+        room, free = self._nodes.room[self._nodes.shape[node]], self._nodes.free
+        cpu, memory = (node * self._nodes.columns.width + column for column in (CPU_COLUMN, MEMORY_COLUMN))
+        return room[CPU_COLUMN] - free[cpu], room[MEMORY_COLUMN] - free[memory]
 
     def free(self, node: int) -> "array[int]":
         """What is left on a node, by column of resources; below zero where more is bound than it has."""

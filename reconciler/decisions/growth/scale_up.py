@@ -68,12 +68,15 @@ def fill_existing(draft: Draft, queue: Queue, keeping: Keeping = Keeping.NOT) ->
     """Pods that a node which is there, or on its way, or was just decided has room for. `keeping`: how those that were promised
     a node take it before others look for room."""
     upcoming = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
-    keep_promises(draft, queue, lambda node: served_by_room(draft, node, upcoming.get(node)), keeping)
+
+    def serve(node: int) -> Served:
+        return served_by_room(draft, node, upcoming.get(node))
+
+    keep_promises(draft, queue, serve, keeping)
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue
-        for node, placed in place(draft, shape, count):
-            queue.take(shape, placed, served_by_room(draft, node, upcoming.get(node)))
+        queue.take_on(shape, place(draft, shape, count), serve)
 
 
 def served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Served:
@@ -201,8 +204,8 @@ def _grow_tier(
 ) -> ShareShort | None:
     pending = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
     # Of the pods that run only anti-affinity reaches new nodes; taking all that they look at costs nothing and is safe.
-    running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
-    keys = label_keys([*pending, *running], [group.group.template for group in tier if group.group.template is not None])
+    templates = [group.group.template for group in tier if group.group.template is not None]
+    keys = draft.keys_of_all | label_keys([*pending, *draft.claiming], templates)
     near = draft.policy.near_tie_percent
     filling = Filling(draft)
     shortlist = Shortlist(tier, keys, expanders, near)
@@ -226,7 +229,7 @@ def _grow_tier(
         short = draft.tier_shares.first_short(group.group, choice.option.nodes, unable) if unable is not None else None
         if short is not None:
             return short
-        _commit(draft, queue, choice, others_of(draft, options, waiting))
+        _commit(draft, queue, choice, others_of(draft, options, waiting) if queue.names_others else ())
         _fill_freed(draft, queue, growth)
     return None
 
