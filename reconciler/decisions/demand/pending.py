@@ -192,13 +192,9 @@ CLOSED = "leaving or not usable"
 def rejections(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...]:
     """`8 NodeResourcesFit`, by falling number then name. A node that several plugins reject counts for each of them; one that
     takes no pods counts as such, whatever the plugins would say."""
-    plugins = draft.state.rejecting_plugins(shape, max(nodes, default=-1) + 1)
-    among = draft.state.open_among(nodes)
-    counts = Counter[str]({CLOSED: len(nodes) - len(among)} if len(among) < len(nodes) else {})
-    # Thousands of nodes have few answers between them.
-    for names, node_count in Counter(map(plugins.__getitem__, among)).items():
-        for name in names:
-            counts[name] += node_count
+    counts = draft.state.refusals(shape, nodes)
+    if closed := len(nodes) - len(draft.state.open_among(nodes)):
+        counts[CLOSED] = closed
     return tuple(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
