@@ -430,7 +430,8 @@ def test_equal_checks_are_judged_by_the_room_that_is_left() -> None:
 
 def test_a_check_and_a_growth_for_equal_pods_each_say_why() -> None:
     """In either order, though both ask for the same pods."""
-    for first, second in ((CHECK, "best-effort-atomic-scale-up.reconciler.dev"), ("best-effort-atomic-scale-up.reconciler.dev", CHECK)):
+    grow = "best-effort-atomic-scale-up.reconciler.dev"
+    for first, second in ((CHECK, grow), (grow, CHECK)):
         cluster = _one_node()
         for number, class_name in enumerate((first, second)):
             shape = {"labels": (("app", "same"),)}

@@ -1,7 +1,6 @@
 """Which pods ask for a place, and which of those count."""
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -139,8 +138,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Queue:
-    """Pods still waiting for a place, by demand, and what became of the others. `names_others`: groups that grow for them name the
-    groups that offered nothing."""
+    """Pods still waiting for a place, by demand, and what became of the others. `names_others`: groups that grow for them
+    name the groups that offered nothing."""
 
     names_others = True
 

@@ -146,7 +146,7 @@ def test_a_mix_that_cannot_be_made_cheaper_is_looked_at_once(monkeypatch: pytest
     assert False not in looks[:-1]
 
 
-class _OneByOne(steps._Polish):  # noqa: SLF001 - the steps that it shortens
+class _OneByOne(steps._Polish):
     """Tries each pair of nodes and each node, whether there is room or not."""
 
     def merge(self, *, as_dear: bool = False) -> bool:
