@@ -1,6 +1,7 @@
 """All filter plugins over one state: what each says of a node, and which nodes none of them excludes."""
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -239,6 +240,32 @@ class Filters:
         if value.host_ports or value.volumes or value.unmodelled or self._devices.touch(shape):
             return [tuple(rejection.plugin for rejection in self.verdict(shape, node)) for node in range(nodes)]
         return self._plain_plugins(shape, nodes)
+
+    def refusals(self, shape: int, nodes: Sequence[int]) -> Counter[str]:
+        """`plugins` of those of the nodes that are not closed, counted."""
+        closed, node_count = self._nodes.closed, len(nodes)
+        if nodes == range(node_count) and self._only_resources_refuse(shape):
+            self._ask(shape)
+            # Both have a byte of 0 or 1 for each node.
+            short = int.from_bytes(self._bindings.short(shape)[:node_count], "little")
+            refusing = (short & ~int.from_bytes(closed[:node_count], "little")).bit_count()
+            return Counter({"NodeResourcesFit": refusing} if refusing else {})
+        counts = Counter[str]()
+        plugins = self.plugins(shape, max(nodes, default=-1) + 1)
+        # Thousands of nodes have few answers between them.
+        for names, times in Counter([plugins[node] for node in nodes if not closed[node]]).items():
+            for name in names:
+                counts[name] += times
+        return counts
+
+    def _only_resources_refuse(self, shape: int) -> bool:
+        """Whether nothing but its resources keeps a pod of the shape from any node."""
+        value, demand = self._shapes.shapes[shape], self._demand(shape)
+        if value.claims or value.host_ports or value.volumes or value.unmodelled or self._devices.touch(shape):
+            return False
+        if not self.topology.of(shape).empty or self._eligibility.excluded(demand) is not None:
+            return False
+        return 0 not in self._eligibility.allowed(demand)
 
     def _plain_plugins(self, shape: int, nodes: int) -> list[tuple[str, ...]]:
         """`plugins` of what is known by columns."""

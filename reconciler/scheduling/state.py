@@ -228,6 +228,10 @@ class SchedulingState:
         """By node, the plugins that `verdict` would name: for all nodes (or the first `most`) at once, without the numbers."""
         return self._filters.plugins(shape, most)
 
+    def refusals(self, shape: int, nodes: Sequence[int]) -> Counter[str]:
+        """By plugin, for how many of these nodes `verdict` would name it. Closed nodes do not count."""
+        return self._filters.refusals(shape, nodes)
+
     def verdict_with(self, shape: int, node: int, promised: Sequence[int]) -> tuple[Rejection, ...]:
         """The verdict if pods of these shapes were on the node too, as kube-scheduler counts nominated pods. Plugins that were
         skipped before are skipped again."""

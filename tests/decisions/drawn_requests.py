@@ -1,5 +1,5 @@
-"""ProvisioningRequests drawn at random for a cluster that is there: of both classes, equal, late, repeated, huge, of several sets,
-with the rules of its apps."""
+"""ProvisioningRequests drawn at random for a cluster that is there: of both classes, equal, late, huge, of several sets, with the
+rules of its apps."""
 
 import random
 
@@ -33,25 +33,36 @@ def _with_requests(world: World, rng: random.Random) -> World:
     drawn: list[tuple[PodsOfSet, ...]] = []
     requests = []
     for number in range(rng.randint(1, 30)):
-        if drawn and rng.random() < 0.3:
+        if drawn and rng.random() < 0.4:
             sets = rng.choice(drawn)
         else:
             own = [_shape(world, rng, number) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
             sets = tuple(
-                PodsOfSet(shape=shapes.setdefault(shape, len(shapes)), count=rng.choice((1, 5, 20, 100, 400, 2_000))) for shape in own
+                PodsOfSet(shape=shapes.setdefault(shape, len(shapes)), count=rng.choice((1, 5, 20, 100, 400, 2_000)))
+                for shape in own
             )
             drawn.append(sets)
         created, told = NOW - rng.randrange(60, 3 * _DAY), rng.random()
         requests.append(
             RequestPods(
-                namespace="ml", name=f"r-{number:02}", uid=f"uid-{number}", class_name=rng.choice((CHECK, GROW, GROW)),
-                sets=sets, created_seconds=created, valid_seconds=_DAY if rng.random() < 0.2 else 7 * _DAY,
-                retries=rng.random() < 0.8, over=rng.random() < 0.1,
+                namespace="ml",
+                name=f"r-{number:02}",
+                uid=f"uid-{number}",
+                class_name=rng.choice((CHECK, GROW)),
+                sets=sets,
+                created_seconds=created,
+                valid_seconds=_DAY if rng.random() < 0.2 else 7 * _DAY,
+                retries=rng.random() < 0.8,
+                over=rng.random() < 0.1,
                 provisioned_seconds=None if told < 0.9 else NOW - 60 if told < 0.97 else NOW - 700,
-            )  # fmt: skip
+            )
         )
+    broken = rng.sample(range(len(world.nodes)), min(len(world.nodes), rng.choice((0, 0, 1, 2))))
     return msgspec.structs.replace(
         world,
+        nodes=tuple(
+            msgspec.structs.replace(node, ready=False) if index in broken else node for index, node in enumerate(world.nodes)
+        ),
         pod_shapes=tuple(shapes),
         provisioning_requests=tuple(requests),
         captured=tuple(sorted({*world.captured, "ProvisioningRequest"})),

@@ -428,6 +428,32 @@ def test_pods_that_would_get_no_node_get_no_room(shape: dict[str, object], code:
     assert (_line(plan).state, _said(_line(plan))) == (RequestState.SHORT, ["RequestShort", code])
 
 
+def test_equal_checks_are_judged_by_the_room_that_is_left() -> None:
+    """Three cores are free. Between two equal checks for four pods, another request gets two of them."""
+    cluster = _one_node()
+    for number, (name, pods) in enumerate((("before", 4), ("between", 2), ("after", 4))):
+        shape = {"labels": (("app", "same"),)}
+        cluster.request(name, (pods, "1"), class_name=CHECK, shape=shape, created=NOW - 100 + number)
+    plan = plan_of(cluster.world(), _rules())
+    said = {name: _line(plan, f"ml/{name}").reasons[0].message for name in ("before", "after")}
+    assert said["before"] == "nodes that are there have room for 3 of 4 pods (1 NodeResourcesFit)"
+    assert said["after"] == "nodes that are there have room for 1 of 4 pods (1 NodeResourcesFit)"
+
+
+def test_a_check_and_a_growth_for_equal_pods_each_say_why() -> None:
+    """In either order, though both ask for the same pods."""
+    grow = "best-effort-atomic-scale-up.reconciler.dev"
+    for first, second in ((CHECK, grow), (grow, CHECK)):
+        cluster = _one_node()
+        for number, class_name in enumerate((first, second)):
+            shape = {"labels": (("app", "same"),)}
+            name = "check" if class_name == CHECK else "grow"
+            cluster.request(name, (50, "1"), class_name=class_name, shape=shape, created=NOW - 100 + number)
+        plan = plan_of(cluster.world(), _rules(node_group("a", max=2)))
+        assert (_said(_line(plan, "ml/check"))[0], _said(_line(plan, "ml/grow"))[0]) == ("RequestNoRoom", "RequestShort")
+        assert "(1 NodeResourcesFit)" in _line(plan, "ml/check").reasons[0].message
+
+
 def test_gangs_and_requests_side_by_side() -> None:
     """A gang of two that does not fit whole leaves its node to the request."""
     cluster = _one_node("4")

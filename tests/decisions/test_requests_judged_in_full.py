@@ -1,5 +1,5 @@
-"""What saves work on ProvisioningRequests that get no room changes no answer: plans and memories are the same, byte for byte, where
-each request is judged in full, whatever was found before."""
+"""What saves work on ProvisioningRequests that get no room changes no answer. Plans and memories are the same, byte for byte,
+where each request is judged in full, whatever was found before."""
 
 import secrets
 from array import array
@@ -17,7 +17,7 @@ from reconciler.decisions.growth import provisioning, scale_up
 from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.growth.cost.mixes import Answer
 from reconciler.decisions.growth.filling import Filling
-from reconciler.decisions.growth.placeholders import Placements
+from reconciler.decisions.growth.placeholders import Placeholders, Placements
 from reconciler.plan.plan import NodeState
 from reconciler.plan.summary import canonical_json
 from tests.builders import NOW
@@ -26,7 +26,7 @@ from tests.decisions.drawn_requests import asked
 CASES = 20
 
 
-class _ToldAtOnce(provisioning.Placeholders):
+class _ToldAtOnce(Placeholders):
     """Says of each pod what becomes of it, as soon as it is known, and counts what it said."""
 
     names_others = True
@@ -49,7 +49,7 @@ class _Nothing(dict[object, object]):
         return default
 
 
-class _Forgetful(provisioning._Tries):  # noqa: SLF001 - what it remembers is tested
+class _Forgetful(provisioning._Tries):
     """Looks again at what is there for each request."""
 
     def got_room(self) -> None:
@@ -84,7 +84,7 @@ def _rejections_one_by_one(draft: Draft, shape: int, nodes: Sequence[int]) -> tu
 
 def judge_in_full(patch: pytest.MonkeyPatch) -> None:
     """From here on nothing that was found for one request or one choice serves for another."""
-    search = rearrange._answer  # noqa: SLF001 - what it remembers is tested
+    search = rearrange._answer
 
     def anew(draft: Draft, posed: rearrange.Posed) -> Answer | None:
         draft.solved.clear()

@@ -1,7 +1,6 @@
 """Which pods ask for a place, and which of those count."""
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -139,8 +138,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Queue:
-    """Pods still waiting for a place, by demand, and what became of the others. `names_others`: groups that grow for them name the
-    groups that offered nothing."""
+    """Pods still waiting for a place, by demand, and what became of the others. `names_others`: groups that grow for them
+    name the groups that offered nothing."""
 
     names_others = True
 
@@ -192,13 +191,9 @@ CLOSED = "leaving or not usable"
 def rejections(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...]:
     """`8 NodeResourcesFit`, by falling number then name. A node that several plugins reject counts for each of them; one that
     takes no pods counts as such, whatever the plugins would say."""
-    plugins = draft.state.rejecting_plugins(shape, max(nodes, default=-1) + 1)
-    among = draft.state.open_among(nodes)
-    counts = Counter[str]({CLOSED: len(nodes) - len(among)} if len(among) < len(nodes) else {})
-    # Thousands of nodes have few answers between them.
-    for names, node_count in Counter(map(plugins.__getitem__, among)).items():
-        for name in names:
-            counts[name] += node_count
+    counts = draft.state.refusals(shape, nodes)
+    if closed := len(nodes) - len(draft.state.open_among(nodes)):
+        counts[CLOSED] = closed
     return tuple(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -262,8 +262,8 @@ class Filling:
 
 
 def _leaves_the_same(kept: _Kept, served: Waiting) -> bool:
-    """Whether nodes take the same pods of these numbers as of those before: of each shape there are as many, or there were and
-    are more than the nodes take."""
+    """Whether nodes take the same pods of these numbers as of those before. Then of each shape there are as many, or there were
+    and still are more than the nodes take."""
     if len(kept.waiting) != len(served):
         return False
     taken = dict(kept.filled.served)

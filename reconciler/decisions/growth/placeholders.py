@@ -2,6 +2,7 @@
 because of the others. So nothing is told about a pod on a node before somebody asks."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 from reconciler.cluster.world import PodsOfSet, World
 from reconciler.decisions.demand.gangs import WITH_PLACE
@@ -36,10 +37,9 @@ class Placeholders(Queue):
     def settle(self) -> None:
         """Tell of each pod what it was placed on."""
         for shape, first, placements, serve in self._on_nodes:
-            pods = self._pods[shape]
+            pods = iter(self._pods[shape][first:])
             for node, count in placements:
-                self.served.update(dict.fromkeys(pods[first : first + count], serve(node)))
-                first += count
+                self.served.update(dict.fromkeys(islice(pods, count), serve(node)))
         self._on_nodes.clear()
 
     @property

@@ -67,8 +67,8 @@ class KeptRequests(msgspec.Struct, frozen=True):
 
 
 class _Short(msgspec.Struct, frozen=True):
-    """How many pods the nodes that are there or on their way take, and why they do not take the first of the others (None: nobody
-    asked)."""
+    """How many pods have room on nodes that are there or on their way. `why` these do not take the first of the others (None:
+    nobody asked)."""
 
     placed: int
     why: tuple[str, ...] | None
@@ -136,7 +136,9 @@ def _keep(draft: Draft, asked: Asked, tries: _Tries) -> RequestOutcome:
     if asked.grows and (lost := tries.lost.get(asked.left)) is not None:
         return _grown_in_vain(draft, asked, lost)
     late = valid_until_seconds(asked.request) <= draft.now_seconds
-    if (short := tries.short.get(asked.left)) is not None and (refused := _refused(draft, asked, tries, short, late)) is not None:
+    if (short := tries.short.get(asked.left)) is not None and (
+        refused := _refused(draft, asked, tries, short, late=late)
+    ) is not None:
         return refused
     queue = Placeholders(draft.world, asked.left)
     for shape, count in queue.waiting():
@@ -149,7 +151,7 @@ def _keep(draft: Draft, asked: Asked, tries: _Tries) -> RequestOutcome:
     fill_existing(draft, queue)
     if queue.waiting():
         short = tries.short[asked.left] = _Short(queue.placed, None if asked.grows else _why(draft, queue))
-        if (refused := _refused(draft, asked, tries, short, late)) is not None:
+        if (refused := _refused(draft, asked, tries, short, late=late)) is not None:
             draft.state.undo(mark)
             return refused
         growth, before = Growth(draft), [(group.desired, len(group.reasons)) for group in draft.groups]
@@ -175,8 +177,8 @@ def _keep(draft: Draft, asked: Asked, tries: _Tries) -> RequestOutcome:
     return RequestOutcome(asked=asked, served=_counts(queue), reasons=_reasons(queue))
 
 
-def _refused(draft: Draft, asked: Asked, tries: _Tries, short: _Short, late: bool) -> RequestOutcome | None:
-    """The outcome of a request that the nodes do not take whole; None if groups may grow for it, or if its class only checks and
+def _refused(draft: Draft, asked: Asked, tries: _Tries, short: _Short, *, late: bool) -> RequestOutcome | None:
+    """The outcome of a request that the nodes do not take whole. None if groups may grow for it. None also if it only checks and
     nobody has asked yet why it does not fit."""
     if not asked.grows:
         return None if short.why is None else _without_room(draft, asked, short)

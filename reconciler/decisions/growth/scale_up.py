@@ -4,8 +4,6 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Container, Sequence
 
-import msgspec
-
 from reconciler.decisions.demand.pending import Queue, Served, rejections
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft

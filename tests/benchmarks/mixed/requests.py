@@ -1,7 +1,6 @@
 """Clusters in which ProvisioningRequests ask for room that is not there and that no growth which is allowed would give."""
 
 import random
-from collections.abc import Sequence
 from functools import partial
 
 from msgspec.structs import replace

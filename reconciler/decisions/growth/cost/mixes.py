@@ -299,9 +299,7 @@ class _Polish:
                 return spare
         return None
 
-    def _spread(
-        self, load: Load, roomy: Sequence[tuple[Filling, tuple[int, ...]]]
-    ) -> list[tuple[Filling, Filling]] | None:
+    def _spread(self, load: Load, roomy: Sequence[tuple[Filling, tuple[int, ...]]]) -> list[tuple[Filling, Filling]] | None:
         items = self._problem.items
         left = list(load)
         moves = []
