@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.differential.generator.cluster import generate
+from tests.differential.generator.devices import CROWD
 from tests.differential.generator.draft import Object
 
 _SEEDS = range(25)
-_FEATURES = ("devices", "deviceClaims")
+_FEATURES = ("devices", "deviceClaims", "extendedClaims")
 
 
 class _Cluster:
@@ -39,7 +40,7 @@ class _Cluster:
     def asked(self) -> Iterator[Object]:
         """What one alternative of a request asks for."""
         for claim in self.claims:
-            for request in claim["spec"]["devices"]["requests"]:
+            for request in claim["spec"].get("devices", {}).get("requests", ()):
                 yield from request.get("firstAvailable", ()) or (request["exactly"],)
 
     def results(self) -> Iterator[Object]:
@@ -110,6 +111,14 @@ _ROWS: dict[str, Callable[[_Cluster], bool]] = {
     ),
     "an attribute that must match": lambda one: _constrained(one, "matchAttribute"),
     "an attribute that must differ": lambda one: _constrained(one, "distinctAttribute"),
+    "all devices, which are more than a claim may have": lambda one: (
+        any(spec["driver"] == CROWD and len(spec["devices"]) > 32 for spec in one.slices)
+        and any(asked["deviceClassName"] == "crowd" for asked in one.asked())
+    ),
+    "a claim of an earlier attempt for extended resources": lambda one: any(
+        claim["metadata"].get("annotations", {}).get("resource.kubernetes.io/extended-resource-claim") == "true"
+        for claim in one.claims
+    ),
     "more devices than a claim may have": lambda one: any(
         int(amount) > 32
         for pod in one.pending
@@ -122,7 +131,7 @@ _ROWS: dict[str, Callable[[_Cluster], bool]] = {
     "a device with binding conditions": lambda one: any("bindingConditions" in device for device in one.devices()),
     "all devices": lambda one: any(asked["allocationMode"] == "All" for asked in one.asked()),
     "alternatives": lambda one: any(
-        "firstAvailable" in request for claim in one.claims for request in claim["spec"]["devices"]["requests"]
+        "firstAvailable" in request for claim in one.claims for request in claim["spec"].get("devices", {}).get("requests", ())
     ),
     "an extended resource of a class": lambda one: _class_serves(one, listed=False),
     "an extended resource of a class that nodes list": lambda one: _class_serves(one, listed=True),
@@ -130,7 +139,7 @@ _ROWS: dict[str, Callable[[_Cluster], bool]] = {
 
 
 def _constrained(cluster: _Cluster, kind: str) -> bool:
-    return any(kind in one for claim in cluster.claims for one in claim["spec"]["devices"].get("constraints", ()))
+    return any(kind in one for claim in cluster.claims for one in claim["spec"].get("devices", {}).get("constraints", ()))
 
 
 @pytest.fixture(scope="module")

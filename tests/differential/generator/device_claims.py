@@ -5,12 +5,13 @@ two generations, or invalid. Devices have taints, shared counters, or capacity t
 or several, alternatives, constraints and selectors, a few of which fail. Some claims have devices already.
 """
 
+from tests.differential.generator.devices import CROWD
 from tests.differential.generator.draft import NAMESPACES, ZONE, ZONES, Draft, Object, name_of
 
 GPU, NIC = "gpu.example.com", "nic.example.com"
 _V1 = "resource.k8s.io/v1"
 _MODELS = ("a100", "h100", "l4")
-_CLASSES = ("gpu", "nic", "any", "big")
+_CLASSES = ("gpu", "gpu", "nic", "nic", "any", "any", "big", "big", "every")
 _SELECTORS = (
     f'device.attributes["{GPU}"].model == "a100"',
     f'device.attributes["{GPU}"].model in ["a100", "h100"]',
@@ -55,7 +56,9 @@ def _classes(draft: Draft) -> None:
     selectors = {
         "gpu": [f'device.driver == "{GPU}"'],
         "nic": [f'device.driver == "{NIC}"'],
-        "any": [],
+        # Of a crowd the plugin would try more devices in more orders than anybody waits for.
+        "any": [f'device.driver != "{CROWD}"'],
+        "every": [],
         "big": [f'device.driver == "{GPU}"', f'device.capacity["{GPU}"].memory.compareTo(quantity("40Gi")) >= 0'],
     }
     for name, expressions in selectors.items():
@@ -213,6 +216,8 @@ def _asked(draft: Draft, first: int = 1) -> Object:
     asked: Object = {"deviceClassName": random.choice(_CLASSES) if draft.chance(98) else "missing"}
     if draft.chance(15):
         asked["allocationMode"] = "All"
+    elif asked["deviceClassName"] == "every":
+        asked |= {"allocationMode": "ExactCount", "count": 1}
     else:
         asked |= {"allocationMode": "ExactCount", "count": random.choice((1, 1, 1, 2, 3, 20)) if first else 2}
     if draft.chance(45):

@@ -5,6 +5,8 @@ from tests.differential.generator.draft import Draft, Object
 _SERVED, _LISTED, _MIXED, _NOBODY = "example.com/card", "example.com/plugin", "example.com/both", "example.com/nowhere"
 _IMPLICIT = "deviceclass.resource.kubernetes.io/card"
 _DRIVER = "cards.example.com"
+CROWD = "crowd.example.com"
+"""The driver of devices of which a node may have more than one claim may have."""
 _V1 = "resource.k8s.io/v1"
 _MOST_RESULTS = 32
 """So many devices a claim may have."""
@@ -12,13 +14,14 @@ _MOST_RESULTS = 32
 
 def add(draft: Draft) -> None:
     """Make classes, slices with devices on some nodes, and pods that ask for all kinds of resources."""
-    for name, resource in (("card", _SERVED), ("both", _MIXED), ("plain", None)):
-        spec: Object = {"selectors": [{"cel": {"expression": f'device.driver == "{_DRIVER}"'}}]}
+    for name, resource in (("card", _SERVED), ("both", _MIXED), ("plain", None), ("crowd", None)):
+        driver = CROWD if name == "crowd" else _DRIVER
+        spec: Object = {"selectors": [{"cel": {"expression": f'device.driver == "{driver}"'}}]}
         if resource:
             spec["extendedResourceName"] = resource
         draft.devices.append({"apiVersion": _V1, "kind": "DeviceClass", "metadata": {"name": name}, "spec": spec})
     for node in draft.some(draft.nodes, 60):
-        draft.devices.append(_slice(draft, node["metadata"]["name"]))
+        draft.devices.append(_slice(node["metadata"]["name"], _DRIVER, draft.random.randint(1, 4)))
     for node in draft.some(draft.nodes, 40):
         amounts = {draft.random.choice((_LISTED, _MIXED)): draft.random.choice(("0", "1", "4"))}
         node["status"]["allocatable"] |= amounts
@@ -32,26 +35,27 @@ def add(draft: Draft) -> None:
                 amount = str(_MOST_RESULTS + 1)
             resources.setdefault("requests", {})[name] = amount
             resources.setdefault("limits", {})[name] = amount
+    for node in draft.some(draft.nodes, 20):
+        draft.devices.append(_slice(node["metadata"]["name"], CROWD, _MOST_RESULTS + draft.random.randint(0, 1)))
     for number, pod in enumerate(draft.some(draft.pending, 15)):
-        _claim_all(draft, pod, f"all-{number}")
+        _claim_all(draft, pod, f"all-{number}", draft.random.choice(("plain", "crowd")))
 
 
-def _claim_all(draft: Draft, pod: Object, name: str) -> None:
-    """A claim for all cards of a node, which may be more than one claim may have. What the pod asks for besides finds none."""
-    exactly = {"deviceClassName": "plain", "allocationMode": "All"}
+def _claim_all(draft: Draft, pod: Object, name: str, of_class: str) -> None:
+    """A claim for all devices of a class on a node. Of cards, what the pod asks for besides then finds none."""
+    exactly = {"deviceClassName": of_class, "allocationMode": "All"}
     spec = {"devices": {"requests": [{"name": "cards", "exactly": exactly}]}}
     metadata = {"name": name, "namespace": pod["metadata"]["namespace"], "uid": f"uid-{name}"}
     draft.devices.append({"apiVersion": _V1, "kind": "ResourceClaim", "metadata": metadata, "spec": spec})
     pod["spec"]["resourceClaims"] = [{"name": "cards", "resourceClaimName": name}]
 
 
-def _slice(draft: Draft, node: str) -> Object:
-    count = _MOST_RESULTS + draft.random.randint(0, 2) if draft.chance(20) else draft.random.randint(1, 4)
+def _slice(node: str, driver: str, count: int) -> Object:
     devices = [{"name": f"card-{number}"} for number in range(count)]
     pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
     return {
         "apiVersion": _V1,
         "kind": "ResourceSlice",
-        "metadata": {"name": f"{node}-cards"},
-        "spec": {"driver": _DRIVER, "nodeName": node, "pool": pool, "devices": devices},
+        "metadata": {"name": f"{node}-{driver.partition('.')[0]}"},
+        "spec": {"driver": driver, "nodeName": node, "pool": pool, "devices": devices},
     }
