@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape
-from reconciler.cluster.pods.pod import Owner, Pod, PodPhase, PodShape, PodTraits, Toleration
+from reconciler.cluster.pods.pod import ClaimUse, Owner, Pod, PodPhase, PodShape, PodTraits, Toleration
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
@@ -263,13 +263,22 @@ class ClusterBuilder:
             names.append(pod.key)
         return tuple(names)
 
-    def daemonset(self, name: str, *, cpu: str = "100m", memory: str = "0", namespace: str = "kube-system") -> None:
+    def daemonset(
+        self,
+        name: str,
+        *,
+        cpu: str = "100m",
+        memory: str = "0",
+        namespace: str = "kube-system",
+        claims: tuple[ClaimUse, ...] = (),
+    ) -> None:
         """A DaemonSet that tolerates everything, with one pod on every node made so far."""
         shape = PodShape(
             namespace=namespace,
             labels=(("app", name),),
             requests=amounts(cpu, memory, 1),
             tolerations=(Toleration("", "Exists", "", ""),),
+            claims=claims,
         )
         self._daemons.append((namespace, name, shape))
         for node in sorted(self._nodes):

@@ -1,12 +1,13 @@
 """The World: one view of a cluster, complete and immutable, in the form that decisions read."""
 
 import hashlib
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
 
 from reconciler.cluster.devices.device_class import DeviceClass
-from reconciler.cluster.devices.resource_claim import ResourceClaim
+from reconciler.cluster.devices.resource_claim import ClaimTemplate, ResourceClaim
 from reconciler.cluster.devices.resource_slice import ResourceSlice
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
 from reconciler.cluster.nodes.node import Node, NodeShape
@@ -179,6 +180,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     device_classes: tuple[DeviceClass, ...] = ()
     resource_slices: tuple[ResourceSlice, ...] = ()
     resource_claims: tuple[ResourceClaim, ...] = ()
+    claim_templates: tuple[ClaimTemplate, ...] = ()
     quotas: tuple[CapacityQuota, ...] = ()
     scheduler_version: KubernetesVersion | None = None
     captured: tuple[str, ...] = ()
@@ -211,6 +213,23 @@ def as_in_fleet(world: World) -> World:
         return world
     others = tuple(one for one in world.clusters if one.title != identity.title)
     return msgspec.structs.replace(world, fleet=FleetPlace(cluster=identity, others=others))
+
+
+def with_pod_shapes(world: World, shapes: tuple[PodShape, ...], pods: PodTable, number_of: Callable[[int], int]) -> World:
+    """The World with other pod shapes, which `pods` has by their new numbers. `number_of` gives the new number of what a template
+    asks for, by the old one: of DaemonSets, CapacityBuffers and ProvisioningRequests."""
+    daemons = tuple(
+        msgspec.structs.replace(one, shape=number_of(one.shape), others=tuple(map(number_of, one.others)))
+        for one in world.daemon_pods
+    )
+    buffers = tuple(msgspec.structs.replace(one, shape=number_of(one.shape)) if one.shape >= 0 else one for one in world.buffers)
+    requests = tuple(
+        msgspec.structs.replace(one, sets=tuple(msgspec.structs.replace(pods, shape=number_of(pods.shape)) for pods in one.sets))
+        for one in world.provisioning_requests
+    )
+    return msgspec.structs.replace(
+        world, pod_shapes=shapes, pods=pods, daemon_pods=daemons, buffers=buffers, provisioning_requests=requests
+    )
 
 
 # A fingerprint of what a World says about its cluster.

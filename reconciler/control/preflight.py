@@ -79,6 +79,12 @@ def bounds_check(api: Api, namespace: str, world: World, policy: PolicySet, now_
 # The rights that each way of running needs, and which of them we have, by the API server's own judgement.
 
 _READ = ("get", "list", "watch")
+_CLAIMS = "pods with resource claims"
+_GOOD_FOR = {
+    "ResourceSlice": _CLAIMS,
+    "ResourceClaim": _CLAIMS,
+    "ResourceClaimTemplate": "resource claims that are not made yet, also of DaemonSets on new nodes",
+}
 
 
 class RunMode(StrEnum):
@@ -121,9 +127,7 @@ def needed(
     places = target_namespaces or ("",)
     followed = (*WORKLOAD, *((SERVICES,) if services else ()))
     rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in followed]
-    rights += [
-        Right(group=item.group, resource=item.plural, verbs=_READ, optional="pods with resource claims") for item in DEVICES
-    ]
+    rights += [Right(group=item.group, resource=item.plural, verbs=_READ, optional=_GOOD_FOR[item.kind]) for item in DEVICES]
     rights += [
         Right(group=item.group, resource=item.plural, verbs=_READ, namespace=item.namespace, management=True)
         for item in platform_collections(served, target_namespaces)

@@ -157,6 +157,9 @@ class Draft:
         self.states = states
         self.policy_digest = policy_digest
         self.refuted: dict[tuple[int, int], TemplateRefuted | None] = {}
+        self._closed_for: dict[int, Because | None] = {}
+        self.solved: dict[object, object] = {}
+        """What a search for the best mix found, by its question."""
         self.limits = LimitLedger(policy.limits, policy.currency)
         self.counted = counted_shapes(policy.limits, world, members.group_of, tuple(draft.group for draft in groups))
         """What a node, by its index, counts as for limits."""
@@ -193,6 +196,16 @@ class Draft:
     def device_evidence(self) -> DeviceEvidence:
         """What drivers of devices offer on the nodes that are there."""
         return DeviceEvidence.of(self.world)
+
+    @cached_property
+    def keys_of_all(self) -> frozenset[str]:
+        """Labels by which pods of the World tell nodes apart, running or not, apart from their volumes and claims."""
+        return label_keys([msgspec.structs.replace(shape, volumes=()) for shape in self.world.pod_shapes], ())
+
+    @cached_property
+    def claiming(self) -> tuple[PodShape, ...]:
+        """Shapes of pods of the World with claims of devices, without their volumes."""
+        return tuple(msgspec.structs.replace(shape, volumes=()) for shape in self.world.pod_shapes if shape.claims)
 
     def _tier_shares(self) -> TierShares:
         counted = TierShares(self.policy.tiers)
@@ -380,9 +393,9 @@ class Draft:
     @cached_property
     def busy(self) -> frozenset[int]:
         """Nodes with a pod that does not go down with its node."""
-        pods, staying = self.world.pods, self.staying_shapes()
-        nodes, shapes = pods.node, pods.shape
-        return frozenset(nodes[row] for row in pods.running() if shapes[row] not in staying)
+        staying = self.staying_shapes()
+        moves = bytes(shape not in staying for shape in range(len(self.world.pod_shapes)))
+        return self.world.pods.nodes_running(moves)
 
     def growth_stop(self, draft: GroupDraft) -> Because | None:
         """Why the group may not grow at all; None when it may."""
@@ -433,7 +446,9 @@ class Draft:
 
     def _room(self, draft: GroupDraft, shape: NodeShape, room: int) -> tuple[int, Because | None]:
         group = draft.group
-        if (closed := self._closed(group)) is not None:
+        if draft.position not in self._closed_for:
+            self._closed_for[draft.position] = self._closed(group)
+        if (closed := self._closed_for[draft.position]) is not None:
             return 0, closed
         if self.reserved_only:
             room = min(room, self.limits.reserved(group))

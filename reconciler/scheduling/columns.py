@@ -9,10 +9,12 @@ from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, 
 SAFE_AMOUNT = 1 << 52
 # With sums that are known to stay below it, single amounts may be as large as this (1 EiB).
 SAFE_SUM = 1 << 60
+ENDLESS = 2 * SAFE_SUM
+"""More than all pods can request together."""
 
 
 NOWHERE = "resources that no node has"
-NOWHERE_COLUMN = 4
+CPU_COLUMN, MEMORY_COLUMN, NOWHERE_COLUMN = 1, 2, 4
 
 
 class ResourceColumns:
@@ -34,8 +36,12 @@ class ResourceColumns:
 
     def learn(self, resources: Resources) -> bool:
         """Give every extended resource of a node a column; True when one is new (rows must be widened then)."""
+        return self.learn_names(name for name, _ in resources.extended)
+
+    def learn_names(self, names: Iterable[str]) -> bool:
+        """Give each of these extended resources a column; True when one is new."""
         before = self.width
-        for name, _ in resources.extended:
+        for name in names:
             if name not in self._index:
                 self._index[name] = len(self.names)
                 self.names.append(name)
@@ -57,6 +63,10 @@ class ResourceColumns:
             elif amount:
                 row[NOWHERE_COLUMN] += 1
         return row
+
+    def index(self, name: str) -> int:
+        """The column of a known resource."""
+        return self._index[name]
 
     def unknown(self, resources: Resources) -> tuple[tuple[str, int], ...]:
         """Those that no node has, with their amounts."""

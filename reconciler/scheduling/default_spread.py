@@ -16,7 +16,7 @@ import msgspec
 from reconciler.cluster.pods.pod import Owner, PodShape, SpreadConstraint, SpreadFrom
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.workloads.workload import Service
-from reconciler.cluster.world import DaemonPods, World
+from reconciler.cluster.world import World, with_pod_shapes
 from reconciler.policy.documents import NodeGroupPolicy, WhenUnsatisfiable
 from reconciler.values.label_selector import LabelSelector, Requirement
 
@@ -43,33 +43,8 @@ def with_default_spread(world: World, policy: NodeGroupPolicy) -> World:
     defaults = DefaultSpread(world, policy)
     shapes, of_pairs = _judged(world, defaults)
     missing = (SERVICE,) if needs_services(policy) and SERVICE not in world.captured else ()
-    daemons = tuple(
-        DaemonPods(
-            namespace=one.namespace,
-            name=one.name,
-            shape=of_pairs[one.shape, None],
-            others=tuple(of_pairs[shape, None] for shape in one.others),
-        )
-        for one in world.daemon_pods
-    )
-    buffers = tuple(
-        msgspec.structs.replace(one, shape=of_pairs[one.shape, None]) if one.shape >= 0 else one for one in world.buffers
-    )
-    requests = tuple(
-        msgspec.structs.replace(
-            one, sets=tuple(msgspec.structs.replace(pods, shape=of_pairs[pods.shape, None]) for pods in one.sets)
-        )
-        for one in world.provisioning_requests
-    )
-    return msgspec.structs.replace(
-        world,
-        pod_shapes=shapes,
-        pods=_renumbered(world, of_pairs),
-        daemon_pods=daemons,
-        buffers=buffers,
-        provisioning_requests=requests,
-        not_captured=tuple(sorted({*world.not_captured, *missing})),
-    )
+    named = with_pod_shapes(world, shapes, _renumbered(world, of_pairs), lambda number: of_pairs[number, None])
+    return msgspec.structs.replace(named, not_captured=tuple(sorted({*world.not_captured, *missing})))
 
 
 class DefaultSpread:

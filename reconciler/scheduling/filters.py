@@ -1,6 +1,7 @@
 """All filter plugins over one state: what each says of a node, and which nodes none of them excludes."""
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -117,12 +118,14 @@ class Filters:
         value = self._shapes.shapes[shape]
         if value.spread_from is SpreadFrom.UNKNOWN:
             return UNKNOWN_SPREAD
-        if value.claims:
-            return self._claims_unclear(shape)
+        if value.claims or self.handing(shape) is not None:
+            return self._devices_unclear(shape)
+        if self._judge is not None:
+            return DYNAMIC_RESOURCES if self._devices.touch(shape) else ""
         return DYNAMIC_RESOURCES if self._devices.unknown_everywhere(shape) else ""
 
-    def _claims_unclear(self, shape: int) -> str:
-        """Why pods of a shape with claims are placed nowhere; empty: they are."""
+    def _devices_unclear(self, shape: int) -> str:
+        """Why pods of a shape that asks for devices are placed nowhere; empty: they are."""
         unclear = self._unclear.get(shape)
         if unclear is None:
             handing, demand = self._handing, self._demand(shape)
@@ -136,8 +139,8 @@ class Filters:
         value = self._shapes.shapes[shape]
         if value.spread_from is SpreadFrom.UNKNOWN:
             return UNKNOWN_SPREAD
-        if value.claims:
-            return "resource claims (DynamicResources)" if self._handing is None else self._claims_unclear(shape)
+        if value.claims or self.handing(shape) is not None:
+            return "resource claims (DynamicResources)" if self._handing is None else self._devices_unclear(shape)
         name = self._devices.unknown_on(shape, node) if self._devices.touch(shape) else ""
         return f"a device class may serve {name} here (DynamicResources)" if name else ""
 
@@ -153,7 +156,7 @@ class Filters:
             missing = self.not_modelled_on(shape, node)
             if missing:
                 return (Rejection(NOT_MODELLED, missing),)
-            return self._with_devices(shape, node) if self._shapes.shapes[shape].claims else self._rejections(shape, node)
+            return self._rejections(shape, node) if self.handing(shape) is None else self._with_devices(shape, node)
         judged = judge.judge(shape, node)
         if judged.unmodelled:
             return (Rejection(NOT_MODELLED, judged.unmodelled),)
@@ -164,7 +167,7 @@ class Filters:
                 return (Rejection(NOT_MODELLED, failure.unmodelled),)
             message = failure.message
         devices = (Rejection(DYNAMIC_RESOURCES, message),) if message else ()
-        return tuple(sorted((*devices, *self._rejections(shape, node, judge.delegated(shape, node)))))
+        return tuple(sorted((*devices, *self._rejections(shape, node))))
 
     def _with_devices(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """`_rejections`, and what is left of the devices of the node."""
@@ -194,7 +197,7 @@ class Filters:
             found = Judgement()
             for node in range(len(self._nodes)):
                 judged = judge.judge(shape, node)
-                if not (judged.aborts or judged.unmodelled) or self._rejections(shape, node, judge.delegated(shape, node)):
+                if not (judged.aborts or judged.unmodelled) or self._rejections(shape, node):
                     continue
                 if self._crowded(node):
                     continue
@@ -207,8 +210,8 @@ class Filters:
             self._failed = asked, found
         return self._failed[1]
 
-    def _rejections(self, shape: int, node: int, delegated: frozenset[str] = frozenset()) -> tuple[Rejection, ...]:
-        """Every plugin but DynamicResources. `delegated` are extended resources that it asks devices for."""
+    def _rejections(self, shape: int, node: int) -> tuple[Rejection, ...]:
+        """Every plugin but DynamicResources."""
         rejections: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
         if self._shapes.shapes[shape].host_ports:
             rejections.append(self._ports.rejection(shape, node))
@@ -222,26 +225,47 @@ class Filters:
         columns, amounts = self._shapes.need(shape)
         room = nodes.room[nodes.shape[node]]
         unknown = nodes.columns.unknown(self._shapes.shapes[shape].requests)
-        names = nodes.columns.names
-        if delegated:
-            kept = [pair for pair in zip(columns, amounts, strict=True) if names[pair[0]] not in delegated]
-            columns, amounts = array("i", [column for column, _ in kept]), array("q", [amount for _, amount in kept])
-            unknown = tuple(pair for pair in unknown if pair[0] not in delegated)
-        rejections.append(resources_rejection(names, columns, amounts, nodes.free_row(node), room, unknown))
+        rejections.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room, unknown))
         return tuple(sorted(rejection for rejection in rejections if rejection is not None))
 
     def plugins(self, shape: int, most: int | None = None) -> list[tuple[str, ...]]:
         """The names in `verdict`, by node: of all nodes, or of the first `most`."""
         self._ask(shape)
         value, nodes = self._shapes.shapes[shape], len(self._nodes) if most is None else most
-        if value.claims and self._handing is not None and not (value.host_ports or value.volumes) and not self.modelled(shape):
-            handing = self._handing
+        handing = self.handing(shape)
+        if handing is not None and not (value.host_ports or value.volumes) and not self.modelled(shape):
             plain = self._plain_plugins(shape, nodes)
             lacks = ((DYNAMIC_RESOURCES,) if not handing.most(shape, node, 1) else () for node in range(nodes))
             return [tuple(sorted((*names, *more))) if more else names for names, more in zip(plain, lacks, strict=True)]
         if value.host_ports or value.volumes or value.unmodelled or self._devices.touch(shape):
             return [tuple(rejection.plugin for rejection in self.verdict(shape, node)) for node in range(nodes)]
         return self._plain_plugins(shape, nodes)
+
+    def refusals(self, shape: int, nodes: Sequence[int]) -> Counter[str]:
+        """`plugins` of those of the nodes that are not closed, counted."""
+        closed, node_count = self._nodes.closed, len(nodes)
+        if nodes == range(node_count) and self._only_resources_refuse(shape):
+            self._ask(shape)
+            # Both have a byte of 0 or 1 for each node.
+            short = int.from_bytes(self._bindings.short(shape)[:node_count], "little")
+            refusing = (short & ~int.from_bytes(closed[:node_count], "little")).bit_count()
+            return Counter({"NodeResourcesFit": refusing} if refusing else {})
+        counts = Counter[str]()
+        plugins = self.plugins(shape, max(nodes, default=-1) + 1)
+        # Thousands of nodes have few answers between them.
+        for names, times in Counter([plugins[node] for node in nodes if not closed[node]]).items():
+            for name in names:
+                counts[name] += times
+        return counts
+
+    def _only_resources_refuse(self, shape: int) -> bool:
+        """Whether nothing but its resources keeps a pod of the shape from any node."""
+        value, demand = self._shapes.shapes[shape], self._demand(shape)
+        if value.claims or value.host_ports or value.volumes or value.unmodelled or self._devices.touch(shape):
+            return False
+        if not self.topology.of(shape).empty or self._eligibility.excluded(demand) is not None:
+            return False
+        return 0 not in self._eligibility.allowed(demand)
 
     def _plain_plugins(self, shape: int, nodes: int) -> list[tuple[str, ...]]:
         """`plugins` of what is known by columns."""
@@ -262,9 +286,10 @@ class Filters:
         """How many more pods of the shape the node takes at once, `most` at most, as far as no limit moves meanwhile."""
         self._ask(shape)
         value, nodes = self._shapes.shapes[shape], self._nodes
+        handing = self.handing(shape)
         if (
             nodes.closed[node]
-            or (value.unmodelled and self.modelled(shape))
+            or ((value.unmodelled or handing is not None or self._judge is not None) and self.modelled(shape))
             or not self._eligibility.allows(self._shapes.demand[shape], node)
         ):
             return 0
@@ -291,11 +316,12 @@ class Filters:
             return 0
         if not rules.empty:
             most = 1
-        return self._handing.most(shape, node, most) if value.claims and self._handing is not None else most
+        return most if handing is None else handing.most(shape, node, most)
 
     def handing(self, shape: int) -> DevicePlacement | None:
         """What hands out devices to pods of the shape; None: they ask for none."""
-        return self._handing if self._shapes.shapes[shape].claims else None
+        handing = self._handing
+        return handing if handing is not None and shape in handing.watched else None
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
         """Shapes that share no host with this one; None when more than that and what one node offers concerns it."""
@@ -428,7 +454,10 @@ class Filters:
     def _start_handing(self, first: int) -> None:
         """Hand out devices as soon as a shape, from index `first` on, asks for some: most clusters have none."""
         self._seen = len(self._shapes)
-        if self._hand_out is not None and any(shape.claims for shape in self._shapes.shapes[first:]):
+        if self._hand_out is None:
+            return
+        shapes, served = self._shapes.shapes, self._nodes.served
+        if any(shapes[at].claims or (served and self._devices.touch(at)) for at in range(first, self._seen)):
             self._handing = self._hand_out()
 
     def drop_to(self, count: int) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.scheduling.devices.special_claims import with_left_over_claims
 from reconciler.scheduling.filters import NOT_MODELLED
 from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.state import SchedulingState
@@ -82,6 +83,7 @@ def fit(world: World, *, messages: bool = True, asked: Asked = EVERYTHING) -> It
     and also with the promised pods of equal or higher priority. Without `messages`, rejections name only their plugin, which
     takes a fraction of the time.
     """
+    world = with_left_over_claims(world)
     question = _Question(world, asked, messages=messages)
     pods = world.pods
     for pod in range(len(pods)):

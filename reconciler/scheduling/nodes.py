@@ -1,10 +1,10 @@
 """The nodes of a scheduling state as columns: name, shape, room, and whether they take pods."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape
-from reconciler.scheduling.columns import ResourceColumns, widened
+from reconciler.scheduling.columns import ENDLESS, ResourceColumns, widened
 
 # Bytes by node (0 or 1), combined without a loop over nodes.
 
@@ -28,6 +28,9 @@ class NodeTable:
 
     `shape` indexes `shapes`. `closed` is one byte per node. Only the last nodes can be dropped again. Other removed nodes are
     `gone`, and those about to be removed are `leaving`.
+
+    `served` are extended resources that device classes serve and some pod requests. A node that does not list one of them has
+    endless room for it here, because its devices decide. Source: NodeResourcesFit 1.36, `shouldDelegateResourceToDRA`.
     """
 
     __slots__ = (
@@ -41,16 +44,21 @@ class NodeTable:
         "leaving",
         "names",
         "room",
+        "served",
         "shape",
         "shapes",
     )
 
-    def __init__(self, shapes: Sequence[NodeShape], nodes: Sequence[Node], columns: ResourceColumns) -> None:
+    def __init__(
+        self, shapes: Sequence[NodeShape], nodes: Sequence[Node], columns: ResourceColumns, served: Collection[str] = ()
+    ) -> None:
         self.columns = columns
+        self.served = frozenset(served)
         self.shapes: list[NodeShape] = list(shapes)
         for shape in self.shapes:
             self.columns.learn(shape.allocatable)
-        self.room: list[array[int]] = [self.columns.row(shape.allocatable) for shape in self.shapes]
+        self.columns.learn_names(sorted(self.served))
+        self.room: list[array[int]] = [self._room_of(shape) for shape in self.shapes]
         self.names: list[str] = [node.name for node in nodes]
         self.shape = array("i", [node.shape for node in nodes])
         rows = [row.tobytes() for row in self.room]
@@ -110,6 +118,28 @@ class NodeTable:
         self.free = widened(self.free, old, new)
         self.room = [widened(row, old, new) for row in self.room]
 
+    def serve(self, names: Collection[str]) -> bool:
+        """Device classes serve these extended resources too, and pods that are not bound yet request them. True when rows became
+        longer."""
+        old = self.columns.width
+        wider = self.columns.learn_names(sorted(names))
+        if wider:
+            self.widen(old)
+        self.served = self.served.union(names)
+        width, before = self.columns.width, self.room
+        self.room = [self._room_of(shape) for shape in self.shapes]
+        for node, shape in enumerate(self.shape):
+            for column, (had, has) in enumerate(zip(before[shape], self.room[shape], strict=True)):
+                self.free[node * width + column] += has - had
+        return wider
+
+    def from_devices(self, node: int, requests: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+        """Of these requests those that only devices of the node can meet."""
+        if not self.served:
+            return ()
+        listed = self.shapes[self.shape[node]].allocatable
+        return tuple((name, amount) for name, amount in requests if amount and name in self.served and not listed.get(name))
+
     def free_row(self, node: int) -> "array[int]":
         """What is free on one node, by column."""
         width = self.columns.width
@@ -136,6 +166,13 @@ class NodeTable:
                 self.widen(old)
             index = len(self.shapes)
             self.shapes.append(shape)
-            self.room.append(self.columns.row(shape.allocatable))
+            self.room.append(self._room_of(shape))
             self._by_value[shape] = index
         return index
+
+    def _room_of(self, shape: NodeShape) -> "array[int]":
+        row = self.columns.row(shape.allocatable)
+        for name in self.served:
+            if not shape.allocatable.get(name):
+                row[self.columns.index(name)] = ENDLESS
+        return row

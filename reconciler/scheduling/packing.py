@@ -19,7 +19,7 @@ from reconciler.scheduling.state import SchedulingState
 
 TemplateClass = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], bool, NodeVolumes, tuple[ResourceSlice, ...]]
 DEVICES = "resource.k8s.io/devices"
-"""The key of `label_keys` where some pod has a claim and the templates differ in their devices."""
+"""The key of `label_keys` where some pod may ask for devices and the templates differ in theirs."""
 
 
 class PackTemplate(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,12 +96,13 @@ class _Ladder:
             sorted(members, key=lambda index: (-_bulk(templates[index].shape.allocatable), templates[index].cost, index))
         )
 
-    def cheapest_for(self, used: Resources, opened: int) -> int:
-        """The cheapest template that holds `used`; `opened` when no other does."""
+    def cheapest_for(self, used: Resources, by_devices: frozenset[str], opened: int) -> int:
+        """The cheapest template that holds `used` and lists nothing that devices met; `opened` when no other does."""
         best = opened
         for index in self.by_cpu[bisect_left(self._cpus, used.cpu_milli) :]:
             template = self._templates[index]
-            if template.cost < self._templates[best].cost and _holds(template.shape.allocatable, used):
+            offered = template.shape.allocatable
+            if template.cost < self._templates[best].cost and _holds(offered, used) and not any(map(offered.get, by_devices)):
                 best = index
         return best
 
@@ -155,7 +156,11 @@ class _Filling:
 
     def smallest(self) -> dict[int, int]:
         """For every opened node the cheapest template of its class that holds what is on it."""
-        return {node: ladder.cheapest_for(self._state.used(node), index) for node, (ladder, index) in self._opened.items()}
+        state = self._state
+        return {
+            node: ladder.cheapest_for(state.used(node), state.met_by_devices(node), index)
+            for node, (ladder, index) in self._opened.items()
+        }
 
 
 def template_class(shape: NodeShape, keys: frozenset[str]) -> TemplateClass:
@@ -170,12 +175,14 @@ def label_keys(shapes: Iterable[PodShape], templates: Iterable[NodeShape]) -> fr
     volumes may depend on any label. Examples are the zones of disks, the topologies of storage classes and the segments of
     storage capacity. Then `ATTACH_LIMIT` is a key as well, if the templates differ in how many volumes a driver attaches."""
     keys: set[str] = set()
+    templates = tuple(templates)
+    devices_differ = len({template.devices for template in templates}) > 1
     for shape in shapes:
         if shape.volumes:
             keys.update(key for template in templates for key, _ in template.labels)
             if len({template.volumes for template in templates}) > 1:
                 keys.add(ATTACH_LIMIT)
-        if shape.claims and len({template.devices for template in templates}) > 1:
+        if devices_differ and (shape.claims or shape.requests.extended):
             keys.add(DEVICES)
         keys.update(key for key, _ in shape.node_selector)
         keys.update(item.key for term in shape.required_terms or () for item in term.expressions)

@@ -9,11 +9,12 @@ from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.columns import ResourceColumns, largest_amount
+from reconciler.scheduling.columns import CPU_COLUMN, ENDLESS, MEMORY_COLUMN, ResourceColumns, largest_amount
 from reconciler.scheduling.filters import NOT_MODELLED, Filters
 from reconciler.scheduling.new_nodes import Entries, Filled, HostSpread, fill_new
 from reconciler.scheduling.nodes import NodeTable, union
 from reconciler.scheduling.predicates.device_placement import DevicePlacement
+from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, served_names, served_requests
 from reconciler.scheduling.release import release_of
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.rationing import DomainLimit, ration
@@ -35,7 +36,9 @@ class SchedulingState:
         them, and pods that need some are placed nowhere."""
         release = release_of(world.scheduler_version)
         largest = largest_amount([shape.requests for shape in world.pod_shapes], lambda: Counter(world.pods.shape).items())
-        self._nodes = NodeTable(world.node_shapes, world.nodes, ResourceColumns(largest))
+        self._served = frozenset[str]() if missing_kinds(world) else served_names(world, release)
+        asked = served_requests(self._served, world.pod_shapes)
+        self._nodes = NodeTable(world.node_shapes, world.nodes, ResourceColumns(largest), asked)
         self._shapes = ShapeTable(world.pod_shapes, self._nodes.columns, declared_features=release.declared_features)
         self._bindings = Bindings(self._nodes, self._shapes)
         bound = self._bindings.bind_world(world.pods, pods)
@@ -82,6 +85,11 @@ class SchedulingState:
         if known is not None:
             return known
         index = self._shapes.append(shape)
+        asked = served_requests(self._served, (shape,)) - self._nodes.served
+        if asked:
+            width = self._nodes.columns.width
+            if self._nodes.serve(asked):
+                self._widen(width)
         self._filters.follow()
         return index
 
@@ -126,6 +134,11 @@ class SchedulingState:
     def closed(self, node: int) -> bool:
         """Does the node take no more pods?"""
         return bool(self._nodes.closed[node])
+
+    def open_among(self, nodes: Iterable[int]) -> list[int]:
+        """Those of the nodes that are not `closed`, in the same order."""
+        closed = self._nodes.closed
+        return [node for node in nodes if not closed[node]]
 
     def modelled(self, shape: int) -> str:
         """Empty when verdicts for this shape are exact; else what is not modelled, as a phrase (`DynamicResources`)."""
@@ -215,6 +228,10 @@ class SchedulingState:
         """By node, the plugins that `verdict` would name: for all nodes (or the first `most`) at once, without the numbers."""
         return self._filters.plugins(shape, most)
 
+    def refusals(self, shape: int, nodes: Sequence[int]) -> Counter[str]:
+        """By plugin, for how many of these nodes `verdict` would name it. Closed nodes do not count."""
+        return self._filters.refusals(shape, nodes)
+
     def verdict_with(self, shape: int, node: int, promised: Sequence[int]) -> tuple[Rejection, ...]:
         """The verdict if pods of these shapes were on the node too, as kube-scheduler counts nominated pods. Plugins that were
         skipped before are skipped again."""
@@ -301,10 +318,34 @@ class SchedulingState:
         return tuple(sorted(self._bindings.on(node).items()))
 
     def used(self, node: int) -> Resources:
-        """Sum of the requests bound to a node."""
+        """Sum of the requests bound to a node, without those that its devices meet."""
         room = self._nodes.room[self._nodes.shape[node]]
         free = self._nodes.free_row(node)
-        return self._nodes.columns.resources(array("q", [had - left for had, left in zip(room, free, strict=True)]))
+        taken = [0 if had >= ENDLESS else had - left for had, left in zip(room, free, strict=True)]
+        return self._nodes.columns.resources(array("q", taken))
+
+    def met_by_devices(self, node: int) -> frozenset[str]:
+        """Extended resources that pods on the node have from its devices, since it does not list them."""
+        if not self._nodes.served:
+            return frozenset()
+        requests = (
+            (name, amount) for shape in self._bindings.on(node) for name, amount in self.pod_shape(shape).requests.extended
+        )
+        return frozenset(name for name, _ in self._nodes.from_devices(node, requests))
+
+    def is_served(self, name: str) -> bool:
+        """Does a device class serve an extended resource, so that devices meet it on nodes that do not list it?"""
+        return name in self._nodes.served
+
+    def asks_for_devices(self, shape: int) -> bool:
+        """Do pods of the shape get devices as they are bound: for their claims, or for extended resources of a class?"""
+        return self._filters.handing(shape) is not None
+
+    def used_cpu_and_memory(self, node: int) -> tuple[int, int]:
+        """Of `used` the millicores and the bytes, for those who ask about all nodes."""
+        room, free = self._nodes.room[self._nodes.shape[node]], self._nodes.free
+        cpu, memory = (node * self._nodes.columns.width + column for column in (CPU_COLUMN, MEMORY_COLUMN))
+        return room[CPU_COLUMN] - free[cpu], room[MEMORY_COLUMN] - free[memory]
 
     def free(self, node: int) -> "array[int]":
         """What is left on a node, by column of resources; below zero where more is bound than it has."""

@@ -54,7 +54,9 @@ class Moves(msgspec.Struct, frozen=True):
         if _seats(world, foreseen, leaving, offered, nodes) != len(movers) or wanted != offered:
             return None
         moving = [shape for shape, first, end in zip(world.pod_shapes, wanted, wanted[1:], strict=False) if first < end]
-        if any(shape.volumes or shape.unmodelled for shape in moving):
+        # A device class may serve what a pod requests: then devices decide.
+        classes = bool(world.device_classes)
+        if any(shape.volumes or shape.unmodelled or (classes and shape.requests.extended) for shape in moving):
             return None
         return Moves(_taken(movers, order), nodes, evicted, gone)
 

@@ -9,6 +9,7 @@ from reconciler.cluster.devices.resource_claim import (
     Allocated,
     Allocation,
     Alternative,
+    ClaimTemplate,
     Constraint,
     DeviceRequest,
     DeviceToleration,
@@ -236,11 +237,61 @@ def test_claims_of_pods() -> None:
     world = world_of(pod("web-1", resourceClaims=claims, status=status), pod("web-2", resourceClaims=claims))
     assert world.pod_shapes[0].claims == (
         ClaimUse(name="mine", claim="shared"),
-        ClaimUse(name="a", claim="web-1-a", generated=True),
-        ClaimUse(name="b", generated=True, needless=True),
-        ClaimUse(name="c", generated=True),
+        ClaimUse(name="a", claim="web-1-a", generated=True, template="t"),
+        ClaimUse(name="b", generated=True, template="t", needless=True),
+        ClaimUse(name="c", generated=True, template="t"),
     )
-    assert world.pod_shapes[1].claims[1:] == tuple(ClaimUse(name=name, generated=True) for name in "abc")
+    assert world.pod_shapes[1].claims[1:] == tuple(ClaimUse(name=name, generated=True, template="t") for name in "abc")
+
+
+def test_the_claim_of_a_pod_that_a_claim_was_made_for() -> None:
+    """The claim controller writes it into an annotation."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "web-1", "uid": "u1", "controller": True}
+    meta = {"annotations": {"resource.kubernetes.io/pod-claim-name": "gpu"}, "ownerReferences": [owner]}
+    (one,) = world_of(claim("web-1-gpu-x", meta=meta)).resource_claims
+    assert (one.made_for, one.owner_uid) == ("gpu", "u1")
+
+
+def test_a_template_of_claims() -> None:
+    """What its claims will ask for is written one level deeper. Their labels do not matter. A count of 1 may be left out."""
+    asked = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": "true"}}]}
+    devices = {
+        "requests": [{"name": "r", "exactly": asked}, {"name": "s", "firstAvailable": [{"name": "b", **asked}]}],
+        "constraints": [{"matchAttribute": "example.com/root", "requests": ["r"]}],
+    }
+    spec = {"metadata": {"labels": {"a": "b"}}, "spec": {"devices": devices}}
+    world = world_of(obj("ResourceClaimTemplate", V1, "one", "shop", spec=spec), obj("Namespace", "v1", "shop"))
+    one = Alternative(name="r", device_class="gpu", selectors=("true",), mode="ExactCount", count=1)
+    other = Alternative(name="b", device_class="gpu", selectors=("true",), mode="ExactCount", count=1)
+    assert world.claim_templates == (
+        ClaimTemplate(
+            namespace="shop",
+            name="one",
+            requests=(
+                DeviceRequest(name="r", alternatives=(one,)),
+                DeviceRequest(name="s", first_available=True, alternatives=(other,)),
+            ),
+            constraints=(Constraint(attribute="example.com/root", requests=("r",)),),
+        ),
+    )
+    assert "ResourceClaimTemplate" in world.captured
+
+
+def test_pods_that_objects_describe_name_their_template() -> None:
+    """A DaemonSet, and the PodTemplate that a ProvisioningRequest names."""
+    spec = {"containers": [], "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}]}
+    labels = {"app": "agent"}
+    daemon = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}}
+    pod_sets = [{"podTemplateRef": {"name": "p"}, "count": 2}]
+    sets = {"provisioningClassName": "check-capacity.autoscaling.x-k8s.io", "podSets": pod_sets}
+    world = world_of(
+        obj("DaemonSet", "apps/v1", "agent", "shop", spec=daemon),
+        obj("PodTemplate", "v1", "p", "shop", template={"spec": spec}),
+        obj("ProvisioningRequest", "autoscaling.x-k8s.io/v1", "train", "shop", spec=sets),
+    )
+    numbers = [world.daemon_pods[0].shape, world.provisioning_requests[0].sets[0].shape]
+    use = ClaimUse(name="gpu", generated=True, template="one")
+    assert [world.pod_shapes[number].claims for number in numbers] == [(use,)] * 2
 
 
 def test_other_versions_are_not_read() -> None:
@@ -248,6 +299,8 @@ def test_other_versions_are_not_read() -> None:
     world = world_of(device_slice("old", "resource.k8s.io/v1beta1", allNodes=True), device_slice("new", allNodes=True))
     assert "ResourceSlice" not in world.captured
     assert dict(world.skipped) == {"ResourceSlice": 1}
+    old = obj("ResourceClaimTemplate", "resource.k8s.io/v1beta1", "one", "shop", spec={})
+    assert "ResourceClaimTemplate" not in world_of(old).captured
 
 
 def test_an_unreadable_amount_has_its_place() -> None:

@@ -173,3 +173,21 @@ def test_what_a_drain_reads_makes_other_traits(meta: Object, spec: Object) -> No
     """Two pods that differ in anything that a drain reads never share their traits."""
     assert len(world_of(pod("a"), pod("b", meta={"annotations": {"noise": "x"}})).pod_traits) == 1
     assert len(world_of(pod("a"), pod("b", meta=meta, **spec)).pod_traits) == 2
+
+
+def test_nodes_that_pods_of_some_shapes_run_on() -> None:
+    """Pods that are finished, or wait, or are on a node that is not there, are on none."""
+    table = world_of(
+        node("n1"),
+        node("n2"),
+        node("n3"),
+        pod("a-run", nodeName="n1", status={"phase": "Running"}),
+        pod("b-done", nodeName="n2", status={"phase": "Succeeded"}),
+        pod("c-failed", nodeName="n2", status={"phase": "Failed"}),
+        pod("d-wait", status={"phase": "Pending"}),
+        pod("e-lost", nodeName="n9", status={"phase": "Running"}),
+        pod("f-starts", nodeName="n3", status={"phase": "Pending"}),
+    ).pods
+    every = max(table.shape) + 1
+    assert table.nodes_running(b"\1" * every) == {0, 2}
+    assert table.nodes_running(b"\0" * every) == frozenset()

@@ -167,27 +167,36 @@ def test_requests_are_captured_where_a_policy_answers_them() -> None:
 
 
 SLICES, RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/resourceslices", "/apis/resource.k8s.io/v1/resourceclaims"
+CLAIM_TEMPLATES = "/apis/resource.k8s.io/v1/resourceclaimtemplates"
 
 
 def test_devices_are_captured_and_never_shared() -> None:
-    """Slices and claims are in a snapshot. A redacted one lacks both, and says that they were not captured."""
+    """Slices, claims and their templates are in a snapshot. A redacted one lacks them, and says that they were not captured."""
     one = _item("s", spec={"driver": "d", "pool": {"name": "secret-pool"}, "allNodes": True, "devices": [{"name": "gpu-0"}]})
     claims = [_item("c", "shop", spec={"devices": {"requests": []}})]
-    found = capture(_clusters(_Server({SLICES: [[one]], RESOURCE_CLAIMS: [claims]})), "", NOW)
+    asked = {"name": "r", "exactly": {"deviceClassName": "secret-class"}}
+    templates = [_item("t", "shop", spec={"spec": {"devices": {"requests": [asked]}}})]
+    lists = {SLICES: [[one]], RESOURCE_CLAIMS: [claims], CLAIM_TEMPLATES: [templates]}
+    found = capture(_clusters(_Server(lists)), "", NOW)
     world = found.world()
+    assert [(item.name, item.requests[0].alternatives[0].device_class) for item in world.claim_templates] == [
+        ("t", "secret-class")
+    ]
     assert [(item.name, item.devices[0].name) for item in world.resource_slices] == [("s", "gpu-0")]
     assert [(item.namespace, item.name) for item in world.resource_claims] == [("shop", "c")]
     hidden = found.redacted(Pseudonyms(b"salt"))
-    assert {"ResourceSlice", "ResourceClaim", "DeviceClass"} & set(hidden.world().captured) == {"DeviceClass"}
-    assert not any(b"secret-pool" in text for text in hidden.files().values())
+    kinds = {"ResourceSlice", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"}
+    assert kinds & set(hidden.world().captured) == {"DeviceClass"}
+    assert not any(b"secret-" in text for text in hidden.files().values())
 
 
+@pytest.mark.parametrize(("path", "kind"), [(SLICES, "ResourceSlice"), (CLAIM_TEMPLATES, "ResourceClaimTemplate")])
 @pytest.mark.parametrize(("status", "captured"), [(404, True), (403, False)])
-def test_devices_that_cannot_be_captured(status: int, captured: bool) -> None:
+def test_devices_that_cannot_be_captured(status: int, captured: bool, path: str, kind: str) -> None:
     """A server without the kind has none. Whoever may not list them does not know."""
-    found = capture(_clusters(_Server({SLICES: [ApiError(status, "No", "no")]})), "", NOW)
-    assert ("ResourceSlice" in found.world().captured) is captured
-    assert [one.kind for one in found.unread] == ([] if captured else ["ResourceSlice"])
+    found = capture(_clusters(_Server({path: [ApiError(status, "No", "no")]})), "", NOW)
+    assert (kind in found.world().captured) is captured
+    assert [one.kind for one in found.unread] == ([] if captured else [kind])
 
 
 @pytest.mark.parametrize("version", ["v1.36.3", ""])

@@ -146,4 +146,5 @@ def test_devices_are_good_for_pods_with_claims() -> None:
         ("deviceclasses", ""),
         ("resourceslices", "pods with resource claims"),
         ("resourceclaims", "pods with resource claims"),
+        ("resourceclaimtemplates", "resource claims that are not made yet, also of DaemonSets on new nodes"),
     ]

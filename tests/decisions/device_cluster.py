@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.devices.device_class import DeviceClass
-from reconciler.cluster.devices.resource_claim import Allocated, Allocation, Alternative, DeviceRequest, ResourceClaim
+from reconciler.cluster.devices.resource_claim import (
+    Allocated,
+    Allocation,
+    Alternative,
+    ClaimTemplate,
+    DeviceRequest,
+    ResourceClaim,
+)
 from reconciler.cluster.devices.resource_slice import Attribute, AttributeKind, Device, DeviceCapacity, ResourceSlice, Where
 from reconciler.cluster.pods.pod import ClaimUse
 from reconciler.cluster.values.selection import NodeSelectorTerm
@@ -15,6 +22,9 @@ from tests.builders import CAPTURED, ClusterBuilder
 
 DRIVER = "gpu.example.com"
 GPU = DeviceClass(name="gpu", selectors=(f'device.driver == "{DRIVER}"',))
+CARD, IMPLICIT = "example.com/card", "deviceclass.resource.kubernetes.io/gpu"
+SERVING = msgspec.structs.replace(GPU, extended_resource=CARD)
+"""The class where its devices can be asked for as extended resource `CARD`, and as every class `IMPLICIT`."""
 
 
 def gpu(number: int, model: str = "a100", **rest: object) -> Device:
@@ -54,6 +64,7 @@ class DeviceCluster(ClusterBuilder):
         super().__init__()
         self.slices: list[ResourceSlice] = []
         self.claims: list[ResourceClaim] = []
+        self.templates: list[ClaimTemplate] = []
 
     def gpus(self, nodes: Sequence[str], count: int = 8, model: str = "a100") -> None:
         """Each of these nodes has so many."""
@@ -65,6 +76,15 @@ class DeviceCluster(ClusterBuilder):
         allocation = Allocation(devices=devices, terms=only_on(has[0][0])) if has else None
         made = ResourceClaim(namespace="shop", name=name, requests=(wanted,), allocation=allocation)
         self.claims.append(msgspec.structs.replace(made, **rest))
+
+    def template(self, name: str, wanted: DeviceRequest | None = None, namespace: str = "shop") -> ClaimUse:
+        """A ResourceClaimTemplate, and how pods use it before their claims are made."""
+        self.templates.append(ClaimTemplate(namespace=namespace, name=name, requests=(wanted or request(),)))
+        return ClaimUse(name="gpu", generated=True, template=name)
+
+    def agent(self, name: str, wanted: DeviceRequest | None = None) -> None:
+        """A DaemonSet whose pods have claims from a template of its name. Call it before nodes are made."""
+        self.daemonset(name, namespace="shop", claims=(self.template(name, wanted),))
 
     def train(
         self,
@@ -92,14 +112,35 @@ class DeviceCluster(ClusterBuilder):
                 f"{pod}-gpu-x", wanted or request(), has, owner_uid=uid, owner_name=f"{pod}-1", reserved_for=(uid,) if has else ()
             )
 
+    def special_claim(self, pod: str, amounts: Mapping[str, int], has: Sequence[tuple[str, str]]) -> None:
+        """What kube-scheduler makes for a pod that asks for extended resources. It has these devices (node, device)."""
+        uid = f"uid-shop-{pod}"
+        one = {name: Alternative(name=name, device_class="gpu", count=count) for name, count in amounts.items()}
+        requests = tuple(DeviceRequest(name=name, alternatives=(asked,)) for name, asked in sorted(one.items()))
+        self.claim(
+            f"{pod}-extended-resources-x", request(), has, requests=requests, owner_uid=uid, owner_name=pod,
+            reserved_for=(uid,) if has else (), of_extended_resources=True,
+        )  # fmt: skip
+
+    def cards(self, name: str, count: int = 1, *, on: Mapping[str, Sequence[str]] | None = None, **rest: object) -> None:
+        """Pods `NAME-I` with one `CARD` each: `count` that wait, else one per device of `on` (`{"n1": ["gpu-0"]}`). An empty name
+        of a device is one that a device plugin gave."""
+        places = [(node, device) for node, devices in on.items() for device in devices] if on is not None else []
+        nodes = [node for node, _ in places]
+        self.pods(name, len(places) or count, on=nodes or None, **{"cpu": "1", CARD: 1, **rest})
+        for number, (node, device) in enumerate(places, start=1):
+            if device:
+                self.special_claim(f"{name}-{number}", {CARD: 1}, [(node, device)])
+
     def world(self, **fields: object) -> World:
         """With all kinds captured."""
-        kinds = (*CAPTURED, "DeviceClass", "ResourceClaim", "ResourceSlice")
+        kinds = (*CAPTURED, "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
         return super().world(
             **{
                 "device_classes": (GPU,),
                 "resource_slices": tuple(sorted(self.slices)),
                 "resource_claims": tuple(sorted(self.claims, key=lambda one: one.name)),
+                "claim_templates": tuple(sorted(self.templates)),
                 "captured": tuple(sorted(kinds)),
                 **fields,
             }

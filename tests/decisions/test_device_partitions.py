@@ -18,7 +18,7 @@ from reconciler.simulation.settled import come_to_rest
 from tests.builders import NOW, node_group, policy
 from tests.decisions.deciding import codes, group, plan_of, pod
 from tests.decisions.device_cluster import DRIVER, DeviceCluster, request
-from tests.scheduling.test_device_placement import one_by_one
+from tests.scheduling.fitting_devices import one_by_one
 
 ATTRIBUTES = f'device.attributes["{DRIVER}"]'
 WHOLE = request(1, f'{ATTRIBUTES}.type == "gpu"')

@@ -33,6 +33,7 @@ from reconciler.rendering.text.preview import preview_text
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import codes, group, node, of_kind, plan_of, pod
+from tests.decisions.device_cluster import DeviceCluster
 
 READ = RequestsFrom(provisioning_requests=RequestReading.READ)
 CHECK = "check-capacity.autoscaling.x-k8s.io"
@@ -77,6 +78,17 @@ def test_all_pods_get_nodes_at_once() -> None:
     asked = _line(plan)
     assert (asked.state, asked.pods, asked.fits, asked.requested, asked.until) == (RequestState.WAITING, 5, 3, 2, None)
     assert [reason.message for reason in asked.reasons] == ["3 pods would run now", "a grows for 2 pods"]
+
+
+def test_pods_with_claims_change_nothing_for_a_request() -> None:
+    """Three pods that ask the same of devices become one shape, so that the shapes after theirs have other numbers. Five
+    pods of a core: four fit on the node that is there, and one needs another."""
+    cluster = DeviceCluster()
+    cluster.group("a", nodes=1)
+    cluster.train("wait", 3)
+    cluster.request("train", (5, "1"))
+    plan = plan_of(cluster.world(), _rules())
+    assert (group(plan, "a").desired, _line(plan).fits, _line(plan).requested) == (2, 4, 1)
 
 
 def test_without_the_field_nothing_is_done_and_it_is_told() -> None:
@@ -414,6 +426,32 @@ def test_pods_that_would_get_no_node_get_no_room(shape: dict[str, object], code:
     plan = plan_of(cluster.world(), _rules())
     assert group(plan, "a").desired == 1
     assert (_line(plan).state, _said(_line(plan))) == (RequestState.SHORT, ["RequestShort", code])
+
+
+def test_equal_checks_are_judged_by_the_room_that_is_left() -> None:
+    """Three cores are free. Between two equal checks for four pods, another request gets two of them."""
+    cluster = _one_node()
+    for number, (name, pods) in enumerate((("before", 4), ("between", 2), ("after", 4))):
+        shape = {"labels": (("app", "same"),)}
+        cluster.request(name, (pods, "1"), class_name=CHECK, shape=shape, created=NOW - 100 + number)
+    plan = plan_of(cluster.world(), _rules())
+    said = {name: _line(plan, f"ml/{name}").reasons[0].message for name in ("before", "after")}
+    assert said["before"] == "nodes that are there have room for 3 of 4 pods (1 NodeResourcesFit)"
+    assert said["after"] == "nodes that are there have room for 1 of 4 pods (1 NodeResourcesFit)"
+
+
+def test_a_check_and_a_growth_for_equal_pods_each_say_why() -> None:
+    """In either order, though both ask for the same pods."""
+    grow = "best-effort-atomic-scale-up.reconciler.dev"
+    for first, second in ((CHECK, grow), (grow, CHECK)):
+        cluster = _one_node()
+        for number, class_name in enumerate((first, second)):
+            shape = {"labels": (("app", "same"),)}
+            name = "check" if class_name == CHECK else "grow"
+            cluster.request(name, (50, "1"), class_name=class_name, shape=shape, created=NOW - 100 + number)
+        plan = plan_of(cluster.world(), _rules(node_group("a", max=2)))
+        assert (_said(_line(plan, "ml/check"))[0], _said(_line(plan, "ml/grow"))[0]) == ("RequestNoRoom", "RequestShort")
+        assert "(1 NodeResourcesFit)" in _line(plan, "ml/check").reasons[0].message
 
 
 def test_gangs_and_requests_side_by_side() -> None:

@@ -41,7 +41,7 @@ WORKLOAD = {
     "scheduling.k8s.io": ("priorityclasses",),
     "storage.k8s.io": ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
     "node.k8s.io": ("runtimeclasses",),
-    "resource.k8s.io": ("deviceclasses", "resourceclaims", "resourceslices"),
+    "resource.k8s.io": ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices"),
     "autoscaling.x-k8s.io": ("capacityquotas", "capacitybuffers", "provisioningrequests"),
     "reconciler.dev": ("nodegrouppolicies", "nodegroups"),
 }

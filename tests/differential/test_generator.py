@@ -32,6 +32,7 @@ PLUGIN = {
     "releases": "NodeResourcesFit",
     "devices": "DynamicResources",
     "deviceClaims": "DynamicResources",
+    "extendedClaims": "DynamicResources",
     "hugeAmounts": "NodeResourcesFit",
     "defaultSpread": "PodTopologySpread",
     "bare": "NodeResourcesFit",

@@ -214,11 +214,13 @@ def test_requests_that_may_not_be_read(small: FakeApiServer) -> None:
 
 RESOURCE_SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/namespaces/shop/resourceclaims"
+CLAIM_TEMPLATES = "/apis/resource.k8s.io/v1/namespaces/shop/resourceclaimtemplates"
 
 
 def test_devices_are_followed(small: FakeApiServer) -> None:
-    """A slice that is there, a claim that comes and gets a device, and both gone."""
+    """A slice that is there, a template that comes, a claim that comes and gets a device, and all gone."""
     small.serve(RESOURCE_SLICES, "ResourceSlice")
+    small.serve("/apis/resource.k8s.io/v1/resourceclaimtemplates", "ResourceClaimTemplate")
     small.serve("/apis/resource.k8s.io/v1/resourceclaims", "ResourceClaim")
     pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
     small.put(f"{RESOURCE_SLICES}/s", {"metadata": {"name": "s"}, "spec": {"driver": "d", "pool": pool, "nodeName": "n1"}})
@@ -226,6 +228,8 @@ def test_devices_are_followed(small: FakeApiServer) -> None:
         assert [one.where.node_name for one in world.observe().resource_slices] == ["n1"]
         claim: dict[str, Any] = {"metadata": {"name": "c", "namespace": "shop"}, "spec": {"devices": {"requests": []}}}
         small.put(f"{RESOURCE_CLAIMS}/c", claim)
+        small.put(f"{CLAIM_TEMPLATES}/t", {"metadata": {"name": "t", "namespace": "shop"}, "spec": {"spec": {}}})
+        eventually(lambda: [one.name for one in world.observe().claim_templates] == ["t"], "the template")
         eventually(lambda: world.observe().resource_claims, "the claim")
         assert world.observe().resource_claims[0].allocation is None
         results = [{"request": "r", "driver": "d", "pool": "n1", "device": "gpu-0"}]
@@ -233,7 +237,9 @@ def test_devices_are_followed(small: FakeApiServer) -> None:
         eventually(lambda: world.observe().resource_claims[0].allocation, "its device")
         small.remove(f"{RESOURCE_SLICES}/s")
         small.remove(f"{RESOURCE_CLAIMS}/c")
+        small.remove(f"{CLAIM_TEMPLATES}/t")
         eventually(lambda: not (world.observe().resource_slices or world.observe().resource_claims), "both are gone")
+        eventually(lambda: not world.observe().claim_templates, "the template is gone")
 
 
 def test_devices_that_may_not_be_read(small: FakeApiServer) -> None:

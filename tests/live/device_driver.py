@@ -17,6 +17,11 @@ def claims_path(cluster: WorkCluster) -> str:
     return f"/apis/{API}/namespaces/{cluster.namespace}/resourceclaims"
 
 
+def resource_of(cluster: WorkCluster) -> str:
+    """The extended resource that the cluster's class serves."""
+    return f"gpu.example.com/{cluster.namespace}"
+
+
 @contextmanager
 def device_class(cluster: WorkCluster) -> Iterator[str]:
     """A DeviceClass of the driver's devices for the time of a test. It has no namespace, and so the cluster's name."""
@@ -25,7 +30,7 @@ def device_class(cluster: WorkCluster) -> Iterator[str]:
         "apiVersion": API,
         "kind": "DeviceClass",
         "metadata": {"name": cluster.namespace},
-        "spec": {"selectors": [selector]},
+        "spec": {"selectors": [selector], "extendedResourceName": resource_of(cluster)},
     }
     cluster.api.create(made)
     try:
@@ -72,11 +77,33 @@ def claiming(spec: Object, template: str) -> Object:
 
 def claiming_deployment(cluster: WorkCluster, name: str, replicas: int, template: str) -> Object:
     """A Deployment of pods with such claims."""
+    return _deployment(cluster, name, replicas, claiming(pod_spec(cluster, "100m"), template))
+
+
+def asking_deployment(cluster: WorkCluster, name: str, replicas: int, count: int = 1) -> Object:
+    """A Deployment of pods that ask for so many of the extended resource of the cluster's class."""
+    spec = pod_spec(cluster, "100m")
+    (container,) = spec["containers"]
+    amounts = {resource_of(cluster): str(count)}
+    asked = container["resources"] | {kind: container["resources"].get(kind, {}) | amounts for kind in ("requests", "limits")}
+    return _deployment(cluster, name, replicas, spec | {"containers": [container | {"resources": asked}]})
+
+
+def _deployment(cluster: WorkCluster, name: str, replicas: int, pod_spec: Object) -> Object:
     labels = {"app": name}
-    pod = {"metadata": {"labels": labels}, "spec": claiming(pod_spec(cluster, "100m"), template)}
+    pod = {"metadata": {"labels": labels}, "spec": pod_spec}
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": pod}
     metadata = {"name": name, "namespace": cluster.namespace}
     return cluster.api.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})[0]
+
+
+def claiming_daemon_set(cluster: WorkCluster, name: str, template: str) -> Object:
+    """A DaemonSet of such pods on all nodes of the cluster, which are scheduled before others."""
+    labels = {"app": name}
+    of_pod = claiming(pod_spec(cluster, "100m"), template) | {"priorityClassName": "system-node-critical"}
+    spec = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": of_pod}}
+    metadata = {"name": name, "namespace": cluster.namespace}
+    return cluster.api.create({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": spec})[0]
 
 
 def gpus(stem: str, model: str, count: int, **numbers: int) -> list[Object]:

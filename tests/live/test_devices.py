@@ -1,7 +1,10 @@
-"""Pods with claims on a real API server, kube-scheduler and claim controller: nodes come from zero, their slices later."""
+"""Pods that ask for devices on a real API server, scheduler and claim controller: nodes come from zero, their slices later."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.live import device_driver
 from tests.live.reconciler_process import Reconciler, policy_text, user
@@ -92,22 +95,33 @@ def _bound(cluster: WorkCluster, count: int) -> None:
     cluster.api.wait(device_driver.claims_path(cluster), allocated, f"{count} devices in use")
 
 
-def test_claims_bring_nodes_from_zero_and_let_them_go(
-    new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path
+def _by_claim(cluster: WorkCluster) -> Object:
+    device_driver.claim_template(cluster, "one", device_driver.exactly(cluster, "h100"))
+    device_driver.claim_template(cluster, "other", device_driver.exactly(cluster, "a100"))
+    device_driver.claiming_deployment(cluster, "nowhere", 1, "other")
+    return device_driver.claiming_deployment(cluster, "train", 5, "one")
+
+
+def _by_extended_resource(cluster: WorkCluster) -> Object:
+    device_driver.asking_deployment(cluster, "nowhere", 1, count=3)
+    return device_driver.asking_deployment(cluster, "train", 5)
+
+
+@pytest.mark.parametrize("asking", [_by_claim, _by_extended_resource])
+def test_pods_bring_nodes_from_zero_and_let_them_go(
+    new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path, asking: Callable[[WorkCluster], Object]
 ) -> None:
     """Nodes of two devices. 5 pods with one each need 3 nodes, 8 need 4; the slices come after each node, and no node more is
-    asked for until then. 3 pods need 2 nodes, 0 pods none. A pod that asks for another model waits and brings nothing. No pod
-    that had a place in a plan waits at the end."""
+    asked for until then. 3 pods need 2 nodes, 0 pods none. A pod that asks for another model, or for three devices, waits and
+    brings nothing. No pod that had a place in a plan waits at the end."""
     cluster = new_cluster()
     group(cluster, "h100")
     with device_driver.device_class(cluster):
-        device_driver.claim_template(cluster, "one", device_driver.exactly(cluster, "h100"))
-        device_driver.claim_template(cluster, "other", device_driver.exactly(cluster, "a100"))
-        train = device_driver.claiming_deployment(cluster, "train", 5, "one")
-        device_driver.claiming_deployment(cluster, "nowhere", 1, "other")
+        train = asking(cluster)
         promises = Promises()
         file = _policy(tmp_path, cluster)
-        with Reconciler(user(control_plane, "run-devices"), file, f"--namespace={cluster.namespace}", "--period=1") as process:
+        account = user(control_plane, "run-devices" + asking.__name__.replace("_", "-"))
+        with Reconciler(account, file, f"--namespace={cluster.namespace}", "--period=1") as process:
             slices: list[str] = []
             for wanted, nodes, waiting, new in ((5, 3, 5, 3), (8, 4, 2, 1)):
                 cluster.api.merge(train, {"spec": {"replicas": wanted}})
@@ -173,3 +187,42 @@ def test_parts_of_devices_bring_nodes_from_zero(new_cluster: NewCluster, control
                 cluster.api.merge(deployment, {"spec": {"replicas": 0}})
             promises.until_size(process, 0)
             cluster.until_nodes(0)
+
+
+def test_the_pod_of_a_daemon_set_takes_its_device_first(
+    new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """Nodes of 4 devices, of which a DaemonSet takes one: 10 pods need 4 nodes, and 3 would do without it. At first no claim is
+    made. In the end all 10 run. A pod of the DaemonSet may wait, if kube-scheduler gives all devices of its node to others."""
+    cluster = new_cluster()
+    group(cluster, "h100")
+    path = f"/api/v1/namespaces/{cluster.namespace}/pods"
+
+    def of(items: list[Object], app: str) -> list[Object]:
+        return [one for one in items if one["metadata"].get("labels", {}).get("app") == app]
+
+    with device_driver.device_class(cluster):
+        device_driver.claim_template(cluster, "one", device_driver.exactly(cluster, "h100"))
+        device_driver.claiming_daemon_set(cluster, "agent", "one")
+        device_driver.claiming_deployment(cluster, "train", 10, "one")
+        promises = Promises()
+        file = _policy(tmp_path, cluster, DEVICES.replace("count: 2", "count: 4"))
+        account = user(control_plane, "run-devices-daemon-set")
+        with Reconciler(account, file, f"--namespace={cluster.namespace}", "--period=1") as process:
+            promises.until_size(process, 4)
+            nodes = {node["metadata"]["name"] for node in cluster.until_nodes(4)}
+            cluster.api.wait(path, lambda items: len(of(items, "agent")) == 4, "a pod of the DaemonSet on each node")
+            made = device_driver.publish(cluster, lambda _: device_driver.gpus("gpu", "h100", 4))
+            assert set(made) == nodes
+
+            def run(items: list[Object]) -> bool:
+                promises.keep(process.plan(bool))
+                placed = [one for one in of(items, "train") if one["spec"].get("nodeName")]
+                return len(placed) == len(of(items, "train")) == 10
+
+            cluster.api.wait(path, run, "all pods having their devices")
+            _turns(process, 3)
+            assert replicas(cluster, "h100") == 4
+    promised = {name for name in promises.pods if name.startswith("train-")}
+    assert len(promised) >= 10
+    assert not _waiting(cluster) & promised

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.live import device_driver
 from tests.live.reconciler_process import Reconciler, policy_text, user
 from tests.live.run_cluster import Object, all_bound, group, pod_spec, pods, replicas
+from tests.live.test_devices import DEVICES
 from tests.testbed.api import ApiError
 from tests.testbed.control_plane import ControlPlane
 from tests.testbed.definitions import served_kinds
@@ -34,9 +36,9 @@ def _request(cluster: WorkCluster, name: str, count: int, class_name: str = GROW
     return {"apiVersion": f"{GROUP}/v1", "kind": "ProvisioningRequest", "metadata": metadata, "spec": spec}
 
 
-def _template(cluster: WorkCluster) -> Object:
+def _template(cluster: WorkCluster, spec: Object | None = None) -> Object:
     metadata = {"name": "small", "namespace": cluster.namespace}
-    template = {"metadata": {"labels": {"app": "small"}}, "spec": pod_spec(cluster, CPU)}
+    template = {"metadata": {"labels": {"app": "small"}}, "spec": spec or pod_spec(cluster, CPU)}
     return {"apiVersion": "v1", "kind": "PodTemplate", "metadata": metadata, "template": template}
 
 
@@ -115,6 +117,40 @@ def test_room_comes_for_all_or_none_and_pods_take_it(
         assert replicas(cluster, "general") == 2
     left = cluster.api.get(f"{_path(cluster)}/theirs")
     assert left["status"] == told
+
+
+@pytest.mark.usefixtures("served")
+def test_room_for_pods_with_claims(new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path) -> None:
+    """Nodes of 4 devices, of which a DaemonSet takes one. 7 pods of one device each need 3 nodes; 2 would do without it. There is
+    room once the drivers have come. The pods, whose claims are made only then, take it, and no node more is asked for."""
+    cluster = new_cluster()
+    group(cluster, "h100")
+    with device_driver.device_class(cluster):
+        device_driver.claim_template(cluster, "one", device_driver.exactly(cluster, "h100"))
+        device_driver.claiming_daemon_set(cluster, "agent", "one")
+        spec = device_driver.claiming(pod_spec(cluster, "100m"), "one")
+        cluster.api.create(_template(cluster, spec), _request(cluster, "train", 7))
+        file = tmp_path / "policy.yaml"
+        text = policy_text("prod", cluster.namespace, {"h100": (0, 6)}, unneeded="0s")
+        text = text.replace("  mode: Enforce\n", "  mode: Enforce\n  requestsFrom: {provisioningRequests: Read}\n")
+        file.write_text(text + DEVICES.replace("count: 2", "count: 4"))
+        account = user(control_plane, "run-requests-devices")
+        with Reconciler(account, file, f"--namespace={cluster.namespace}", "--period=1") as process:
+            resized = process.said("Resize")
+            assert f"7 pods of ProvisioningRequest {cluster.namespace}/train need 3 nodes more" in resized["message"]
+            cluster.until_nodes(3)
+            plan = process.plan(lambda plan: _line("train")(plan)["upcoming"] == 7)
+            assert _line("train")(plan)["fits"] == 0
+            assert len(device_driver.publish(cluster, lambda _: device_driver.gpus("gpu", "h100", 4))) == 3
+            _until(cluster, "train", "Provisioned", ("True", "CapacityIsProvisioned"))
+            marks = {f"{GROUP}/consume-provisioning-request": "train"}
+            for number in range(7):
+                metadata = {"name": f"worker-{number}", "namespace": cluster.namespace, "annotations": marks}
+                cluster.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+            # With the three of the DaemonSet.
+            all_bound(cluster, 10)
+            _until(cluster, "train", "BookingExpired", ("True", "CapacityBookingConsumed"))
+            assert replicas(cluster, "h100") == 3
 
 
 @pytest.mark.usefixtures("served")

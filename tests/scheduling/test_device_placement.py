@@ -1,21 +1,20 @@
 """Devices while pods are placed: each pod gets its own, a shared claim gets its devices once, and undo gives all of it back."""
 
+import os
 import random
+from collections import Counter
 
 import msgspec
 import pytest
 
-from reconciler.cluster.devices.resource_claim import ALL, Allocated, Allocation, DeviceRequest, DeviceToleration
+from reconciler.cluster.devices.resource_claim import ClaimTemplate
 from reconciler.cluster.devices.resource_slice import Device, DeviceTaint, ResourceSlice, Where
 from reconciler.cluster.pods.pod import ClaimUse
 from reconciler.cluster.world import World
-from reconciler.scheduling.devices.allocation import NodeAllocator, Wanted
-from reconciler.scheduling.devices.catalog import Catalog
-from reconciler.scheduling.devices.pools import Pools
 from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
-from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.state import SchedulingState
-from tests.decisions.device_cluster import DRIVER, DeviceCluster, gpu, only_on, request, slice_of
+from tests.decisions.device_cluster import CARD, DRIVER, IMPLICIT, SERVING, DeviceCluster, gpu, request, slice_of
+from tests.scheduling.fitting_devices import one_by_one, random_request
 
 
 def _three() -> DeviceCluster:
@@ -169,15 +168,23 @@ def test_clusters_before_the_release_that_was_compared_are_not_modelled() -> Non
 
 def _random_cluster(rng: random.Random) -> DeviceCluster:
     cluster = DeviceCluster()
+    plugins = rng.random() < 0.5
     for number in range(rng.randint(1, 4)):
         name = f"n{number}"
-        cluster.node(name, cpu="32")
+        # A device plugin lists some, so that the devices of the node are not asked.
+        listed = {one: rng.randint(1, 3) for one in (CARD, IMPLICIT) if plugins and rng.random() < 0.3}
+        cluster.node(name, cpu="32", **listed)
         if rng.random() < 0.85:
             cluster.slices.append(_random_slice(rng, name))
     if rng.random() < 0.3:
         cluster.slices.append(slice_of("net", [gpu(9)], where=Where(all_nodes=True)))
     for kind in range(rng.randint(1, 3)):
-        cluster.train(f"kind{kind}", rng.randint(1, 6), _random_request(rng))
+        name, count = f"kind{kind}", rng.randint(1, 6)
+        asked = {one: rng.randint(1, 3) for one in (CARD, IMPLICIT) if rng.random() < 0.4}
+        if asked and rng.random() < 0.6:
+            cluster.pods(name, count, cpu="1", **asked)
+        else:
+            cluster.train(name, count, random_request(rng), **asked)
     return cluster
 
 
@@ -194,59 +201,13 @@ def _random_slice(rng: random.Random, name: str) -> ResourceSlice:
     return slice_of(name, devices, slice_count=2 if rng.random() < 0.1 else 1)
 
 
-def _random_request(rng: random.Random) -> DeviceRequest:
-    model = f'device.attributes["{DRIVER}"].model == "{rng.choice(("a100", "h100"))}"'
-    one = request(rng.randint(1, 3), *((model,) if rng.random() < 0.4 else ()))
-    (asked,) = one.alternatives
-    if rng.random() < 0.2:
-        asked = msgspec.structs.replace(asked, mode=ALL, count=0)
-    if rng.random() < 0.2:
-        asked = msgspec.structs.replace(asked, tolerations=(DeviceToleration("broken", "Exists", "", ""),))
-    if rng.random() < 0.3:
-        asked = msgspec.structs.replace(asked, amounts=(("memory", rng.choice((10, 25)) * 1024**3 * 1000),))
-    if rng.random() < 0.2:
-        other = msgspec.structs.replace(asked, name="b", mode="ExactCount", count=1)
-        return DeviceRequest(name="r", first_available=True, alternatives=(msgspec.structs.replace(asked, name="a"), other))
-    return msgspec.structs.replace(one, alternatives=(asked,))
-
-
-def one_by_one(world: World) -> list[int]:
-    """Where each pod goes, in order: the first node that `fit` accepts, with the devices written into its claim."""
-    nodes = []
-    for row in range(len(world.pods)):
-        shape = world.pods.shape[row]
-        state = SchedulingState(world, devices=True)
-        node = next((number for number in range(len(world.nodes)) if not state.verdict(shape, number)), -1)
-        nodes.append(node)
-        if node < 0:
-            continue
-        name = world.nodes[node].name
-        use = world.pod_shapes[shape].claims[0]
-        claim = next(one for one in world.resource_claims if one.name == use.claim)
-        labels = {"kubernetes.io/hostname": name}.get
-        pools, taken = Pools(world.resource_slices).of(name, labels), Taken(world.resource_claims)
-        wanted = [Wanted(name=claim.name, requests=claim.requests)]
-        allocator = NodeAllocator(Catalog(world.device_classes), pools, taken, name, labels, wanted)
-        devices = tuple(
-            Allocated(
-                driver=one.device[0], pool=one.device[1], device=one.device[2], shared=one.parts is not None, consumed=one.parts
-            )
-            for one in allocator.search() or ()
-        )
-        allocation = Allocation(devices=devices, terms=only_on(name))
-        after = msgspec.structs.replace(claim, allocation=allocation)
-        claims = tuple(after if one is claim else one for one in world.resource_claims)
-        world = msgspec.structs.replace(world, resource_claims=claims)
-    return nodes
-
-
 def test_placing_is_fitting_one_after_the_other() -> None:
     """Hundreds of small clusters: as many pods of each kind on each node, or nothing is said of the kind."""
-    placed = 0
-    for _ in range(60):
+    placed = served = 0
+    for _ in range(int(os.environ.get("RECONCILER_RANDOM_RUNS", "60"))):
         seed = random.randrange(1 << 32)
         rng = random.Random(seed)
-        world = _random_cluster(rng).world()
+        world = _random_cluster(rng).world(device_classes=(SERVING,))
         resolved = with_resolved_claims(world)
         state = SchedulingState(resolved)
         kinds: dict[int, int] = {}
@@ -264,6 +225,44 @@ def test_placing_is_fitting_one_after_the_other() -> None:
             found = {(shape, node): pods for shape, count in kinds.items() for node, pods in state.place(shape, count)}
             assert found == counts, seed
             placed += sum(found.values())
+            served += sum(pods for (shape, _), pods in found.items() if resolved.pod_shapes[shape].requests.extended)
             state.undo(mark)
             mark = state.mark()
     assert placed > 50
+    assert served > 20
+
+
+def _before_the_claim_controller(cluster: DeviceCluster) -> World:
+    """The same cluster a moment earlier: all claims of pods that wait come from templates, one per kind, and none is made yet."""
+    made = cluster.world(device_classes=(SERVING,))
+    requests = {claim.name: claim.requests for claim in made.resource_claims}
+    templates, shapes = {}, []
+    for shape in made.pod_shapes:
+        kind = dict(shape.labels)["app"]
+        for use in shape.claims:
+            templates[kind] = ClaimTemplate(namespace="shop", name=kind, requests=requests[use.claim])
+        unmade = tuple(ClaimUse(name=use.name, generated=True, template=kind) for use in shape.claims)
+        shapes.append(msgspec.structs.replace(shape, claims=unmade))
+    return msgspec.structs.replace(
+        made, pod_shapes=tuple(shapes), resource_claims=(), claim_templates=tuple(templates[kind] for kind in sorted(templates))
+    )
+
+
+def test_pods_whose_claims_are_not_made_yet_go_where_they_go_then() -> None:
+    """Placed before the claims are made, as `fit` places them one after the other once they are."""
+    placed = 0
+    while placed < 60:
+        seed = random.randrange(1 << 32)
+        cluster = _random_cluster(random.Random(seed))
+        resolved = with_resolved_claims(_before_the_claim_controller(cluster))
+        state, numbers = SchedulingState(resolved), resolved.pods.shape
+        if any(state.modelled(shape) for shape in set(numbers)):
+            continue
+        expected = Counter(
+            pair for pair in zip(numbers, one_by_one(cluster.world(device_classes=(SERVING,))), strict=True) if pair[1] >= 0
+        )
+        found = Counter(
+            {(shape, node): pods for shape, count in Counter(numbers).items() for node, pods in state.place(shape, count)}
+        )
+        assert found == expected, seed
+        placed += found.total()

@@ -426,6 +426,13 @@ def test_binding_conditions_and_full_claims() -> None:
     """Both hang on more than devices: conditions that a driver reports, and 256 users, of which the API server takes no more."""
     waits = allocated("c", {"bindingConditions": ["Attached"]}, on="n1")
     assert on_n1(web("c"), waits) == "NotModelled: binding conditions of claim c"
+    result = waits["status"]["allocation"]["devices"]["results"][0]
+    result["bindingFailureConditions"] = ["Failed"]
+    attached, failed = {"type": "Attached", "status": "True"}, {"type": "Failed", "status": "True"}
+    said = waits["status"]["devices"] = [{key: result[key] for key in ("driver", "pool", "device")} | {"conditions": [failed]}]
+    assert on_n1(web("c"), waits) == f"{NO}a driver cannot make the devices of claim c ready"
+    said[0]["conditions"] = [attached]
+    assert on_n1(web("c"), waits) == ""
     users = [{"resource": "pods", "name": f"p{number}", "uid": f"v{number}"} for number in range(256)]
     assert on_n1(web("c"), allocated("c", {}, reservedFor=users)) == "NotModelled: claim c, which 256 users have reserved"
     mine = [*users[1:], {"resource": "pods", "name": "web-1", "uid": "u1"}]

@@ -56,6 +56,21 @@ def test_fits_is_an_empty_verdict(world: World, data: st.DataObject) -> None:
 
 @_MANY
 @given(worlds(), st.data())
+def test_refusals_are_counted_as_verdicts_say(world: World, data: st.DataObject) -> None:
+    """Of all nodes or of some of them, closed ones left out."""
+    state = SchedulingState(world)
+    shape = data.draw(st.integers(0, len(world.pod_shapes) - 1))
+    every = range(state.node_count)
+    for node in data.draw(st.sets(st.sampled_from(every))) if every else ():
+        state.close(node)
+    for nodes in (every, data.draw(st.lists(st.sampled_from(every), unique=True)) if every else []):
+        there = [node for node in nodes if not state.closed(node)]
+        assert state.open_among(nodes) == there
+        assert state.refusals(shape, nodes) == Counter(item.plugin for node in there for item in state.verdict(shape, node))
+
+
+@_MANY
+@given(worlds(), st.data())
 def test_no_node_gets_more_than_it_has(world: World, data: st.DataObject) -> None:
     """Pods that were placed never bring a node above what it can allocate of a resource that they request."""
     state = SchedulingState(world)

@@ -1,4 +1,6 @@
-"""ResourceClaims: what pods ask of devices, and which devices they have."""
+"""ResourceClaims and their templates: what pods ask of devices, and which devices they have."""
+
+from collections.abc import Sequence
 
 import msgspec
 
@@ -12,6 +14,7 @@ EXACT_COUNT, ALL = "ExactCount", "All"
 MOST_RESERVED = 256
 """So many pods may share a claim. Source: `ResourceClaimReservedForMaxSize` of resource.k8s.io/v1."""
 _OF_EXTENDED_RESOURCES = "resource.kubernetes.io/extended-resource-claim"
+_MADE_FOR = "resource.kubernetes.io/pod-claim-name"
 _FEWEST = 1
 
 
@@ -68,22 +71,26 @@ class Allocated(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class Allocation(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """What a claim has. `terms` None: it can be used on every node. `waits`: binding conditions decide whether it lasts."""
+    """What a claim has. `terms` None: it can be used on every node. `waits`: binding conditions decide whether it lasts, and they
+    are not met yet. `failed`: a driver says that it cannot make the devices ready."""
 
     devices: tuple[Allocated, ...] = ()
     terms: tuple[NodeSelectorTerm, ...] | None = None
     waits: bool = False
+    failed: bool = False
     unmodelled: str = ""
 
 
 class ResourceClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A claim. `owner_uid` is the pod that controls it (empty: none). `reserved_for` are the uids of what uses it.
-    `of_extended_resources`: the scheduler made it for a pod that asks for extended resources."""
+    """A claim. `owner_uid` is the pod that controls it (empty: none), and `made_for` is what that pod calls it.
+    `reserved_for` are the uids of what uses it. `of_extended_resources`: the scheduler made it for a pod that asks for extended
+    resources."""
 
     namespace: str
     name: str
     owner_uid: str = ""
     owner_name: str = ""
+    made_for: str = ""
     deleting: bool = False
     of_extended_resources: bool = False
     requests: tuple[DeviceRequest, ...] = ()
@@ -92,26 +99,48 @@ class ResourceClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
     reserved_for: tuple[str, ...] = ()
 
 
+class ClaimTemplate(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """What the claims that are made from a ResourceClaimTemplate ask for. Its spec never changes."""
+
+    namespace: str
+    name: str
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+
+
+def claim_template(item: wire.ResourceClaimTemplate) -> ClaimTemplate:
+    """One template. Raises `UnreadableError`."""
+    requests, constraints = _asked(item.spec.spec)
+    return ClaimTemplate(namespace=item.metadata.namespace, name=item.metadata.name, requests=requests, constraints=constraints)
+
+
 def resource_claim(item: wire.ResourceClaim) -> ResourceClaim:
     """One claim. Raises `UnreadableError`."""
     meta, status = item.metadata, item.status or wire.ResourceClaimStatus()
     owner = next((one for one in meta.owner_references or () if one.controller), None)
+    requests, constraints = _asked(item.spec)
     return ResourceClaim(
         namespace=meta.namespace,
         name=meta.name,
         owner_uid=owner.uid if owner else "",
         owner_name=owner.name if owner else "",
+        made_for=(meta.annotations or {}).get(_MADE_FOR, ""),
         deleting=meta.deletion_timestamp is not None,
         of_extended_resources=_of_extended_resources(meta),
-        requests=tuple(_request(one) for one in item.spec.devices.requests or ()),
-        constraints=tuple(_constraint(one) for one in item.spec.devices.constraints or ()),
-        allocation=_allocation(status.allocation) if status.allocation else None,
+        requests=requests,
+        constraints=constraints,
+        allocation=_allocation(status.allocation, status.devices or ()) if status.allocation else None,
         reserved_for=tuple(sorted(one.uid for one in status.reserved_for or ())),
     )
 
 
 def _of_extended_resources(meta: ObjectMeta) -> bool:
     return (meta.annotations or {}).get(_OF_EXTENDED_RESOURCES) == "true"
+
+
+def _asked(spec: wire.ResourceClaimSpec) -> tuple[tuple[DeviceRequest, ...], tuple[Constraint, ...]]:
+    devices = spec.devices
+    return tuple(map(_request, devices.requests or ())), tuple(map(_constraint, devices.constraints or ()))
 
 
 def _request(item: wire.DeviceRequest) -> DeviceRequest:
@@ -151,7 +180,7 @@ def _constraint(item: wire.Constraint) -> Constraint:
     return Constraint(attribute=item.distinct_attribute or "", distinct=item.distinct_attribute is not None, requests=requests)
 
 
-def _allocation(item: wire.Allocation) -> Allocation:
+def _allocation(item: wire.Allocation, said: Sequence[wire.DeviceStatus]) -> Allocation:
     devices: list[Allocated] = []
     unmodelled = ""
     results = item.devices.results or ()
@@ -171,5 +200,27 @@ def _allocation(item: wire.Allocation) -> Allocation:
                 consumed=consumed,
             )
         )
-    waits = any(one.binding_conditions for one in results)
-    return Allocation(devices=tuple(devices), terms=node_terms(item.node_selector), waits=waits, unmodelled=unmodelled)
+    waits, failed = _binding(results, said)
+    return Allocation(
+        devices=tuple(devices), terms=node_terms(item.node_selector), waits=waits, failed=failed, unmodelled=unmodelled
+    )
+
+
+def _binding(results: Sequence[wire.Result], said: Sequence[wire.DeviceStatus]) -> tuple[bool, bool]:
+    """Do the devices wait for their binding conditions, and did one fail? The first that is not ready decides.
+
+    Source: `isClaimReadyForBinding` of the DynamicResources plugin.
+    """
+    status: dict[tuple[str, str, str], wire.DeviceStatus] = {}
+    for item in said:
+        status.setdefault((item.driver, item.pool, item.device), item)
+    for one in results:
+        if not one.binding_conditions:
+            continue
+        found = status.get((one.driver, one.pool, one.device))
+        true = {condition.type for condition in (found.conditions or () if found else ()) if condition.status == "True"}
+        if not true.isdisjoint(one.binding_failure_conditions or ()):
+            return False, True
+        if not true.issuperset(one.binding_conditions):
+            return True, False
+    return False, False

@@ -69,8 +69,8 @@ class VolumeUse(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class ClaimUse(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A resource claim of a pod: `name` in the pod, `claim` as an object (empty: not made yet). `generated`: from a template, so
-    that only this pod may use it. `needless`: its controller found that no claim was needed.
+    """A resource claim of a pod: `name` in the pod, `claim` as an object (empty: not made yet). `generated`: from a template
+    (`template` is its name), so that only this pod may use it. `needless`: its controller found that no claim was needed.
 
     Once resolved, a claim that each pod has for itself says what it asks for (`requests` and `constraints`) instead of what it is
     called. `unclear` says why nobody knows what it asks for, or whether the pod may use it."""
@@ -78,6 +78,7 @@ class ClaimUse(msgspec.Struct, frozen=True, order=True, kw_only=True):
     name: str
     claim: str = ""
     generated: bool = False
+    template: str = ""
     needless: bool = False
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[Constraint, ...] = ()

@@ -235,7 +235,8 @@ def _claim_uses(claims: Iterable[wire.ResourceClaim], status: wire.PodStatus | N
         found = next((one for one in made if one.name == item.name), None)
         needless = found is not None and found.resource_claim_name is None
         claim = (found.resource_claim_name or "") if found else ""
-        uses.append(ClaimUse(name=item.name, claim=claim, generated=True, needless=needless))
+        template = item.resource_claim_template_name or ""
+        uses.append(ClaimUse(name=item.name, claim=claim, generated=True, template=template, needless=needless))
     return tuple(uses)
 
 

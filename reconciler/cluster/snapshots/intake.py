@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.devices.device_class import DeviceClass, device_class
-from reconciler.cluster.devices.resource_claim import ResourceClaim, resource_claim
+from reconciler.cluster.devices.resource_claim import ClaimTemplate, ResourceClaim, claim_template, resource_claim
 from reconciler.cluster.devices.resource_slice import ResourceSlice, resource_slice
 from reconciler.cluster.nodes.attachment import (
     CsiDriver,
@@ -87,9 +87,9 @@ class Sources:
 
 _MANAGEMENT = "management/"
 _MOST_ERRORS = 50
-_DEVICES = frozenset({"ResourceSlice", "ResourceClaim"})
+_DEVICES = frozenset({"ResourceSlice", "ResourceClaim", "ResourceClaimTemplate"})
 _DEVICE_VERSIONS = frozenset({"resource.k8s.io/v1", "resource.k8s.io/v1beta2"})
-"""Versions in which slices and claims have the same form. Older ones are skipped, and the kind counts as not captured."""
+"""Versions in which slices, claims and templates have the same form. Older ones are skipped: the kind counts as not captured."""
 _REPLICATED = (("apps", "ReplicaSet"), ("apps", "StatefulSet"))
 _deployed = RawPart(workload.DeployedTemplate, "spec.template")
 _Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
@@ -123,6 +123,7 @@ class Intake:
         self.device_classes = Kept[DeviceClass]()
         self.resource_slices = Kept[ResourceSlice]()
         self.resource_claims = Kept[ResourceClaim]()
+        self.claim_templates = Kept[ClaimTemplate]()
         self.quotas = Kept[CapacityQuota]()
         self.buffers = Kept[CapacityBuffer]()
         self.resource_quotas = Kept[ResourceQuota]()
@@ -266,6 +267,10 @@ class Intake:
             ("resource.k8s.io", "ResourceClaim"): (
                 decoder(device_wire.ResourceClaim),
                 _keep(self.resource_claims, resource_claim, namespaced=True),
+            ),
+            ("resource.k8s.io", "ResourceClaimTemplate"): (
+                decoder(device_wire.ResourceClaimTemplate),
+                _keep(self.claim_templates, claim_template, namespaced=True),
             ),
         }
         for key in _REPLICATED:
@@ -459,6 +464,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         device_classes=tuple(intake.device_classes.values()),
         resource_slices=tuple(intake.resource_slices.values()),
         resource_claims=tuple(intake.resource_claims.values()),
+        claim_templates=tuple(intake.claim_templates.values()),
         quotas=tuple(intake.quotas.values()),
         # A kubelet is never newer than its API server, and kube-scheduler is mostly of the API server's version.
         scheduler_version=manifest.version or max((item.kubelet for item in intake.nodes.values() if item.kubelet), default=None),

@@ -294,7 +294,7 @@ _QUANTITIES = frozenset({"capacity", "maximumVolumeSize"})
 """Fields of a CSIStorageCapacity. They are texts next to its metadata."""
 _WRITTEN_BY_PEOPLE = frozenset({"message", "failureMessage", "failureReason"})
 _TOKENS = frozenset({"providerID", "providerIDList"})
-NEVER_SHARED = frozenset({"ResourceClaim", "ResourceSlice"})
+NEVER_SHARED = frozenset({"ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
 """Kinds that are left out. What selects devices is a program over their attributes, and a pseudonym would break it. Without these
 kinds, pods with resource claims stay `NotModelled`."""
 _PARTS: dict[tuple[type, str], Any] = {

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.wire.meta import EMPTY, ObjectMeta
+from reconciler.cluster.wire.meta import EMPTY, Condition, ObjectMeta
 from reconciler.cluster.wire.pod import NodeSelector
 
 Amount = str | int | float
@@ -205,6 +205,20 @@ class ResourceClaimSpec(msgspec.Struct):
     devices: DeviceClaim = msgspec.field(default_factory=DeviceClaim)
 
 
+class ClaimTemplateSpec(msgspec.Struct):
+    """`spec` of a ResourceClaimTemplate."""
+
+    spec: ResourceClaimSpec = msgspec.field(default_factory=ResourceClaimSpec)
+
+
+class ResourceClaimTemplate(msgspec.Struct):
+    """A ResourceClaimTemplate."""
+
+    metadata: ObjectMeta
+    spec: ClaimTemplateSpec
+    kind: str = ""
+
+
 class Result(msgspec.Struct, rename="camel"):
     """One device of an allocation."""
 
@@ -216,6 +230,7 @@ class Result(msgspec.Struct, rename="camel"):
     share_id: str | None = msgspec.field(default=None, name="shareID")
     consumed_capacity: dict[str, Amount] | None = None
     binding_conditions: list[str] | None = None
+    binding_failure_conditions: list[str] | None = None
 
 
 class Results(msgspec.Struct):
@@ -237,10 +252,20 @@ class Consumer(msgspec.Struct, gc=False):
     uid: str = ""
 
 
+class DeviceStatus(msgspec.Struct, rename="camel"):
+    """What a driver says of a device that a claim has: a `status.devices` item."""
+
+    driver: str
+    pool: str
+    device: str
+    conditions: list[Condition] | None = None
+
+
 class ResourceClaimStatus(msgspec.Struct, rename="camel"):
     """`status` of a ResourceClaim."""
 
     allocation: Allocation | None = None
+    devices: list[DeviceStatus] | None = None
     reserved_for: list[Consumer] | None = None
 
 

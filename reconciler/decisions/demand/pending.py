@@ -1,8 +1,7 @@
 """Which pods ask for a place, and which of those count."""
 
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 
@@ -27,7 +26,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     """Pods of one shape that ask for a place, by index in World order."""
 
     shape: int
-    pods: tuple[int, ...]
+    pods: Sequence[int]
 
 
 class DemandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +138,10 @@ class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Queue:
-    """Pods still waiting for a place, by demand, and what became of the others."""
+    """Pods still waiting for a place, by demand, and what became of the others. `names_others`: groups that grow for them
+    name the groups that offered nothing."""
+
+    names_others = True
 
     def __init__(self, demands: tuple[Demand, ...]) -> None:
         self.demands = demands
@@ -154,6 +156,11 @@ class Queue:
         taken = self._taken[shape]
         self.served.update(dict.fromkeys(self._pods[shape][taken : taken + count], served))
         self._taken[shape] = taken + count
+
+    def take_on(self, shape: int, placements: Sequence[tuple[int, int]], serve: Callable[[int], Served]) -> None:
+        """The next pods of a shape have room on nodes, as `placements` says: (node, pods). `serve`: the outcome on a node."""
+        for node, count in placements:
+            self.take(shape, count, serve(node))
 
     @property
     def taken(self) -> dict[int, int]:
@@ -184,13 +191,9 @@ CLOSED = "leaving or not usable"
 def rejections(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...]:
     """`8 NodeResourcesFit`, by falling number then name. A node that several plugins reject counts for each of them; one that
     takes no pods counts as such, whatever the plugins would say."""
-    plugins = draft.state.rejecting_plugins(shape, max(nodes, default=-1) + 1)
-    counts = Counter[str]()
-    for node in nodes:
-        if draft.state.closed(node):
-            counts[CLOSED] += 1
-        else:
-            counts.update(plugins[node])
+    counts = draft.state.refusals(shape, nodes)
+    if closed := len(nodes) - len(draft.state.open_among(nodes)):
+        counts[CLOSED] = closed
     return tuple(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -89,7 +89,7 @@ class Refutations:
         """What the devices that drivers offer on the node have against the pod when nobody uses any of them. What uses them now
         may be a claim of a pod that has just ended."""
         state, template = self._draft.state, group.group.template
-        if template is None or not template.devices or not state.pod_shape(shape).claims:
+        if template is None or not template.devices or not state.asks_for_devices(shape):
             return ""
         offered = self._draft.device_evidence.of_node.get(state.name(node), ())
         mark = state.mark()

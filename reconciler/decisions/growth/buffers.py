@@ -1,5 +1,6 @@
 """Room for the pods of CapacityBuffers: they are placed, and nodes are added for them, as for pending pods and after those."""
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -63,11 +64,10 @@ def _placeholders(draft: Draft) -> tuple[dict[int, list[int]], list[BufferPods]]
     return numbers, owners
 
 
-def busy_nodes(draft: Draft) -> list[int]:
+def busy_nodes(draft: Draft) -> "array[int]":
     """Nodes that stay anyway, the fullest first."""
-    state = draft.state
     busy = [index for index in draft.busy if draft.states[index] in (NodeState.IN_USE, NodeState.UNMANAGED)]
-    return sorted((index for index in busy if not state.closed(index)), key=lambda index: (_free(draft, index), index))
+    return array("i", sorted(draft.state.open_among(busy), key=lambda index: (_free(draft, index), index)))
 
 
 def fill_busy(draft: Draft, queue: Queue, nodes: Sequence[int]) -> None:
@@ -75,14 +75,14 @@ def fill_busy(draft: Draft, queue: Queue, nodes: Sequence[int]) -> None:
     places where no room is kept."""
     for shape, count in queue.waiting():
         if nodes and draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
-            for node, placed in place(draft, shape, count, nodes):
-                queue.take(shape, placed, served_by_room(draft, node, None))
+            queue.take_on(shape, place(draft, shape, count, nodes), lambda node: served_by_room(draft, node, None))
 
 
 def _free(draft: Draft, node: int) -> int:
     """What is left of a node, on one scale for cpu and memory."""
-    offered, used = draft.state.shape_of(node).allocatable, draft.state.used(node)
-    return sum((offered.get(name) - used.get(name)) * 1000 // max(1, offered.get(name)) for name in ("cpu", "memory"))
+    offered, (cpu_milli, memory_bytes) = draft.state.shape_of(node).allocatable, draft.state.used_cpu_and_memory(node)
+    amounts = (offered.cpu_milli, cpu_milli), (offered.memory_bytes, memory_bytes)
+    return sum((offer - used) * 1000 // max(1, offer) for offer, used in amounts)
 
 
 def _tell_groups(

@@ -174,6 +174,16 @@ class Filling:
                     return False
         return True
 
+    def again(self, alike: object, waiting: Waiting, room: int) -> Filled | None:
+        """What the last filling was, if that of these pods would certainly be the same. None if it has to be looked at."""
+        kept, enters = self._kept.get(alike), self._enters.get(alike, {})
+        if kept is None or not _holds(kept, room) or not all(shape in enters for shape, _ in waiting):
+            return None
+        served = self._within_shares([pair for pair in waiting if enters[pair[0]]], room)
+        if any(shape in self._spread for shape, _ in served):
+            return None
+        return kept.filled if _leaves_the_same(kept, served) else None
+
     def fill(self, alike: object, probe: int, waiting: Waiting, room: int, daemons: tuple[int, ...]) -> Filled | None:
         """How at most `room` nodes like `probe`, with its `daemons`, would fill. None if such nodes are not separate hosts.
         `alike` represents everything that matters about the template."""
@@ -249,6 +259,18 @@ class Filling:
                 most[name] -= 1
                 entries.append(entry)
         return entries
+
+
+def _leaves_the_same(kept: _Kept, served: Waiting) -> bool:
+    """Whether nodes take the same pods of these numbers as of those before. Then of each shape there are as many, or there were
+    and still are more than the nodes take."""
+    if len(kept.waiting) != len(served):
+        return False
+    taken = dict(kept.filled.served)
+    return all(
+        before == now or (before[0] == now[0] and min(before[1], now[1]) > taken.get(now[0], 0))
+        for before, now in zip(kept.waiting, served, strict=True)
+    )
 
 
 def _holds(kept: _Kept, room: int) -> bool:

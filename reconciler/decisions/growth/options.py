@@ -54,7 +54,9 @@ def options_of(
             if draft.work.exhausted:
                 break
             at_once = covered and (own is None or not any(shape in draft.zone_minded for shape, _ in mine))
-            filled = _filled(draft, group, template, alike, mine, room, filling) if at_once else None
+            filled = filling.again(alike, mine, room) if at_once else None
+            if filled is None and at_once:
+                filled = _filled(draft, group, template, alike, mine, room, filling)
             option = _option(draft, group, mine, room) if filled is None else _option_of(draft, group, template, filled)
             known[alike] = (option, room)
         option = known[alike][0]

@@ -1,5 +1,6 @@
 """Room for the pods of ProvisioningRequests: for all pods of one at once, or no node is added for any of them."""
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from zlib import crc32
@@ -7,11 +8,11 @@ from zlib import crc32
 import msgspec
 
 from reconciler.cluster.world import PodsOfSet
-from reconciler.decisions.demand.gangs import WITH_PLACE
-from reconciler.decisions.demand.pending import Demand, Queue, Served, never_placed, rejections, serving_order
+from reconciler.decisions.demand.pending import Queue, Served, never_placed, rejections
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.buffers import busy_nodes, fill_busy
 from reconciler.decisions.growth.cost.rearrange import Growth
+from reconciler.decisions.growth.placeholders import Placeholders
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for
 from reconciler.decisions.provisioning import Asked, ended, valid_until_seconds
 from reconciler.decisions.reasons.pods import GroupRejects, NoGroupFits, ResourceNotOffered
@@ -65,11 +66,20 @@ class KeptRequests(msgspec.Struct, frozen=True):
     grown: frozenset[str] = frozenset()
 
 
+class _Short(msgspec.Struct, frozen=True):
+    """How many pods have room on nodes that are there or on their way. `why` these do not take the first of the others (None:
+    nobody asked)."""
+
+    placed: int
+    why: tuple[str, ...] | None
+
+
 class _Tries:
     """How requests of one plan fared. `grown` are the groups that grow for them, `vain` counts requests that no growth helped.
 
-    `busy` are the nodes that stay anyway, the fullest first. `lost`: what became of the pods of requests that no growth helped.
-    Both hold until one gets room. Equal requests would fare the same.
+    `busy` are the nodes that stay anyway, the fullest first. `short`: of which requests the nodes that are there or on their way
+    do not take all pods. `lost`: what became of the pods of requests that no growth helped. All three hold until one gets room.
+    Equal requests would fare the same.
     """
 
     def __init__(self, draft: Draft) -> None:
@@ -81,8 +91,16 @@ class _Tries:
 
     def got_room(self) -> None:
         """A request got room, so that what was found before does not hold any more."""
-        self.busy = busy_nodes(self._draft)
-        self.lost: dict[tuple[PodsOfSet, ...], Queue] = {}
+        self._busy: array[int] | None = None
+        self.short: dict[tuple[PodsOfSet, ...], _Short] = {}
+        self.lost: dict[tuple[PodsOfSet, ...], Placeholders] = {}
+
+    @property
+    def busy(self) -> "array[int]":
+        """Nodes that stay anyway, the fullest first."""
+        if self._busy is None:
+            self._busy = busy_nodes(self._draft)
+        return self._busy
 
     def open(self, asked: Asked) -> bool:
         """Whether groups may grow for the request."""
@@ -116,56 +134,66 @@ def _keep(draft: Draft, asked: Asked, tries: _Tries) -> RequestOutcome:
     if (over := ended(asked, draft.now_seconds)) is not None:
         return RequestOutcome(asked=asked, ended=over)
     if asked.grows and (lost := tries.lost.get(asked.left)) is not None:
-        return _without_room(draft, asked, lost)
-    queue = _queue(draft, asked)
+        return _grown_in_vain(draft, asked, lost)
+    late = valid_until_seconds(asked.request) <= draft.now_seconds
+    if (short := tries.short.get(asked.left)) is not None and (
+        refused := _refused(draft, asked, tries, short, late=late)
+    ) is not None:
+        return refused
+    queue = Placeholders(draft.world, asked.left)
     for shape, count in queue.waiting():
         if (apart := never_placed(draft.state, draft.policy.pods, shape)) is not None:
             queue.take(shape, count, Served(outcome=apart[0], reasons=(apart[1],)))
-    if queue.served:
-        return _without_room(draft, asked, queue)
+    if queue.lost:
+        return _without_room(draft, asked, _Short(0, None if asked.grows else _why(draft, queue)), queue.lost)
     mark = draft.state.mark()
     fill_busy(draft, queue, tries.busy)
     fill_existing(draft, queue)
-    late = valid_until_seconds(asked.request) <= draft.now_seconds
-    if (late and _later(queue)) or (queue.waiting() and not asked.grows):
-        outcome = _without_room(draft, asked, queue)
-        draft.state.undo(mark)
-        return outcome
     if queue.waiting():
-        if not tries.open(asked):
-            outcome = _without_room(draft, asked, queue, not_tried=tries.vain)
+        short = tries.short[asked.left] = _Short(queue.placed, None if asked.grows else _why(draft, queue))
+        if (refused := _refused(draft, asked, tries, short, late=late)) is not None:
             draft.state.undo(mark)
-            return outcome
+            return refused
         growth, before = Growth(draft), [(group.desired, len(group.reasons)) for group in draft.groups]
         grow_for(draft, queue)
         explain_rest(draft, queue)
-        if any(entry.outcome not in WITH_PLACE for entry in queue.served.values()):
+        if queue.lost:
             growth.take_back()
             for group, (_, told) in zip(draft.groups, before, strict=True):
                 del group.reasons[told:]
             draft.state.undo(mark)
             tries.vain += 1
             tries.lost[asked.left] = queue
-            return _without_room(draft, asked, queue)
+            return _grown_in_vain(draft, asked, queue)
+        queue.settle()
         _tell_groups(draft, asked, queue, before, tries.grown)
+    else:
+        queue.settle()
+        if late and any(entry.outcome is not PodOutcome.FITS_EXISTING for entry in queue.served.values()):
+            draft.state.undo(mark)
+            return _without_room(draft, asked, _Short(queue.placed, None if asked.grows else ()))
     _protect(draft, asked, queue)
     tries.got_room()
     return RequestOutcome(asked=asked, served=_counts(queue), reasons=_reasons(queue))
 
 
-def _later(queue: Queue) -> bool:
-    """Whether some pod would not run now."""
-    return bool(queue.waiting()) or any(entry.outcome is not PodOutcome.FITS_EXISTING for entry in queue.served.values())
+def _refused(draft: Draft, asked: Asked, tries: _Tries, short: _Short, *, late: bool) -> RequestOutcome | None:
+    """The outcome of a request that the nodes do not take whole. None if groups may grow for it. None also if it only checks and
+    nobody has asked yet why it does not fit."""
+    if not asked.grows:
+        return None if short.why is None else _without_room(draft, asked, short)
+    if late:
+        return _without_room(draft, asked, short)
+    return None if tries.open(asked) else _without_room(draft, asked, short, not_tried=tries.vain)
 
 
-def _queue(draft: Draft, asked: Asked) -> Queue:
-    """Placeholders for the pods of a request that do not exist yet, as pods that wait."""
-    numbers: dict[int, list[int]] = defaultdict(list)
-    first = 0
-    for one in asked.left:
-        numbers[one.shape].extend(range(first, first + one.count))
-        first += one.count
-    return Queue(tuple(Demand(shape=shape, pods=tuple(numbers[shape])) for shape in serving_order(draft.world, numbers)))
+def _why(draft: Draft, queue: Queue) -> tuple[str, ...]:
+    """Why the nodes that are there do not take the first pod that waits."""
+    nodes = range(len(draft.world.nodes))
+    for shape, _ in queue.waiting()[:1]:
+        if draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
+            return rejections(draft, shape, nodes)
+    return ()
 
 
 def _counts(queue: Queue) -> Counter[PodOutcome]:
@@ -188,22 +216,24 @@ def _reasons(queue: Queue) -> tuple[Reason, ...]:
     return tuple(reasons)
 
 
-def _without_room(draft: Draft, asked: Asked, queue: Queue, not_tried: int = 0) -> RequestOutcome:
-    """Not all pods of a request get room, so none does. `not_tried`: so many others were given up, and it was not tried."""
-    counts, pods = _counts(queue), asked.pods
-    placed = sum(counts[outcome] for outcome in WITH_PLACE)
-    # Pods that were refused together share one entry.
-    entries = {id(entry): entry for _, entry in sorted(queue.served.items())}
-    lost = [entry for entry in entries.values() if entry.outcome not in WITH_PLACE]
-    details = [reason for entry in lost for reason in entry.reasons]
-    if asked.grows:
-        first: Because = RequestNotTried(others=not_tried) if not_tried else RequestShort(pods=pods, placed=placed)
+def _grown_in_vain(draft: Draft, asked: Asked, queue: Placeholders) -> RequestOutcome:
+    return _without_room(draft, asked, _Short(queue.placed, None), queue.lost)
+
+
+def _without_room(
+    draft: Draft, asked: Asked, short: _Short, lost: Sequence[Served] = (), *, not_tried: int = 0
+) -> RequestOutcome:
+    """Not all pods of a request get room, so none does. `lost`: what became of the others. `not_tried`: so many other requests
+    were given up, and growth was not tried for this one."""
+    pods = asked.pods
+    first: Because
+    if not asked.grows:
+        first = RequestNoRoom(pods=pods, placed=short.placed, rejections=short.why or ())
+    elif not_tried:
+        first = RequestNotTried(others=not_tried)
     else:
-        shape = next((shape for shape, _ in queue.waiting()), None)
-        nodes = range(len(draft.world.nodes))
-        looked = shape is not None and draft.shares.spend(shape, draft.namespace(shape), len(nodes))
-        why = rejections(draft, shape, nodes) if shape is not None and looked else ()
-        first = RequestNoRoom(pods=pods, placed=placed, rejections=why)
+        first = RequestShort(pods=pods, placed=short.placed)
+    details = [reason for entry in lost for reason in entry.reasons]
     return RequestOutcome(asked=asked, reasons=(first.reason(), *details), failed=_failed(draft, asked, lost))
 
 

@@ -4,8 +4,6 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Container, Sequence
 
-import msgspec
-
 from reconciler.decisions.demand.pending import Queue, Served, rejections
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
@@ -68,12 +66,15 @@ def fill_existing(draft: Draft, queue: Queue, keeping: Keeping = Keeping.NOT) ->
     """Pods that a node which is there, or on its way, or was just decided has room for. `keeping`: how those that were promised
     a node take it before others look for room."""
     upcoming = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
-    keep_promises(draft, queue, lambda node: served_by_room(draft, node, upcoming.get(node)), keeping)
+
+    def serve(node: int) -> Served:
+        return served_by_room(draft, node, upcoming.get(node))
+
+    keep_promises(draft, queue, serve, keeping)
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue
-        for node, placed in place(draft, shape, count):
-            queue.take(shape, placed, served_by_room(draft, node, upcoming.get(node)))
+        queue.take_on(shape, place(draft, shape, count), serve)
 
 
 def served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Served:
@@ -201,8 +202,8 @@ def _grow_tier(
 ) -> ShareShort | None:
     pending = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
     # Of the pods that run only anti-affinity reaches new nodes; taking all that they look at costs nothing and is safe.
-    running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
-    keys = label_keys([*pending, *running], [group.group.template for group in tier if group.group.template is not None])
+    templates = [group.group.template for group in tier if group.group.template is not None]
+    keys = draft.keys_of_all | label_keys([*pending, *draft.claiming], templates)
     near = draft.policy.near_tie_percent
     filling = Filling(draft)
     shortlist = Shortlist(tier, keys, expanders, near)
@@ -226,7 +227,7 @@ def _grow_tier(
         short = draft.tier_shares.first_short(group.group, choice.option.nodes, unable) if unable is not None else None
         if short is not None:
             return short
-        _commit(draft, queue, choice, others_of(draft, options, waiting))
+        _commit(draft, queue, choice, others_of(draft, options, waiting) if queue.names_others else ())
         _fill_freed(draft, queue, growth)
     return None
 
@@ -419,9 +420,15 @@ def _not_offered(draft: Draft, shape: int, offered: Container[str], kinds: Seque
     if not draft.shares.spend(shape, draft.namespace(shape), _A_NAMED_RESOURCE * len(names)):
         return ()
     reasons = []
+    devices = any(group.group.template is not None and group.group.template.devices for group in draft.groups)
     for name in names:
+        served = draft.state.is_served(name)
+        if served and devices:
+            # Each group says for itself which of its devices would not do.
+            continue
         keys = [rules.declares(name) for kind in kinds if (rules := rules_of(kind)) is not None]
-        declaring_keys = (f"template.capacity of the policy ({name})", *dict.fromkeys(key for key in keys if key))
+        own = ("template.devices of the policy",) if served else ()
+        declaring_keys = (*own, f"template.capacity of the policy ({name})", *dict.fromkeys(key for key in keys if key))
         reasons.append(ResourceNotOffered(resource=name, keys=declaring_keys).reason())
     return tuple(reasons)
 

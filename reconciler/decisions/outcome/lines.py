@@ -385,6 +385,7 @@ def plan_problems(
     problems.extend(_unknown_accelerators(draft))
     problems.extend(_unreadable_holds(draft.world))
     problems.extend(_shares_of_nobody(draft))
+    problems.extend(_daemons_left_out(draft))
     problems.extend(without_targets(draft.world, draft.policy, [group.group for group in draft.groups]))
     if memory.known_groups and not draft.groups:
         message = f"the policy has no groups any more; it had {len(memory.known_groups)}: nothing is released"
@@ -434,6 +435,14 @@ def _shares_of_nobody(draft: Draft) -> Iterator[PlanProblem]:
         if short.tier.name not in tiers:
             message = f"no group is of this tier, so its share of {short.tier.share_percent}% is never reached"
             yield PlanProblem(code="ShareWithoutGroups", object=f"tier {short.tier.name}", message=message)
+
+
+def _daemons_left_out(draft: Draft) -> Iterator[PlanProblem]:
+    """DaemonSets of which nobody knows what their pods take of a new node."""
+    for daemon in draft.world.daemon_pods:
+        if unknown := draft.state.modelled(daemon.shape):
+            message = f"its pods are counted on no new node: {unknown}"
+            yield PlanProblem(code="DaemonSetNotCounted", object=f"DaemonSet {daemon.namespace}/{daemon.name}", message=message)
 
 
 def _most(spent: Mapping[str, int]) -> str:

@@ -399,7 +399,7 @@ class Removals:
     def _device_rejection(self, shape: int, nodes: list[int]) -> str:
         """What the devices of one of the nodes have against a pod of the shape, as an example."""
         state = self._draft.state
-        if not state.pod_shape(shape).claims:
+        if not state.asks_for_devices(shape):
             return ""
         said = ((node, one) for node in nodes[:_NODES_EXPLAINED] if not state.closed(node) for one in state.verdict(shape, node))
         return next((f"{state.name(node)}: {one.message}" for node, one in said if one.plugin == DYNAMIC_RESOURCES), "")

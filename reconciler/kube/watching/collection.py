@@ -67,9 +67,14 @@ WORKLOAD = tuple(
 
 DEVICES = tuple(
     Collection(group="resource.k8s.io", kind=kind, version="v1", plural=plural, optional=True)
-    for kind, plural in (("ResourceSlice", "resourceslices"), ("ResourceClaim", "resourceclaims"))
+    for kind, plural in (
+        ("ResourceSlice", "resourceslices"),
+        ("ResourceClaim", "resourceclaims"),
+        ("ResourceClaimTemplate", "resourceclaimtemplates"),
+    )
 )
-"""Read of the same cluster. Without them, no pod with resource claims is judged."""
+"""Read of the same cluster. Without slices and claims, no pod with resource claims is judged; without templates, no pod whose
+claims are not made yet."""
 SERVICES = Collection(group="", kind="Service", version="v1", plural="services")
 """What is read as well where the scheduler's default constraints need it (see `scheduling.default_spread`)."""
 QUOTAS = Collection(group="autoscaling.x-k8s.io", kind="CapacityQuota", plural="capacityquotas", optional=True)

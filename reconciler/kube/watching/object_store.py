@@ -120,6 +120,7 @@ _PLAIN = (
     "device_classes",
     "resource_slices",
     "resource_claims",
+    "claim_templates",
     "quotas",
     "buffers",
     "resource_quotas",

@@ -5,6 +5,7 @@ are taken. So nodes of one machine type share it.
 """
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import msgspec
 
@@ -20,55 +21,17 @@ from reconciler.scheduling.devices.selector_values import NotEvaluatedError, Sel
 from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.node_affinity import label_reader
 from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.device_demand import Asked, ClaimKey, Demand, Shared, wanted_of
 from reconciler.scheduling.predicates.device_site import DeviceSite, SiteState, pool_content, state_of, taken_of, with_coming
-from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, reached, unserved
+from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, reached, unserved, wanted_for
 from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 
-_Key = tuple[str, str]
-"""Namespace and name of a claim."""
 _Step = tuple[tuple[Given, ...], tuple[int, ...], SiteState]
 """What one more pod gets on a node, at which places, and the state after that."""
 _A_LOOK = 16
 """So many steps it takes to look at what is left of a node."""
 _NO_DEVICES: tuple[Given, ...] = ()
-
-
-class _Asked(msgspec.Struct, frozen=True):
-    """What is asked of one node at once. `number` is equal for equal ones."""
-
-    wanted: tuple[Wanted, ...]
-    number: int
-
-
-class _Demand(msgspec.Struct, frozen=True):
-    """What a pod asks for, claim by claim: what it wants for itself, or the key of a claim that it shares. `asked` is all of it
-    where nothing is shared."""
-
-    claims: tuple[Wanted | _Key, ...] = ()
-    unclear: str = ""
-    shared: tuple[_Key, ...] = ()
-    asked: "_Asked | None" = None
-
-
-class _Shared:
-    """A claim with a name: `users` pods have it. `allocation` is what the cluster says, `given` what this plan handed out, with
-    where its devices are."""
-
-    __slots__ = ("allocation", "claim", "given", "given_at", "released", "users", "where")
-
-    def __init__(self, claim: ResourceClaim) -> None:
-        self.claim = claim
-        self.allocation: Allocation | None = claim.allocation
-        self.users = len(claim.reserved_for)
-        self.released = False
-        self.given: tuple[Given, ...] | None = None
-        self.given_at = -1
-        self.where: tuple[Where, ...] = ()
-
-    @property
-    def has_devices(self) -> bool:
-        return self.given is not None or (self.allocation is not None and not self.released)
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -79,7 +42,8 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 class DevicePlacement:
-    """Watches pods of shapes with claims, and hands devices out to them as they are bound."""
+    """Watches pods of shapes that ask for devices, and hands devices out to them as they are bound. They have claims, or request
+    extended resources that a class serves."""
 
     def __init__(self, world: World, release: Release, nodes: NodeTable, shapes: ShapeTable, bindings: Bindings) -> None:
         self._world = world
@@ -92,9 +56,11 @@ class DevicePlacement:
         self._pools: Pools | None = None
         self._taken = Taken(world.resource_claims)
         self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
-        self._shared: dict[_Key, _Shared] = {}
-        self._bound_users: dict[_Key, int] = {}
-        self._demands: dict[int, _Demand] = {}
+        self._shared: dict[ClaimKey, Shared] = {}
+        self._bound_users: dict[ClaimKey, int] = {}
+        self._demands: dict[int, Demand] = {}
+        self._asked_of: dict[tuple[int, int], Asked] = {}
+        """By shape and shape of the node, where nodes differ in what they list."""
         self._numbers: dict[tuple[Wanted, ...], int] = {}
         self._sites: dict[int, DeviceSite] = {}
         self._layouts: dict[object, int] = {}
@@ -104,11 +70,14 @@ class DevicePlacement:
         self._off: dict[tuple[int, int], int] = {}
         """Pods of the World that were taken off their node. Their devices stay taken: nobody waits for a node that is left."""
         self._full: dict[int, bytearray] = {}
+        """By number of what is asked; below zero by shape, where that hangs on the node."""
         self._unknown_on: dict[int, int] = {}
         """Pods by node that were bound without anybody knowing what devices they have."""
-        self._troubles: dict[tuple[int, int], str] = {}
+        self._troubles: dict[tuple[object, int], str] = {}
         self._groups: list[tuple[DeviceSite, list[int]]] | None = None
         self._seen = 0
+        self.watched: set[int] = set()
+        """Shapes that ask for devices."""
         self.follow()
 
     # What is asked.
@@ -118,30 +87,43 @@ class DevicePlacement:
         pod of the shape onto a node.
 
         Source: an error of a filter on any node ends kube-scheduler's whole attempt (`findNodesThatPassFilters`). No node is
-        added for pods whose attempts may all end so.
+        added for pods whose attempts may all end so. For a pod of a DaemonSet it looks at one node only, which the pod names.
         """
         if self._unknown:
             return self._unknown
         demand = self._demand(shape)
         if demand.unclear:
             return demand.unclear
-        if self._taken.unmodelled:
+        if self._taken.unmodelled and (demand.claims or self._is_delegated(demand, enters)):
             return self._taken.unmodelled
-        return self._trouble(shape, demand, enters)
+        return "" if shape in self._of_daemons else self._trouble(shape, demand, enters)
+
+    @cached_property
+    def _of_daemons(self) -> frozenset[int]:
+        """What DaemonSets put on a node, as long as no other pod is like that."""
+        shapes = {shape for one in self._world.daemon_pods for shape in (one.shape, *one.others)}
+        return frozenset(shapes.difference(self._world.pods.shape)) if shapes else frozenset()
+
+    def _is_delegated(self, demand: Demand, enters: Callable[[int], bool]) -> bool:
+        """Would any node of the World ask its devices for an extended resource?"""
+        nodes = range(len(self._world.nodes))
+        return any(self._nodes.from_devices(node, demand.extended) and enters(node) for node in nodes)
 
     def most(self, shape: int, node: int, most: int) -> int:
         """How many pods of the shape, `most` at most, get devices on the node. 1 stands for one or more where other nodes reach
         the same devices."""
         demand = self._demands.get(shape) or self._demand(shape)
-        if demand.unclear or most <= 0 or self._unknown_on.get(node):
+        if demand.unclear or most <= 0 or (demand.claims and self._unknown_on.get(node)):
             return 0
         site = self._sites.get(node) or self._site(node)
         if demand.shared and any(not self._reaches(self._shared[key], site, node) for key in demand.shared):
             return 0
-        asked = demand.asked or self._asked(demand)
+        asked = demand.asked or self._asked(shape, demand, node)
         if not asked.wanted:
             return most
-        full = self._full_for(asked.number)
+        if self._unknown_on.get(node):
+            return 0
+        full = self._full_for(-1 - shape if demand.extended else asked.number)
         if full[node]:
             return 0
         self._shapes.effort.add(_A_LOOK)
@@ -160,7 +142,8 @@ class DevicePlacement:
 
     def full(self, shape: int) -> bytearray:
         """By node: 1 where a pod of the shape is known to get no devices until some are given back."""
-        return self._full_for(self._asked(self._demand(shape)).number)
+        demand = self._demand(shape)
+        return self._full_for(-1 - shape if demand.extended else (demand.asked or self._asked(shape, demand, -1)).number)
 
     def _full_for(self, number: int) -> bytearray:
         full = self._full.get(number)
@@ -186,13 +169,13 @@ class DevicePlacement:
     def judge(self, shape: int, node: int) -> str | Trouble:
         """Why one more pod of the shape gets no devices on the node; empty: it does."""
         demand = self._demand(shape)
-        if self._unknown_on.get(node):
+        asked = self._asked(shape, demand, node)
+        if self._unknown_on.get(node) and (demand.claims or asked.wanted):
             return Trouble("devices of pods on the node", aborts=False)
         site = self._site(node)
         away = next((key[1] for key in demand.shared if not self._reaches(self._shared[key], site, node)), "")
         if away:
             return f"claim {away} has devices that other nodes reach"
-        asked = self._asked(demand)
         found = self._found(asked, site) if asked.wanted else _NO_DEVICES
         if isinstance(found, Trouble):
             return found
@@ -201,9 +184,11 @@ class DevicePlacement:
     # What is handed out.
 
     def follow(self) -> None:
-        """Shapes were appended to the table: those with claims are watched."""
+        """Shapes were appended to the table: those that ask for devices are watched."""
         start, self._seen = self._seen, len(self._shapes)
-        new = [shape for shape in range(start, len(self._shapes)) if self._shapes.shapes[shape].claims]
+        shapes = self._shapes.shapes
+        new = [shape for shape in range(start, len(shapes)) if shapes[shape].claims or self._served(shapes[shape])]
+        self.watched.update(new)
         for shape in new:
             self._bindings.watchers.watch(shape, self)
         if new and not self._unknown:
@@ -232,7 +217,9 @@ class DevicePlacement:
             for key in self._demand(shape).shared:
                 self._bound_users[key] = self._bound_users.get(key, 0) + count
                 self._shared[key].users = max(self._shared[key].users, self._bound_users[key])
-        uids = {claim.owner_uid: claim for claim in self._claims.values() if claim.allocation is not None and claim.owner_uid}
+        owned = [claim for claim in self._claims.values() if claim.allocation is not None and claim.owner_uid]
+        uids = {claim.owner_uid: claim for claim in owned if not claim.of_extended_resources}
+        special = {claim.owner_uid: claim for claim in owned if claim.of_extended_resources}
         pods, counted = self._world.pods, dict[tuple[int, int], int]()
         for shape, node, count in self._bindings.of(new):
             counted[shape, node] = counted.get((shape, node), 0) + count
@@ -241,18 +228,23 @@ class DevicePlacement:
             node = pods.node[row]
             if shape not in chosen or node < 0:
                 continue
-            claim = uids.get(pods.uid[row])
-            own = any(isinstance(one, Wanted) for one in self._demand(shape).claims)
-            if not own or (claim is not None and claim.allocation is not None and self._is_at(claim.allocation, node)):
+            demand, uid = self._demand(shape), pods.uid[row]
+            own = any(isinstance(one, Wanted) for one in demand.claims)
+            if own and not self._is_at(uids.get(uid), node):
+                continue
+            if not self._nodes.from_devices(node, demand.extended) or self._is_at(special.get(uid), node):
                 with_devices[shape, node] = with_devices.get((shape, node), 0) + 1
         for (shape, node), count in sorted(counted.items()):
             for _ in range(count - with_devices.get((shape, node), 0)):
                 self._give(shape, node)
 
-    def _is_at(self, allocation: Allocation, node: int) -> bool:
+    def _is_at(self, claim: ResourceClaim | None, node: int) -> bool:
+        """Does a claim have devices that the node reaches?"""
+        if claim is None or claim.allocation is None:
+            return False
         nodes = self._nodes
         labels = label_reader(nodes.shapes[nodes.shape[node]].labels, nodes.hostname(node))
-        return reached(allocation.terms, labels, nodes.names[node])
+        return reached(claim.allocation.terms, labels, nodes.names[node])
 
     def _give(self, shape: int, node: int) -> None:
         demand, place = self._demand(shape), (shape, node)
@@ -264,7 +256,7 @@ class DevicePlacement:
                 self._restore(self._shared[key])
             return
         site = self._site(node)
-        asked = self._asked(demand)
+        asked = self._asked(shape, demand, node)
         found = self._found(asked, site) if asked.wanted and not demand.unclear else _NO_DEVICES
         given = None if isinstance(found, Trouble) or found is None or demand.unclear else found
         own = None
@@ -275,6 +267,8 @@ class DevicePlacement:
             open_keys = [
                 None if isinstance(one, Wanted) else one for one in demand.claims if isinstance(one, Wanted) or self._is_open(one)
             ]
+            # Last is what extended resources ask for.
+            open_keys.append(None)
             own = tuple(one for one in given if open_keys[one.claim] is None)
             for index, open_key in enumerate(open_keys):
                 if open_key is not None:
@@ -308,12 +302,12 @@ class DevicePlacement:
                 shared.released = True
                 self._mark(shared.allocation, taken=False)
 
-    def _restore(self, shared: _Shared) -> None:
+    def _restore(self, shared: Shared) -> None:
         if shared.released and shared.given is None and shared.allocation is not None:
             shared.released = False
             self._mark(shared.allocation, taken=True)
 
-    def _is_open(self, key: _Key) -> bool:
+    def _is_open(self, key: ClaimKey) -> bool:
         return not self._shared[key].has_devices
 
     def _mark(self, allocation: Allocation, *, taken: bool) -> None:
@@ -411,7 +405,7 @@ class DevicePlacement:
 
     # The search.
 
-    def _found(self, asked: _Asked, site: DeviceSite) -> tuple[Given, ...] | Trouble | None:
+    def _found(self, asked: Asked, site: DeviceSite) -> tuple[Given, ...] | Trouble | None:
         """The devices that one more pod would get."""
         if site.layout < 0:
             return self._search(asked.wanted, site)
@@ -423,7 +417,7 @@ class DevicePlacement:
             for one, place in zip(step[0], step[1], strict=True)
         )
 
-    def _step(self, asked: _Asked, site: DeviceSite, state: SiteState) -> "_Step | Trouble | None":
+    def _step(self, asked: Asked, site: DeviceSite, state: SiteState) -> "_Step | Trouble | None":
         """What is given where devices are taken as `state` says; `site` is plain."""
         key = asked.number, site.layout, state
         if key not in self._known:
@@ -461,25 +455,30 @@ class DevicePlacement:
             # The search ended before it looked at these devices.
             return "its claims cannot be met with the devices here"
 
-    def _trouble(self, shape: int, demand: _Demand, enters: Callable[[int], bool]) -> str:
-        asked = self._asked(demand)
-        if not asked.wanted:
+    def _trouble(self, shape: int, demand: Demand, enters: Callable[[int], bool]) -> str:
+        asked = self._numbered(self._of_claims(demand))
+        if not asked.wanted and not demand.extended:
             return ""
-        key = asked.number, self._shapes.demand[shape]
+        key = (asked.number, demand.extended), self._shapes.demand[shape]
         if key not in self._troubles:
-            self._troubles[key] = self._first_trouble(asked, enters)
+            self._troubles[key] = self._first_trouble(shape, demand, enters)
         return self._troubles[key]
 
-    def _first_trouble(self, asked: _Asked, enters: Callable[[int], bool]) -> str:
+    def _first_trouble(self, shape: int, demand: Demand, enters: Callable[[int], bool]) -> str:
         for site, nodes in self._alike():
-            if not isinstance(self._found(asked, site), Trouble):
-                continue
-            where = next((node for node in nodes if enters(node)), -1)
-            # Asked of that node itself, whose pools have other names.
-            found = self._search(asked.wanted, self._site(where)) if where >= 0 else None
-            if isinstance(found, Trouble):
-                gives_up = "gives up" if found.aborts else "may give up"
-                return f"on {self._nodes.names[where]}, {found.message}: kube-scheduler {gives_up} the whole attempt"
+            by_asked: dict[int, tuple[Asked, list[int]]] = {}
+            for node in nodes if demand.extended else nodes[:1]:
+                asked = self._asked(shape, demand, node)
+                by_asked.setdefault(asked.number, (asked, []))[1].append(node)
+            for asked, those in by_asked.values():
+                if not asked.wanted or not isinstance(self._found(asked, site), Trouble):
+                    continue
+                where = next((node for node in (those if demand.extended else nodes) if enters(node)), -1)
+                # Asked of that node itself, whose pools have other names.
+                found = self._search(asked.wanted, self._site(where)) if where >= 0 else None
+                if isinstance(found, Trouble):
+                    gives_up = "gives up" if found.aborts else "may give up"
+                    return f"on {self._nodes.names[where]}, {found.message}: kube-scheduler {gives_up} the whole attempt"
         return ""
 
     def _alike(self) -> list[tuple[DeviceSite, list[int]]]:
@@ -495,14 +494,14 @@ class DevicePlacement:
 
     # Demands.
 
-    def _demand(self, shape: int) -> _Demand:
+    def _demand(self, shape: int) -> Demand:
         known = self._demands.get(shape)
         if known is None:
             known = self._demands[shape] = self._read(self._shapes.shapes[shape])
         return known
 
-    def _read(self, shape: PodShape) -> _Demand:
-        claims: list[Wanted | _Key] = []
+    def _read(self, shape: PodShape) -> Demand:
+        claims: list[Wanted | ClaimKey] = []
         unclear = ""
         for use in shape.claims:
             if use.unclear or (use.generated and not use.requests):
@@ -519,19 +518,23 @@ class DevicePlacement:
                 unclear = unclear or f"claim {use.claim}, which {state}"
                 continue
             allocation = claim.allocation
-            if allocation is not None and (allocation.waits or allocation.unmodelled):
+            if allocation is not None and (allocation.waits or allocation.failed or allocation.unmodelled):
                 unclear = unclear or f"binding conditions of claim {claim.name}"
             key = claim.namespace, claim.name
             if key not in self._shared:
-                self._shared[key] = _Shared(claim)
+                self._shared[key] = Shared(claim)
             if allocation is None or claim.reserved_for:
-                unclear = unclear or self._refused(_wanted_of(claim))
+                unclear = unclear or self._refused(wanted_of(claim))
             claims.append(key)
-        if claims and not unclear and any(name in self._catalog.served for name, _ in shape.requests.extended):
-            unclear = "claims together with extended resources that a device class serves"
+        extended = self._served(shape)
         shared = tuple(one for one in claims if not isinstance(one, Wanted))
         own = tuple(one for one in claims if isinstance(one, Wanted))
-        return _Demand(tuple(claims), unclear, shared, None if shared else self._numbered(own))
+        return Demand(tuple(claims), unclear, shared, extended, None if shared or extended else self._numbered(own))
+
+    def _served(self, shape: PodShape) -> tuple[tuple[str, int], ...]:
+        """The extended resources, with their amounts, that classes serve."""
+        served = self._nodes.served
+        return tuple((name, amount) for name, amount in shape.requests.extended if amount and name in served) if served else ()
 
     def _refused(self, wanted: Wanted) -> str:
         objection = unserved(wanted.name, wanted.requests, self._catalog)
@@ -539,22 +542,35 @@ class DevicePlacement:
             return objection
         return f"a constraint of claim {wanted.name}" if any(not one.attribute for one in wanted.constraints) else ""
 
-    def _asked(self, demand: _Demand) -> _Asked:
-        """What has no devices yet, in the order of the claims."""
+    def _asked(self, shape: int, demand: Demand, node: int) -> Asked:
+        """What has no devices yet, in the order of the claims, and then what the node asks its devices for.
+
+        Source: `filterExtendedResources` of the plugin, 1.36: what the node lists in its allocatable is not asked for.
+        """
         if demand.asked is not None:
             return demand.asked
-        return self._numbered(
-            tuple(
-                one if isinstance(one, Wanted) else _wanted_of(self._shared[one].claim)
-                for one in demand.claims
-                if isinstance(one, Wanted) or self._is_open(one)
-            )
+        if not demand.extended:
+            return self._numbered(self._of_claims(demand))
+        key = shape, self._nodes.shape[node]
+        known = self._asked_of.get(key)
+        if known is None:
+            served = self._nodes.from_devices(node, demand.extended)
+            known = self._numbered((*self._of_claims(demand), *((wanted_for(served, self._catalog),) if served else ())))
+            if not demand.shared:
+                self._asked_of[key] = known
+        return known
+
+    def _of_claims(self, demand: Demand) -> tuple[Wanted, ...]:
+        return tuple(
+            one if isinstance(one, Wanted) else wanted_of(self._shared[one].claim)
+            for one in demand.claims
+            if isinstance(one, Wanted) or self._is_open(one)
         )
 
-    def _numbered(self, wanted: tuple[Wanted, ...]) -> _Asked:
-        return _Asked(wanted, self._numbers.setdefault(wanted, len(self._numbers)))
+    def _numbered(self, wanted: tuple[Wanted, ...]) -> Asked:
+        return Asked(wanted, self._numbers.setdefault(wanted, len(self._numbers)))
 
-    def _reaches(self, shared: _Shared, site: DeviceSite, node: int) -> bool:
+    def _reaches(self, shared: Shared, site: DeviceSite, node: int) -> bool:
         """Can a pod on the node use the devices of the claim, if it has some?"""
         if shared.given is not None:
             return shared.given_at == node or all(reaches(where, site.name, site.labels) for where in shared.where)
@@ -571,7 +587,3 @@ class DevicePlacement:
             for device in item.devices
             if pool.device_id(device) in found
         )
-
-
-def _wanted_of(claim: ResourceClaim) -> Wanted:
-    return Wanted(name=claim.name, requests=claim.requests, constraints=claim.constraints)

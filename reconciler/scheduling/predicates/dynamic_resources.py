@@ -16,6 +16,7 @@ from reconciler.scheduling.devices.allocation import AllocationError, NodeAlloca
 from reconciler.scheduling.devices.catalog import Catalog, served_resources
 from reconciler.scheduling.devices.pools import Pool, Pools
 from reconciler.scheduling.devices.selector_values import NotEvaluatedError, SelectorError
+from reconciler.scheduling.devices.special_claims import LEFT_OVER
 from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.label_match import Labels
 from reconciler.scheduling.node_affinity import label_reader, term_matches
@@ -40,13 +41,13 @@ class DeviceResources:
     def __init__(self, world: World, release: Release, nodes: NodeTable, shapes: ShapeTable) -> None:
         self._nodes = nodes
         self._shapes = shapes
-        self._served = frozenset(served_resources(world.device_classes)) if release.device_classes else frozenset()
+        self._served = served_names(world, release)
         listed = {name for shape in world.node_shapes for name, _ in shape.allocatable.extended} if self._served else set()
         self._nowhere_listed = self._served - listed
 
     def touch(self, shape: int) -> bool:
         """Does a pod of the shape ask for anything that a class serves?"""
-        return any(name in self._served for name, _ in self._requests(shape))
+        return bool(self._served) and any(name in self._served for name, _ in self._requests(shape))
 
     def unknown_everywhere(self, shape: int) -> bool:
         """Does it ask for something that a class serves and no node of the cluster lists? Nobody can say then where it runs."""
@@ -82,12 +83,13 @@ _YES = Judgement()
 
 class _Demand(msgspec.Struct, frozen=True, kw_only=True):
     """What a shape needs of any node. `objection`: no node will do. `gated`: kube-scheduler does not even look at the pod yet.
-    `bound` are claims with devices, and where those are."""
+    `bound` are claims with devices, and where those are. `failed` is one whose devices cannot be made ready (empty: none)."""
 
     objection: str = ""
     gated: bool = False
     unmodelled: str = ""
     bound: tuple[tuple[str, tuple[NodeSelectorTerm, ...] | None], ...] = ()
+    failed: str = ""
     wanted: tuple[Wanted, ...] = ()
     extended: bool = False
 
@@ -105,18 +107,11 @@ class DynamicResources:
         self._pools = Pools(world.resource_slices)
         self._taken = Taken(world.resource_claims)
         self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
-        self._of_extended = {claim.owner_uid for claim in world.resource_claims if claim.of_extended_resources and claim.requests}
         self._uids = _uids(world)
         self._of_node: dict[int, tuple[Labels, tuple[Pool, ...]]] = {}
         self._demands: dict[int, _Demand] = {}
         self._last = -1
         self._judged: dict[int, Judgement] = {}
-
-    def delegated(self, shape: int, node: int) -> frozenset[str]:
-        """The extended resources that the node does not list and a class serves, which NodeResourcesFit leaves alone."""
-        room = self._nodes.shapes[self._nodes.shape[node]].allocatable
-        served = self._catalog.served
-        return frozenset(name for name, _ in self._requests(shape) if name in served and not room.get(name))
 
     def gates(self, shape: int) -> bool:
         """Do claims keep pods of the shape out of the queue of kube-scheduler? Source: PreEnqueue of the plugin."""
@@ -144,16 +139,16 @@ class DynamicResources:
             absent = self._absent(shape, node)
             if absent:
                 return Judgement(message=f"the node has no {absent}")
-            served = sorted(self.delegated(shape, node))
+            served = self._nodes.from_devices(node, self._requests(shape))
             if served:
-                amounts = dict(self._requests(shape))
-                requests = tuple(self._request(resource, amounts[resource]) for resource in served)
-                wanted.append(Wanted(name=_OF_EXTENDED_RESOURCES, requests=requests))
+                wanted.append(wanted_for(served, self._catalog))
         if demand.unmodelled:
             return Judgement(unmodelled=demand.unmodelled)
         name, labels, pools = self._nodes.names[node], *self._node(node)
         elsewhere = next((claim for claim, terms in demand.bound if not reached(terms, labels, name)), "")
         away = Judgement(message=f"claim {elsewhere} has devices that other nodes reach") if elsewhere else _YES
+        if demand.failed:
+            away = Judgement(message=f"a driver cannot make the devices of claim {demand.failed} ready")
         if not wanted:
             return away
         if self._taken.unmodelled:
@@ -180,10 +175,6 @@ class DynamicResources:
         except (NotEvaluatedError, SelectorError):
             # The search ended before it looked at these devices.
             return Judgement(message="its claims cannot be met with the devices here")
-
-    def _request(self, resource: str, amount: int) -> DeviceRequest:
-        asked = Alternative(name=resource, device_class=self._catalog.served[resource], count=amount)
-        return DeviceRequest(name=resource, alternatives=(asked,))
 
     def _absent(self, shape: int, node: int) -> str:
         """An extended resource that neither the node lists nor a class serves."""
@@ -213,7 +204,7 @@ class DynamicResources:
         found: list[ResourceClaim] = []
         unmodelled = ""
         for use in shape.claims:
-            if use.needless:
+            if use.needless or use == LEFT_OVER:
                 continue
             claim = self._claims.get((shape.namespace, use.claim))
             if claim is None:
@@ -225,15 +216,15 @@ class DynamicResources:
             unmodelled = unmodelled or unclear
             found.append(claim)
         served = any(name in self._catalog.served for name, _ in shape.requests.extended)
-        if served and not uids.isdisjoint(self._of_extended):
-            if uids <= self._of_extended:
-                return _Demand(objection="an earlier claim for its extended resources must be deleted first")
-            unmodelled = unmodelled or "earlier claims for extended resources"
+        if LEFT_OVER in shape.claims:
+            return _Demand(objection=LEFT_OVER.unclear)
         bound: list[tuple[str, tuple[NodeSelectorTerm, ...] | None]] = []
+        failed = ""
         wanted: list[Wanted] = []
         for claim in found:
             if claim.allocation is not None:
                 bound.append((claim.name, claim.allocation.terms))
+                failed = failed or (claim.name if claim.allocation.failed else "")
                 continue
             objection = unserved(claim.name, claim.requests, self._catalog)
             if objection:
@@ -241,7 +232,7 @@ class DynamicResources:
             if any(not constraint.attribute for constraint in claim.constraints):
                 unmodelled = unmodelled or f"a constraint of claim {claim.name}"
             wanted.append(Wanted(name=claim.name, requests=claim.requests, constraints=claim.constraints))
-        return _Demand(unmodelled=unmodelled, bound=tuple(bound), wanted=tuple(wanted), extended=served)
+        return _Demand(unmodelled=unmodelled, bound=tuple(bound), failed=failed, wanted=tuple(wanted), extended=served)
 
     def _requests(self, shape: int) -> tuple[tuple[str, int], ...]:
         return self._shapes.shapes[shape].requests.extended
@@ -251,6 +242,30 @@ def missing_kinds(world: World) -> str:
     """What is read of devices and was not captured, as a phrase; empty: all is there."""
     missing = [kind for kind in _READ if kind not in world.captured]
     return f"{', '.join(missing)} not captured" if missing else ""
+
+
+def served_names(world: World, release: Release) -> frozenset[str]:
+    """The extended resources that device classes serve."""
+    return frozenset(served_resources(world.device_classes)) if release.device_classes else frozenset()
+
+
+def served_requests(served: frozenset[str], shapes: Iterable[PodShape]) -> frozenset[str]:
+    """Of the resources that are served those that pods of these shapes request."""
+    if not served:
+        return served
+    return frozenset(name for shape in shapes for name, amount in shape.requests.extended if amount and name in served)
+
+
+def wanted_for(served: Iterable[tuple[str, int]], catalog: Catalog) -> Wanted:
+    """What the claim asks for that kube-scheduler makes for extended resources (name, amount) of a pod.
+
+    Source: `createRequestsAndMappings` of the plugin, 1.36. It splits each amount by containers, which changes no answer.
+    """
+    requests = tuple(
+        DeviceRequest(name=name, alternatives=(Alternative(name=name, device_class=catalog.served[name], count=amount),))
+        for name, amount in sorted(served)
+    )
+    return Wanted(name=_OF_EXTENDED_RESOURCES, requests=requests)
 
 
 def unserved(claim: str, requests: Iterable[DeviceRequest], catalog: Catalog) -> str:
@@ -284,9 +299,12 @@ def _misuse(use: ClaimUse, claim: ResourceClaim, uids: frozenset[str]) -> tuple[
 
 
 def _uids(world: World) -> dict[int, frozenset[str]]:
-    """The uids of the pods of each shape for which it matters who they are."""
-    own = {index for index, shape in enumerate(world.pod_shapes) if shape.claims or shape.requests.extended}
-    return _grouped((shape, world.pods.uid[pod]) for pod, shape in enumerate(world.pods.shape) if shape in own) if own else {}
+    """The uids of the waiting pods of each shape for which it matters who they are."""
+    own = {index for index, shape in enumerate(world.pod_shapes) if shape.claims}
+    if not own:
+        return {}
+    pods = world.pods
+    return _grouped((shape, pods.uid[pod]) for pod, shape in enumerate(pods.shape) if shape in own and pods.node[pod] < 0)
 
 
 def _grouped(pairs: Iterable[tuple[int, str]]) -> dict[int, frozenset[str]]:

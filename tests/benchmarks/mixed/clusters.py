@@ -10,7 +10,7 @@ from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.pods.pod import Owner, PodPhase, PodShape, PodTraits, Toleration
 from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.world import DaemonPods, World
+from reconciler.cluster.world import DaemonPods, PodsOfSet, RequestPods, World
 from reconciler.policy.documents import NodeGroup
 from tests.benchmarks.mixed.apps import PLAIN, ZONE, App, Rules, draw_app
 from tests.benchmarks.mixed.machines import MachineType
@@ -46,6 +46,7 @@ class MixedCluster:
         self._apps: list[App] = []
         # (app, node name or None, how old)
         self._pods: list[tuple[int, str | None, int]] = []
+        self._requests: list[tuple[RequestPods, tuple[tuple[PodShape, int], ...]]] = []
 
     def add_groups(self, types: Sequence[MachineType], counts: Sequence[int], *, zones: str = "abc") -> None:
         """A group a type, with so many nodes, the zones in turn."""
@@ -84,6 +85,10 @@ class MixedCluster:
         """Pods of an app that have no node."""
         age = self.rng.randrange(60, 600)
         self._pods.extend([(app, None, age)] * pods)
+
+    def ask(self, request: RequestPods, *sets: tuple[PodShape, int]) -> None:
+        """A ProvisioningRequest for sets of (shape, pods)."""
+        self._requests.append((request, sets))
 
     def fill(self, machine: Machine, apps: Sequence[int], share: float, *, most: int = 1000) -> int:
         """Pods of apps drawn at random onto a node until it is used by `share` of the larger of cpu and memory; how many."""
@@ -135,8 +140,16 @@ class MixedCluster:
                 for index, node in enumerate(bare.nodes)
             )
         rows.sort()
+        requests = tuple(
+            msgspec.structs.replace(
+                one, sets=tuple(PodsOfSet(shape=shapes.setdefault(shape, len(shapes)), count=count) for shape, count in sets)
+            )
+            for one, sets in sorted(self._requests, key=lambda pair: pair[0].key)
+        )
         return msgspec.structs.replace(
             bare,
+            provisioning_requests=requests,
+            captured=(*bare.captured, "ProvisioningRequest"),
             pods=_table(rows),
             pod_shapes=tuple(shapes),
             pod_traits=tuple(traits),

@@ -51,7 +51,7 @@ SMALL_ONES: Mix = ((Filling(0, (2,)), 1), (Filling(0, (4,)), 2))
 
 def test_the_first_of_mixes_is_there_where_no_other_is_proper() -> None:
     """As it was given: nothing is cut off it, and nothing made cheaper."""
-    assert cheapest_of(two_offers(), [SMALL_ONES, ()]) == SMALL_ONES
+    assert cheapest_of(two_offers(), [SMALL_ONES, ()], {}) == SMALL_ONES
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 """A mix made cheaper step by step, on problems worked out by hand: what each step does, and what keeps it from doing it."""
 
+import random
+import secrets
+
 import msgspec
 import pytest
 
 from reconciler.decisions.growth.cost import mixes as steps
 from reconciler.decisions.growth.cost.mixes import polish
-from reconciler.decisions.growth.cost.problem import Filling, Item, Load, Mix, Offer, Problem
+from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Load, Mix, Offer, Problem, nodes_of
+from tests.decisions.cost.instances import instance, one_choice
 
 # Pods of 1 on nodes of 1, 2, 4 and 8, each a little cheaper than two of the size before.
 SIZES = tuple(Offer(price, (free,), 99) for price, free in ((4, 1), (7, 2), (13, 4), (25, 8)))
@@ -140,3 +144,63 @@ def test_a_mix_that_cannot_be_made_cheaper_is_looked_at_once(monkeypatch: pytest
     polish(EIGHT, _mix((0, (1,), 8)))
     assert looks[-1:] == [False]
     assert False not in looks[:-1]
+
+
+class _OneByOne(steps._Polish):
+    """Tries each pair of nodes and each node, whether there is room or not."""
+
+    def merge(self, *, as_dear: bool = False) -> bool:
+        changed = False
+        present = sorted(filling for filling, times in self.nodes.items() if times)
+        for position, one in enumerate(present):
+            for other in present[position:]:
+                enough = self.nodes[one] > (1 if one == other else 0) and self.nodes[other] > 0
+                changed |= enough and self._pair(one, other, as_dear=as_dear)
+        return changed
+
+    def _pair(self, one: Filling, other: Filling, *, as_dear: bool) -> bool:
+        offers, load = self._problem.offers, tuple(map(sum, zip(one.load, other.load, strict=True)))
+        both = offers[one.offer].price_micros + offers[other.offer].price_micros
+        for offer in sorted(range(len(offers)), key=lambda offer: (offers[offer].price_micros, offer)):
+            price = offers[offer].price_micros
+            if (price < both or (as_dear and price == both)) and self._problem.holds(offer, load) and self._room.of(offer) > 0:
+                self._swap(((one, 1), (other, 1)), ((Filling(offer, load), 1),))
+                return True
+        return False
+
+    def dissolve(self) -> bool:
+        present = [filling for filling, times in self.nodes.items() if times]
+        every = [(filling, self._left(filling)) for filling in sorted(self.nodes)]
+        for filling in sorted(present, key=lambda one: (self._share(one), one))[:8]:
+            self.nodes[filling] -= 1
+            moves = self._spread(filling.load, every)
+            self.nodes[filling] += 1
+            if moves is not None:
+                self._swap(((filling, 1), *((old, 1) for old, _ in moves)), tuple((new, 1) for _, new in moves))
+                return True
+        return False
+
+    def _left(self, filling: Filling) -> tuple[int, ...]:
+        left = list(self._problem.offers[filling.offer].free)
+        for item, pods in zip(self._problem.items, filling.load, strict=True):
+            left = [have - need * pods for have, need in zip(left, item.need, strict=True)]
+        return tuple(left)
+
+
+def test_what_is_not_tried_would_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Problems of new seeds, many of which leave no room for a node more."""
+    for seed in (secrets.randbelow(1 << 31) for _ in range(60)):
+        rng = random.Random(seed)
+        problem = instance(seed, pods=rng.choice((10, 60, 200)), shapes=rng.randint(1, 5))
+        mix = one_choice(problem)
+        counts = [sum(times for filling, times in mix if filling.offer == offer) for offer in range(len(problem.offers))]
+        offers = tuple(
+            msgspec.structs.replace(offer, most=count + rng.choice((0, 0, 1, 5)))
+            for offer, count in zip(problem.offers, counts, strict=True)
+        )
+        caps = (Cap(nodes_of(mix) + rng.choice((0, 2)), (1,) * len(offers)),) if rng.random() < 0.5 else ()
+        problem = msgspec.structs.replace(problem, offers=offers, caps=caps)
+        polished = polish(problem, mix)
+        with monkeypatch.context() as patch:
+            patch.setattr(steps, "_Polish", _OneByOne)
+            assert polish(problem, mix) == polished, f"seed {seed}"

@@ -269,6 +269,8 @@ def _allocate(draft: Draft, claim: Object) -> None:
                 result["consumedCapacity"] = {"memory": random.choice(("1Gi", "4Gi", "8Gi"))}
         elif draft.chance(10):
             result["adminAccess"] = True
+        if draft.chance(15):
+            result |= {"bindingConditions": ["Attached"], "bindingFailureConditions": ["Failed"]}
         results.append(result)
         if "nodeName" in spec:
             nodes.append(spec["nodeName"])
@@ -280,10 +282,25 @@ def _allocate(draft: Draft, claim: Object) -> None:
         term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [random.choice(ZONES)]}]}
         allocation["nodeSelector"] = {"nodeSelectorTerms": [term]}
     claim["status"] = {"allocation": allocation}
+    conditional = [_ready_or_failed(draft, one) for one in results if "bindingConditions" in one]
+    if conditional:
+        claim["status"]["devices"] = conditional
     users = draft.subset(draft.bound, 1, 3) if draft.bound else []
     claim["status"]["reservedFor"] = [
         {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]} for pod in users
     ]
+
+
+def _ready_or_failed(draft: Draft, result: Object) -> Object:
+    """What the driver says of a device with binding conditions. Nobody knows the end where it says neither."""
+    since = {"lastTransitionTime": "2026-01-01T00:00:00Z", "reason": "Said", "message": ""}
+    said = [{"type": draft.random.choice(("Attached", "Attached", "Failed")), "status": "True", **since}]
+    if draft.chance(20):
+        said = [{"type": kind, "status": "True", **since} for kind in ("Attached", "Failed")]
+    named = {key: result[key] for key in ("driver", "pool", "device")}
+    if "shareID" in result:
+        named["shareID"] = result["shareID"]
+    return named | {"conditions": said}
 
 
 def _taken(claim: Object) -> list[tuple[str, str, str]]:

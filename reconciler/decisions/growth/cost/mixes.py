@@ -174,9 +174,11 @@ class _Sizes:
         flags = list(are)
         return sum(1 << rank for rank, offer in enumerate(self.by_price) if flags[offer])
 
-    def taking(self, taken: _Taken) -> Iterator[int]:
-        """The offers that take it, the cheapest first."""
-        bits = taken.offers
+    def taking(self, taken: _Taken, among: int = -1) -> Iterator[int]:
+        """The offers that take it, the cheapest first, of those `among` which are asked for."""
+        bits = taken.offers & among
+        if not bits:
+            return
         for amount, (sizes, of) in zip(taken.used, self._steps, strict=True):
             bits &= of[bisect_left(sizes, amount)]
         while bits:
@@ -238,35 +240,46 @@ class _Polish:
         present = sorted(filling for filling, times in self.nodes.items() if times)
         taken = [self.taken(filling.load) for filling in present]
         counts = [self.nodes[filling] for filling in present]
+        open_offers = self._open()
         for position, one in enumerate(present):
+            if not open_offers:
+                # Only a merge makes room, and none is left.
+                break
             for place in range(position, len(present)):
                 needed = 2 if place == position else 1
                 if counts[position] < needed or counts[place] < needed:
                     continue
                 both = taken[position].with_more(taken[place])
-                if self._merge(one, present[place], both, as_dear=as_dear):
+                if self._merge(one, present[place], both, open_offers, as_dear=as_dear):
                     changed = True
                     counts = [self.nodes[filling] for filling in present]
+                    open_offers = self._open()
         return changed
 
-    def _merge(self, one: Filling, other: Filling, taken: "_Taken", *, as_dear: bool) -> bool:
+    def _open(self) -> int:
+        """The offers of which the bounds allow more nodes, a bit each."""
+        return self._sizes.bits(self._room.of(offer) > 0 for offer in range(len(self._prices)))
+
+    def _merge(self, one: Filling, other: Filling, taken: "_Taken", open_offers: int, *, as_dear: bool) -> bool:
         both = self._prices[one.offer] + self._prices[other.offer]
-        for offer in self._sizes.taking(taken):
+        for offer in self._sizes.taking(taken, open_offers):
             if self._prices[offer] > both or (self._prices[offer] == both and not as_dear):
                 return False
-            if self._room.of(offer) > 0:
-                load = tuple(map(int.__add__, one.load, other.load))
-                self._known[load] = taken
-                self._swap(((one, 1), (other, 1)), ((Filling(offer, load), 1),))
-                return True
+            load = tuple(map(int.__add__, one.load, other.load))
+            self._known[load] = taken
+            self._swap(((one, 1), (other, 1)), ((Filling(offer, load), 1),))
+            return True
         return False
 
     def dissolve(self) -> bool:
         """Spread the load of one of the emptiest nodes over the free room of the others."""
         present = [filling for filling, times in self.nodes.items() if times]
+        roomy = [(filling, spare) for filling in sorted(present) if (spare := self._spare(filling)) is not None]
+        if not roomy:
+            return False
         for filling in sorted(present, key=lambda one: (self._share(one), one))[:_EMPTIEST]:
             self.nodes[filling] -= 1
-            moves = self._spread(filling.load)
+            moves = self._spread(filling.load, roomy)
             self.nodes[filling] += 1
             if moves is not None:
                 self._swap(((filling, 1), *((old, 1) for old, _ in moves)), tuple((new, 1) for _, new in moves))
@@ -278,13 +291,19 @@ class _Polish:
         free = self._problem.offers[filling.offer].free
         return max(taken / have if have else 0.0 for taken, have in zip(self.taken(filling.load).used, free, strict=True))
 
-    def _spread(self, load: Load) -> list[tuple[Filling, Filling]] | None:
+    def _spare(self, filling: Filling) -> tuple[int, ...] | None:
+        """What is free next to a load; None where that is too little for any pod."""
+        spare = tuple(map(int.__sub__, self._problem.offers[filling.offer].free, self.taken(filling.load).used))
+        for item in self._problem.items:
+            if item.offers[filling.offer] and all(map(int.__ge__, spare, item.need)):
+                return spare
+        return None
+
+    def _spread(self, load: Load, roomy: Sequence[tuple[Filling, tuple[int, ...]]]) -> list[tuple[Filling, Filling]] | None:
         items = self._problem.items
         left = list(load)
         moves = []
-        for filling in sorted(self.nodes):
-            offer = self._problem.offers[filling.offer]
-            spare = tuple(map(int.__sub__, offer.free, self.taken(filling.load).used))
+        for filling, spare in roomy:
             for _ in range(self.nodes[filling]):
                 free, more = list(spare), [0] * len(left)
                 for index, item in enumerate(items):
@@ -363,7 +382,8 @@ def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | 
     prices = generate(problem, master)
     if prices is None:
         return Answer(start, cost, cost)
-    best = _cheapest(problem, _whole(problem, master, prices, start))
+    polished: dict[Mix, Mix] = {}
+    best = _cheapest(problem, _whole(problem, master, prices, start, polished), polished)
     return Answer(best, problem.cost(best), cost, round(prices.bound))
 
 
@@ -392,7 +412,7 @@ def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
         mix = greedy(problem, worth, ways)
         if mix is not None:
             mixes.append(mix)
-    polished = [mix for mix in (polish(problem, mix) for mix in mixes) if problem.proper(mix)]
+    polished = [mix for mix in (polish(problem, mix) for mix in dict.fromkeys(mixes)) if problem.proper(mix)]
     return min((given, *polished), key=lambda mix: (problem.rank(mix), mix)), mixes
 
 
@@ -400,20 +420,21 @@ def _large(problem: Problem) -> bool:
     return problem.size > _LARGE
 
 
-def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list[Mix]:
-    """Mixes in whole numbers: rounded down with a greedy rest, and for problems that are not large the solver's own."""
+def _whole(problem: Problem, master: Master, prices: Prices, start: Mix, polished: dict[Mix, Mix]) -> list[Mix]:
+    """Mixes in whole numbers: rounded down with a greedy rest, and for problems that are not large the solver's own. `polished`
+    are mixes with what became of them, as in `_cheapest`."""
     rounded = _rounded(problem, master.fillings, prices)
     mixes = [start] if rounded is None else [start, rounded]
     large = _large(problem)
     if large and sum(prices.amounts) > _LARGE_NODE_COUNT:
         # What is lost by rounding is the less the more nodes there are.
         return mixes
-    best = _cheapest(problem, mixes)
+    best = _cheapest(problem, mixes, polished)
     master.add(filling for filling, _ in best)
     chosen, _ = master.whole(best, prices, _BRANCH_NODES, _MOST_FILLINGS if large else None)
     if chosen is not None:
         mixes.append(chosen)
-        best = _cheapest(problem, mixes)
+        best = _cheapest(problem, mixes, polished)
     # A mix cheaper than the best holds no filling whose reduced cost is above what is still to be gained; where all others
     # can be listed, what the solver then chooses is the optimum.
     slack = problem.cost(best) - round(prices.bound)
@@ -425,9 +446,13 @@ def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list
     return mixes
 
 
-def _cheapest(problem: Problem, mixes: Sequence[Mix]) -> Mix:
-    """The cheapest of mixes once what they have too much is cut off and they are polished; the first of them is proper."""
-    neat = [mixes[0], *(polish(problem, problem.trimmed(mix)) for mix in mixes[1:])]
+def _cheapest(problem: Problem, mixes: Sequence[Mix], polished: dict[Mix, Mix]) -> Mix:
+    """The cheapest of mixes once what they have too much is cut off and they are polished; the first of them is proper.
+    `polished` remembers what became of each."""
+    for mix in mixes[1:]:
+        if mix not in polished:
+            polished[mix] = polish(problem, problem.trimmed(mix))
+    neat = [mixes[0], *map(polished.__getitem__, mixes[1:])]
     return min((mix for mix in neat if problem.proper(mix)), key=lambda mix: (problem.rank(mix), mix))
 
 

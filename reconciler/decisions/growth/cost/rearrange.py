@@ -348,7 +348,11 @@ def _answer(draft: Draft, posed: Posed) -> Answer | None:
     if steps > draft.shares.common:
         return None
     draft.work.spend(steps)
-    return least_cost(posed.problem, posed.given, solver)
+    # ProvisioningRequests for alike pods pose the same problem one after the other.
+    answer = draft.solved.get((posed.problem, posed.given))
+    if not isinstance(answer, Answer):
+        answer = draft.solved[posed.problem, posed.given] = least_cost(posed.problem, posed.given, solver)
+    return answer
 
 
 def _buy(draft: Draft, growth: Growth, nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]) -> list[GrownNode] | None:
