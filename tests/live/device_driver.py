@@ -1,6 +1,6 @@
 """A driver of devices for the nodes of one cluster of one test, and pods that claim them: real objects, and no kubelet."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tests.live.run_cluster import pod_spec
@@ -119,22 +119,35 @@ def gpus(stem: str, model: str, count: int, **numbers: int) -> list[Object]:
     ]
 
 
-def publish(cluster: WorkCluster, devices: Callable[[str], list[Object]]) -> list[str]:
+def divided_gpu(slices: int) -> tuple[list[Object], list[Object]]:
+    """`gpu-0`, whole or as so many parts `gpu-0-1g-N`, and its counter set."""
+    devices: list[Object] = []
+    for name, profile, amount in (("gpu-0", "whole", slices), *((f"gpu-0-1g-{number}", "1g", 1) for number in range(slices))):
+        consumes = {"counterSet": "gpu-0-counters", "counters": {"slices": {"value": str(amount)}}}
+        devices.append({"name": name, "attributes": {"profile": {"string": profile}}, "consumesCounters": [consumes]})
+    return devices, [{"name": "gpu-0-counters", "counters": {"slices": {"value": str(slices)}}}]
+
+
+def publish(cluster: WorkCluster, devices: Callable[[str], list[Object]], counter_sets: Sequence[Object] = ()) -> list[str]:
     """What a driver does on each node where it starts: one ResourceSlice of the `devices` of a node of this name, which the node
-    owns. Nodes that have theirs are left alone. Returns the names of the others."""
+    owns, and one of counter sets if there are any. Nodes that have theirs are left alone. Returns the names of the others."""
     there = {item["spec"].get("nodeName") for item in cluster.api.items(SLICES)}
     new = [node for node in cluster.nodes() if node["metadata"]["name"] not in there]
-    cluster.api.create(*(_slice(node, devices(node["metadata"]["name"])) for node in new))
+    count = 2 if counter_sets else 1
+    for node in new:
+        cluster.api.create(_slice(node, "gpu", count, {"devices": devices(node["metadata"]["name"])}))
+        if counter_sets:
+            cluster.api.create(_slice(node, "counters", count, {"sharedCounters": [*counter_sets]}))
     return [node["metadata"]["name"] for node in new]
 
 
-def _slice(node: Object, devices: list[Object]) -> Object:
+def _slice(node: Object, suffix: str, count: int, content: Object) -> Object:
     name = node["metadata"]["name"]
     owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"]["uid"], "controller": True}
-    pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+    pool = {"name": name, "generation": 1, "resourceSliceCount": count}
     return {
         "apiVersion": API,
         "kind": "ResourceSlice",
-        "metadata": {"name": f"{name}-gpu", "ownerReferences": [owner]},
-        "spec": {"driver": DRIVER, "nodeName": name, "pool": pool, "devices": devices},
+        "metadata": {"name": f"{name}-{suffix}", "ownerReferences": [owner]},
+        "spec": {"driver": DRIVER, "nodeName": name, "pool": pool, **content},
     }

@@ -24,6 +24,15 @@ DEVICES = """\
           - {name: driverVersion, version: 13.0.1}
         capacity: {memory: 80Gi}
 """
+DIVIDED = """\
+  template:
+    devices:
+      - name: gpu
+        driver: gpu.example.com
+        attributes: [{name: profile, string: whole}]
+        counters: {slices: 7}
+        partitions: [{name: 1g, count: 7, attributes: [{name: profile, string: 1g}], consumesCounters: {slices: 1}}]
+"""
 PLACES = {"FitsExisting", "FitsUpcoming", "TriggersScaleUp"}
 
 
@@ -144,6 +153,40 @@ def test_pods_bring_nodes_from_zero_and_let_them_go(
         return not gone & {one["metadata"]["name"] for one in items}
 
     cluster.api.wait(device_driver.SLICES, without_them, "the slices going with their nodes")
+
+
+def test_parts_of_devices_bring_nodes_from_zero(new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path) -> None:
+    """Nodes of one GPU, whole or as 7 x 1g. 9 pods with 1g each need 2 nodes. All 9 run once the driver has published its counter
+    sets. Then a pod with a whole GPU needs a third node, although 5 parts are free. No pod, no node."""
+    cluster = new_cluster()
+    group(cluster, "h100")
+    with device_driver.device_class(cluster):
+        for profile in ("1g", "whole"):
+            selector = {"cel": {"expression": f'device.attributes["{device_driver.DRIVER}"].profile == "{profile}"'}}
+            asked = device_driver.of_class(cluster, selector, count=1)
+            device_driver.claim_template(cluster, profile, {"requests": [{"name": "gpu", "exactly": asked}]})
+        train = device_driver.claiming_deployment(cluster, "train", 9, "1g")
+        file = _policy(tmp_path, cluster, DIVIDED)
+        with Reconciler(user(control_plane, "run-divided"), file, f"--namespace={cluster.namespace}", "--period=1") as process:
+            promises = Promises()
+            devices, counter_sets = device_driver.divided_gpu(7)
+            cluster.until_nodes(2)
+            promises.until(process, 9)
+            _turns(process, 3)
+            assert replicas(cluster, "h100") == 2
+            assert len(device_driver.publish(cluster, lambda _: devices, counter_sets)) == 2
+            _bound(cluster, 9)
+            whole = device_driver.claiming_deployment(cluster, "whole", 1, "whole")
+            cluster.until_nodes(3)
+            promises.until(process, 1)
+            assert replicas(cluster, "h100") == 3
+            assert len(device_driver.publish(cluster, lambda _: devices, counter_sets)) == 1
+            path = f"/api/v1/namespaces/{cluster.namespace}/pods"
+            cluster.api.wait(path, lambda pods: all(pod["spec"].get("nodeName") for pod in pods), "the whole GPU in use")
+            for deployment in (train, whole):
+                cluster.api.merge(deployment, {"spec": {"replicas": 0}})
+            promises.until_size(process, 0)
+            cluster.until_nodes(0)
 
 
 def test_the_pod_of_a_daemon_set_takes_its_device_first(
