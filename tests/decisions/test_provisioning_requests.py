@@ -23,6 +23,8 @@ from reconciler.policy.documents import (
     PolicySet,
     RequestReading,
     RequestsFrom,
+    Template,
+    TemplateDevices,
 )
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.group import explain_group
@@ -33,7 +35,7 @@ from reconciler.rendering.text.preview import preview_text
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import codes, group, node, of_kind, plan_of, pod
-from tests.decisions.device_cluster import DeviceCluster
+from tests.decisions.device_cluster import DRIVER, GPU, DeviceCluster
 
 READ = RequestsFrom(provisioning_requests=RequestReading.READ)
 CHECK = "check-capacity.autoscaling.x-k8s.io"
@@ -376,6 +378,23 @@ def test_it_is_not_given_up_while_something_is_unknown() -> None:
     cluster = _one_node("4")
     cluster.request("train", (3, "1"), shape={"node_selector": (("pool", "b"),)})
     assert _line(plan_of(cluster.world(not_captured=("MachinePool",)), _rules())).state is RequestState.SHORT
+
+
+def test_it_is_not_given_up_while_a_new_node_is_not_modelled() -> None:
+    """kube-scheduler evaluates the selector of the class, and the plan does not. Of a selector that it evaluates it is sure."""
+    declared = Template(devices=(TemplateDevices(name="gpu", driver=DRIVER, count=2),))
+    for selector, state in (
+        ('ip("10.0.0.1").family() == 4', RequestState.SHORT),
+        ('device.driver == "other.example.com"', RequestState.FAILED),
+    ):
+        cluster = DeviceCluster()
+        cluster.group("a", nodes=0)
+        cluster.request("train", (1, "1"), shape={"claims": (cluster.template("one", namespace="ml"),)})
+        selecting = msgspec.structs.replace(GPU, selectors=(selector,))
+        captured = tuple(sorted({*cluster.world().captured, "ProvisioningRequest"}))
+        world = cluster.world(device_classes=(selecting,), captured=captured)
+        plan = plan_of(world, _rules(node_group("a", min=0, max=9, template=declared)))
+        assert _line(plan).state is state
 
 
 def test_a_request_that_is_over_wants_nothing() -> None:

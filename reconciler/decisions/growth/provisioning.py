@@ -31,6 +31,7 @@ from reconciler.decisions.reasons.provisioning import (
 from reconciler.decisions.reasons.sizes import PendingPods
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Because, Reason
+from reconciler.scheduling.filters import NOT_MODELLED
 from reconciler.values.instant import instant_text
 
 OLDEST_TRIED, TRIED_IN_TURN = 4, 4
@@ -253,7 +254,15 @@ def _fits_no_group(entry: Served) -> bool:
     first, *others = entry.reasons or (None,)
     if first is None or first.code != NoGroupFits.code:
         return False
-    return all(reason.code in (GroupRejects.code, ResourceNotOffered.code) for reason in others)
+    return all(map(_is_certain, others))
+
+
+def _is_certain(reason: Reason) -> bool:
+    """Whether it says that no new node of a group runs the pod. What is not modelled might run it."""
+    if reason.code == ResourceNotOffered.code:
+        return True
+    plugins = reason.data.get("plugins")
+    return reason.code == GroupRejects.code and isinstance(plugins, tuple) and NOT_MODELLED not in plugins
 
 
 def _tell_groups(draft: Draft, asked: Asked, queue: Queue, before: Sequence[tuple[int, int]], grown: set[str]) -> None:
