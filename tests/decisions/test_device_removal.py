@@ -203,3 +203,27 @@ def test_a_pod_that_needs_another_model_keeps_its_node() -> None:
 
     (blocker,) = node(_plan(cluster), "gpu-1").blockers
     assert "(4 not selected by selector 1 of request r)" in blocker.message
+
+
+@pytest.mark.parametrize(
+    ("wanted", "captured", "leaves"),
+    [(1, True, True), (4, True, False), (None, True, False), (None, False, True)],
+    ids=["as it was", "made anew and larger", "gone", "not read"],
+)
+def test_a_pod_moves_with_the_claim_that_its_template_gives_now(wanted: int | None, captured: bool, leaves: bool) -> None:
+    """gpu-2 has three of four devices left. kube-scheduler would refuse a replacement that asks for four, and nobody makes the
+    claim of one whose template is gone. Who may not read templates judges by the claim that the pod has."""
+    cluster = _cluster()
+    if wanted is not None:
+        cluster.template("one", request(wanted))
+    for number in (1, 2):
+        uid, claim = f"uid-shop-a{number}-1", f"a{number}-gpu-x"
+        use = ClaimUse(name="gpu", claim=claim, generated=True, template="one")
+        cluster.pods(f"a{number}", 1, on=f"gpu-{number}", cpu="1", shape={"claims": (use,)})
+        cluster.claim(claim, request(), [(f"gpu-{number}", "gpu-0")], owner_uid=uid, reserved_for=(uid,))
+    world = cluster.world()
+    if not captured:
+        kinds = tuple(kind for kind in world.captured if kind != "ResourceClaimTemplate")
+        world = cluster.world(captured=kinds, claim_templates=())
+    plan = plan_of(world, policy(node_group("gpu", min=0, max=9, scale_down=AT_ONCE)))
+    assert _removed(plan) == (["gpu-1"] if leaves else [])

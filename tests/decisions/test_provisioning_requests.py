@@ -35,7 +35,8 @@ from reconciler.rendering.text.preview import preview_text
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import codes, group, node, of_kind, plan_of, pod
-from tests.decisions.device_cluster import DRIVER, GPU, DeviceCluster
+from tests.decisions.device_cluster import DRIVER, GPU, DeviceCluster, gpu, slice_of
+from tests.decisions.device_cluster import request as asked_devices
 
 READ = RequestsFrom(provisioning_requests=RequestReading.READ)
 CHECK = "check-capacity.autoscaling.x-k8s.io"
@@ -395,6 +396,30 @@ def test_it_is_not_given_up_while_a_new_node_is_not_modelled() -> None:
         world = cluster.world(device_classes=(selecting,), captured=captured)
         plan = plan_of(world, _rules(node_group("a", min=0, max=9, template=declared)))
         assert _line(plan).state is state
+
+
+@pytest.mark.parametrize(
+    ("declared", "nodes", "pool_slices", "state"),
+    [
+        (None, 0, 1, RequestState.SHORT),
+        (None, 1, 2, RequestState.SHORT),
+        ((), 0, 1, RequestState.FAILED),
+        ((TemplateDevices(name="gpu", driver=DRIVER, count=1),), 0, 1, RequestState.FAILED),
+    ],
+    ids=["nothing is known", "its only node lacks a slice", "declared: none", "declared: too few"],
+)
+def test_it_is_given_up_for_its_devices_only_where_the_policy_declares_them(
+    declared: tuple[TemplateDevices, ...] | None, nodes: int, pool_slices: int, state: RequestState
+) -> None:
+    """The pod asks for two devices. What a node shows for a while is no proof of what the next one has."""
+    cluster = DeviceCluster()
+    names = cluster.group("a", nodes=nodes)
+    cluster.slices.extend(slice_of(name, [gpu(0), gpu(1)], slice_count=pool_slices) for name in names)
+    two = cluster.template("two", asked_devices(2), namespace="ml")
+    cluster.request("train", (1, "1"), shape={"claims": (two,)})
+    world = cluster.world(captured=tuple(sorted({*cluster.world().captured, "ProvisioningRequest"})))
+    plan = plan_of(world, _rules(node_group("a", min=0, max=9, template=Template(devices=declared))))
+    assert _line(plan).state is state
 
 
 def test_a_request_that_is_over_wants_nothing() -> None:

@@ -266,3 +266,23 @@ def test_pods_whose_claims_are_not_made_yet_go_where_they_go_then() -> None:
         )
         assert found == expected, seed
         placed += found.total()
+
+
+def test_claims_that_nobody_can_search_through_cost_a_bounded_part_of_a_plan() -> None:
+    """Six of 24 devices are asked for, and their board has counters for five: C(24, 5) ways, for each of 30 kinds of pods. The
+    first searches may be long. The others are short, and what they say is not a guess."""
+    cluster = DeviceCluster()
+    cluster.node("n1", cpu="64")
+    board = ("board", (("memory", 35),))
+    parts = [gpu(number, counters=(("board", (("memory", 7),)),)) for number in range(24)]
+    cluster.slices.append(slice_of("n1", parts, slice_count=2))
+    cluster.slices.append(slice_of("n1", [], name="n1-board", counter_sets=(board,), slice_count=2))
+    kinds = 30
+    for kind in range(kinds):
+        cluster.train(f"kind{kind}", 1, request(6, f'device.attributes["{DRIVER}"].model != "m{kind}"'))
+    cluster.train("plain", 1, request(5))
+    state, world = _state(cluster)
+    said = [state.modelled(shape) for shape in world.pods.shape]
+    assert sum(steps for _, steps in state.taken()) < 1_500_000
+    assert said[-1] == ""
+    assert sum("a search for devices of more than" in one for one in said) == kinds

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.wire.meta import EMPTY, ManagedField, ObjectMeta
+from reconciler.cluster.wire.meta import EMPTY, Int64, ManagedField, ObjectMeta
 from reconciler.cluster.wire.pod import Amounts
 
 
@@ -27,8 +27,8 @@ class BufferSpec(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     provisioning_strategy: str | None = None
     pod_template_ref: TemplateRef | None = None
     scalable_ref: ScalableRef | None = None
-    replicas: int | None = None
-    percentage: int | None = None
+    replicas: Int64 | None = None
+    percentage: Int64 | None = None
     limits: Amounts | None = None
 
 

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.wire.meta import EMPTY, Condition, ObjectMeta
+from reconciler.cluster.wire.meta import EMPTY, Condition, Int64, ObjectMeta
 from reconciler.cluster.wire.pod import NodeSelector
 
 Amount = str | int | float
@@ -43,7 +43,7 @@ class DeviceClass(msgspec.Struct, rename="camel"):
 class Attribute(msgspec.Struct, gc=False):
     """One attribute: exactly one value. Lists are an alpha feature and are read to be named."""
 
-    integer: int | None = msgspec.field(default=None, name="int")
+    integer: Int64 | None = msgspec.field(default=None, name="int")
     boolean: bool | None = msgspec.field(default=None, name="bool")
     string: str | None = None
     version: str | None = None
@@ -120,8 +120,8 @@ class Pool(msgspec.Struct, rename="camel", gc=False):
     """The pool that a slice belongs to."""
 
     name: str
-    generation: int = 0
-    resource_slice_count: int = 0
+    generation: Int64 = 0
+    resource_slice_count: Int64 = 0
 
 
 class ResourceSliceSpec(msgspec.Struct, rename="camel"):
@@ -170,7 +170,7 @@ class DeviceSubRequest(msgspec.Struct, rename="camel"):
     device_class_name: str = ""
     selectors: list[Selector] | None = None
     allocation_mode: str = ""
-    count: int = 0
+    count: Int64 = 0
     admin_access: bool | None = None
     tolerations: list[Toleration] | None = None
     capacity: CapacityRequests | None = None

@@ -1,8 +1,12 @@
 """What every object carries, pruned to what is read."""
 
-import msgspec
-from msgspec import Raw
+from typing import Annotated
 
+import msgspec
+from msgspec import Meta, Raw
+
+Int64 = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+"""A number of the API. JSON may have a larger one, which an API server refuses."""
 EMPTY = Raw(b"")
 """A field that is not there. Parts that are equal for many objects are kept as bytes and decoded once a distinct value."""
 
@@ -40,7 +44,7 @@ class ObjectMeta(msgspec.Struct, rename="camel"):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
-    generation: int = 0
+    generation: Int64 = 0
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] | None = None
@@ -98,7 +102,7 @@ class FieldSet(msgspec.Struct, rename="camel"):
 class LastAppliedSpec(msgspec.Struct, rename="camel"):
     """`spec` of a last-applied manifest."""
 
-    replicas: int | None = None
+    replicas: Int64 | None = None
 
 
 class LastApplied(msgspec.Struct, rename="camel"):

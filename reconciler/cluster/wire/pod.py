@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.wire.meta import EMPTY, LabelRequirement, LabelSelector
+from reconciler.cluster.wire.meta import EMPTY, Int64, LabelRequirement, LabelSelector
 
 Amounts = dict[str, str | int | float]
 
@@ -69,8 +69,8 @@ class RestartRule(msgspec.Struct, rename="camel", gc=False):
 class ContainerPort(msgspec.Struct, rename="camel", gc=False):
     """A container port."""
 
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int64 = 0
+    host_port: Int64 = 0
     protocol: str = "TCP"
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
 
@@ -145,11 +145,11 @@ class PodSpec(msgspec.Struct, rename="camel", gc=False):
     resources: ContainerResources | None = None
     resource_claims: Raw = EMPTY
     scheduling_gates: list[SchedulingGate] | None = None
-    priority: int | None = None
+    priority: Int64 | None = None
     priority_class_name: str | None = None
     scheduler_name: str | None = None
     restart_policy: str | None = None
-    termination_grace_period_seconds: int | None = None
+    termination_grace_period_seconds: Int64 | None = None
     host_network: bool | None = None
     host_users: bool | None = None
     runtime_class_name: str | None = None
@@ -265,9 +265,9 @@ class SpreadConstraint(msgspec.Struct, rename="camel"):
     """One `spec.topologySpreadConstraints` item."""
 
     topology_key: str
-    max_skew: int
+    max_skew: Int64
     when_unsatisfiable: str
-    min_domains: int | None = None
+    min_domains: Int64 | None = None
     label_selector: LabelSelector | None = None
     match_label_keys: list[str] | None = None
     node_affinity_policy: str | None = None

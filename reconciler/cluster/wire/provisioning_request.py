@@ -4,14 +4,14 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.wire.capacity_buffer import AnsweredMeta, TemplateRef
-from reconciler.cluster.wire.meta import Condition
+from reconciler.cluster.wire.meta import Condition, Int64
 
 
 class PodSet(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """One item of `spec.podSets`."""
 
     pod_template_ref: TemplateRef
-    count: int
+    count: Int64
 
 
 class RequestClass(msgspec.Struct, rename="camel"):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.cluster.wire.meta import LabelSelector, ObjectMeta
+from reconciler.cluster.wire.meta import Int64, LabelSelector, ObjectMeta
 from reconciler.cluster.wire.pod import Amounts, InTreeDisk, NodeSelector, Present
 
 
@@ -119,7 +119,7 @@ class StorageClass(msgspec.Struct, rename="camel"):
 class Allocatable(msgspec.Struct, rename="camel", gc=False):
     """How many volumes of a driver a node takes."""
 
-    count: int | None = None
+    count: Int64 | None = None
 
 
 class CsiDriver(msgspec.Struct, rename="camel"):

@@ -6,7 +6,7 @@ Where `template` stays bytes, it is read only if something asks room for such po
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.wire.meta import EMPTY, LabelSelector, ObjectMeta
+from reconciler.cluster.wire.meta import EMPTY, Int64, LabelSelector, ObjectMeta
 from reconciler.cluster.wire.pod import PodTemplate
 
 
@@ -14,19 +14,19 @@ class DisruptionBudgetSpec(msgspec.Struct, rename="camel"):
     """`spec` of a PodDisruptionBudget."""
 
     selector: LabelSelector | None = None
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    min_available: Int64 | str | None = None
+    max_unavailable: Int64 | str | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
 
 class DisruptionBudgetStatus(msgspec.Struct, rename="camel"):
     """`status` of a PodDisruptionBudget."""
 
-    observed_generation: int = 0
-    disruptions_allowed: int = 0
-    current_healthy: int = 0
-    desired_healthy: int = 0
-    expected_pods: int = 0
+    observed_generation: Int64 = 0
+    disruptions_allowed: Int64 = 0
+    current_healthy: Int64 = 0
+    desired_healthy: Int64 = 0
+    expected_pods: Int64 = 0
 
 
 class DisruptionBudget(msgspec.Struct, rename="camel"):
@@ -42,7 +42,7 @@ class PriorityClass(msgspec.Struct, rename="camel"):
     """A PriorityClass."""
 
     metadata: ObjectMeta
-    value: int
+    value: Int64
     global_default: bool = False
     kind: str = ""
 
@@ -57,7 +57,7 @@ class Namespace(msgspec.Struct, rename="camel"):
 class ReplicaSpec(msgspec.Struct, rename="camel"):
     """`spec` of a controller with replicas and a label selector."""
 
-    replicas: int | None = None
+    replicas: Int64 | None = None
     selector: LabelSelector | None = None
     template: Raw = EMPTY
 
@@ -73,7 +73,7 @@ class Replicated(msgspec.Struct, rename="camel"):
 class ReplicationControllerSpec(msgspec.Struct, rename="camel"):
     """`spec` of a ReplicationController, whose selector is a map of labels."""
 
-    replicas: int | None = None
+    replicas: Int64 | None = None
     selector: dict[str, str] | None = None
     template: Raw = EMPTY
 
@@ -128,7 +128,7 @@ class DeployedTemplate(msgspec.Struct, rename="camel"):
 class DeploymentSpec(msgspec.Struct, rename="camel"):
     """`spec` of a Deployment."""
 
-    replicas: int | None = None
+    replicas: Int64 | None = None
     template: Raw = EMPTY
 
 
@@ -143,7 +143,7 @@ class Deployment(msgspec.Struct, rename="camel"):
 class JobSpec(msgspec.Struct, rename="camel"):
     """`spec` of a Job."""
 
-    parallelism: int | None = None
+    parallelism: Int64 | None = None
     template: Raw = EMPTY
 
 

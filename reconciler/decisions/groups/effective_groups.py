@@ -22,7 +22,7 @@ from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Discovery, Headroom, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Tier
-from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, added_startup_taints, amounts_text, effective_mode
+from reconciler.policy.levels import DEVICES, HEADROOM, HOLD, NOTHING, added_startup_taints, amounts_text, effective_mode
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 from reconciler.values.money import parse_money
@@ -131,6 +131,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         untried=new_node.shape is not None and untried(world, new_node.shape, seen),
         template_problem=new_node.problem,
         pods_guessed=new_node.pods_guessed,
+        devices_declared=DEVICES.nearest(sources.fields()) is not None,
         startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),
         price_micros=parse_money(price) if price else None,
         headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields())) is None else headroom[1],

@@ -29,8 +29,9 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     `template` is the shape of a new node (None: unknown, `template_problem` says why). `in_zones` is the same in each of several
     zones that the platform fills evenly. `stated` is the same without regard to nodes that have less. `made_of_template` are its
     ready nodes that came from this template, as far as known. `untried`: no node has come from it yet, and the previous ones are
-    smaller. `pods_guessed`: no source gives the number of pods of a new node. `chains` maps a field path (`size.min`) to the
-    sources in order of precedence; the first one won. `facts` is None if the target does not exist.
+    smaller. `pods_guessed`: no source gives the number of pods of a new node. `devices_declared`: the policy says which devices
+    it has. `chains` maps a field path (`size.min`) to the sources in order of precedence; the first one won. `facts` is None if
+    the target does not exist.
     """
 
     name: str
@@ -48,6 +49,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     in_zones: tuple[tuple[str, NodeShape], ...] = ()
     template_problem: str = ""
     pods_guessed: bool = False
+    devices_declared: bool = False
     stated: NodeShape | None = None
     made_of_template: frozenset[str] = frozenset()
     untried: bool = False

@@ -32,6 +32,7 @@ from reconciler.decisions.reasons.sizes import PendingPods
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Because, Reason
 from reconciler.scheduling.filters import NOT_MODELLED
+from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.values.instant import instant_text
 
 OLDEST_TRIED, TRIED_IN_TURN = 4, 4
@@ -244,25 +245,32 @@ def _failed(draft: Draft, asked: Asked, lost: Sequence[Served]) -> Because | Non
         return RequestTooOld(until=instant_text(until))
     if not asked.grows and not asked.request.retries:
         return RequestNotRepeated()
-    if draft.groups and not draft.world.not_captured and any(map(_fits_no_group, lost)):
+    if draft.groups and not draft.world.not_captured and any(_fits_no_group(draft, entry) for entry in lost):
         return RequestFitsNoGroup(groups=len(draft.groups))
     return None
 
 
-def _fits_no_group(entry: Served) -> bool:
+def _fits_no_group(draft: Draft, entry: Served) -> bool:
     """Whether a new node of every group is known, and none would run the pod."""
     first, *others = entry.reasons or (None,)
     if first is None or first.code != NoGroupFits.code:
         return False
-    return all(map(_is_certain, others))
+    declared = frozenset(group.group.name for group in draft.groups if group.group.devices_declared)
+    return all(_is_certain(draft, declared, reason) for reason in others)
 
 
-def _is_certain(reason: Reason) -> bool:
-    """Whether it says that no new node of a group runs the pod. What is not modelled might run it."""
+def _is_certain(draft: Draft, declared: frozenset[str], reason: Reason) -> bool:
+    """Whether it says that no new node of a group runs the pod. What is not modelled might run it. So might devices that the
+    policy does not declare: nodes that are there may lack slices for a while, or hide devices in use."""
     if reason.code == ResourceNotOffered.code:
-        return True
-    plugins = reason.data.get("plugins")
-    return reason.code == GroupRejects.code and isinstance(plugins, tuple) and NOT_MODELLED not in plugins
+        return not draft.state.is_served(str(reason.data["resource"])) or len(declared) == len(draft.groups)
+    if reason.code != GroupRejects.code:
+        return False
+    plugins = reason.data["plugins"]
+    rejecting = frozenset(plugins) if isinstance(plugins, tuple) else frozenset()
+    if not rejecting or NOT_MODELLED in rejecting:
+        return False
+    return rejecting != {DYNAMIC_RESOURCES} or reason.data["group"] in declared
 
 
 def _tell_groups(draft: Draft, asked: Asked, queue: Queue, before: Sequence[tuple[int, int]], grown: set[str]) -> None:

@@ -19,7 +19,7 @@ from reconciler.scheduling.label_match import Labels
 
 MOST_RESULTS = 32
 """So many devices one claim can have. Source: `AllocationResultsMaxSize` of resource.k8s.io/v1."""
-_MOST_STEPS = 100_000
+MOST_STEPS = 100_000
 """The real search ends after ten seconds on a node. One that takes longer here is not judged."""
 _DEEPEST = 200
 _KEEPING_OUT = ("NoSchedule", "NoExecute")
@@ -72,9 +72,17 @@ class NodeAllocator:
     """Devices of one node for the claims of one pod. `taken` is what all claims of the cluster have."""
 
     def __init__(
-        self, catalog: Catalog, pools: tuple[Pool, ...], taken: Taken, name: str, labels: Labels, claims: Sequence[Wanted]
+        self,
+        catalog: Catalog,
+        pools: tuple[Pool, ...],
+        taken: Taken,
+        name: str,
+        labels: Labels,
+        claims: Sequence[Wanted],
+        most_steps: int = MOST_STEPS,
     ) -> None:
         """The classes of all requests are known."""
+        self._most_steps = most_steps
         self._catalog = catalog
         self._pools = pools
         self._taken = taken
@@ -163,8 +171,8 @@ class NodeAllocator:
         """Whether everything from here on can be had. `chosen`: the alternative of this request is. `start` is where devices of
         this request are looked for: those before were tried with the same ones already."""
         self.steps += 1
-        if self.steps > _MOST_STEPS:
-            raise NotEvaluatedError(f"a search for devices of more than {_MOST_STEPS} steps")
+        if self.steps > self._most_steps:
+            raise NotEvaluatedError(f"a search for devices of more than {self._most_steps} steps")
         if claim >= len(self._claims):
             return True
         if request >= len(self._tasks[claim]):

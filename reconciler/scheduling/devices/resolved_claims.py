@@ -22,7 +22,7 @@ def with_resolved_claims(world: World) -> World:
     """The World in which shapes of pods say what their own claims ask for. Numbers of shapes may change. The result for a result
     is itself, and for a World without claims the World.
 
-    A pod that runs moves with a new claim from the same template, so that the devices which it has now do not count. A pod that
+    A pod that runs moves with a new claim from its template as that is now. The devices which it has now do not count. A pod that
     waits, and whose claim has devices, can run only where these are: it keeps the name. A claim that is not made yet will ask for
     what its template says. Pods that were just created have such claims. So do pods of DaemonSets, CapacityBuffers and
     ProvisioningRequests.
@@ -112,6 +112,9 @@ class _Evidence:
             return _unclear(use, "a claim that is being deleted")
         if claim.allocation is not None and not runs:
             return ClaimUse(name=use.name, claim=claim.name)
+        if runs and use.template and self._captured:
+            # The pod that replaces it gets a claim from the template, which may be gone, or another one by now.
+            return self._not_made((namespace, use.template), use)
         return _asking(use, claim)
 
     def _not_made(self, key: _Key, use: ClaimUse) -> ClaimUse:
@@ -120,7 +123,8 @@ class _Evidence:
         template = self._templates.get(key)
         if template is not None:
             return _asking(use, template)
-        missing = "a claim that does not exist" if use.claim else "a claim that is not made yet"
+        gone = use.claim and (key[0], use.claim) not in self._claims
+        missing = "a claim that does not exist" if gone else "a claim that is not made yet"
         named = f"{TEMPLATE} {'/'.join(key)}"
         if not use.template:
             return _unclear(use, missing)

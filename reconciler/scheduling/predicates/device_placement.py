@@ -14,7 +14,7 @@ from reconciler.cluster.devices.resource_slice import Where
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.devices.allocation import AllocationError, Given, NodeAllocator, Wanted
+from reconciler.scheduling.devices.allocation import MOST_STEPS, AllocationError, Given, NodeAllocator, Wanted
 from reconciler.scheduling.devices.catalog import Catalog
 from reconciler.scheduling.devices.pools import DeviceId, Pools, reaches
 from reconciler.scheduling.devices.selector_values import NotEvaluatedError, SelectorError
@@ -31,6 +31,9 @@ _Step = tuple[tuple[Given, ...], tuple[int, ...], SiteState]
 """What one more pod gets on a node, at which places, and the state after that."""
 _A_LOOK = 16
 """So many steps it takes to look at what is left of a node."""
+_SHORT_SEARCH_STEPS, _LONG_STEPS = 10_000, 3 * MOST_STEPS
+"""Searches above the first may take this much together. Then each one may be short: claims of one namespace that nobody can
+search through must not slow the plan for all."""
 _NO_DEVICES: tuple[Given, ...] = ()
 
 
@@ -55,6 +58,7 @@ class DevicePlacement:
         self._catalog = Catalog(world.device_classes)
         self._pools: Pools | None = None
         self._taken = Taken(world.resource_claims)
+        self._long_steps = _LONG_STEPS
         self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
         self._shared: dict[ClaimKey, Shared] = {}
         self._bound_users: dict[ClaimKey, int] = {}
@@ -436,7 +440,7 @@ class DevicePlacement:
     def _search(
         self, wanted: tuple[Wanted, ...], site: DeviceSite, taken: Taken | None = None
     ) -> tuple[Given, ...] | Trouble | None:
-        allocator = NodeAllocator(self._catalog, site.pools, taken or self._taken, site.name, site.labels, wanted)
+        allocator = self._allocator(wanted, site, taken or self._taken)
         try:
             return allocator.search()
         except NotEvaluatedError as error:
@@ -445,9 +449,15 @@ class DevicePlacement:
             return Trouble(str(error), aborts=True)
         finally:
             self._shapes.effort.add(allocator.steps)
+            if allocator.steps > _SHORT_SEARCH_STEPS:
+                self._long_steps -= allocator.steps
+
+    def _allocator(self, wanted: tuple[Wanted, ...], site: DeviceSite, taken: Taken) -> NodeAllocator:
+        most_steps = MOST_STEPS if self._long_steps > 0 else _SHORT_SEARCH_STEPS
+        return NodeAllocator(self._catalog, site.pools, taken, site.name, site.labels, wanted, most_steps)
 
     def _shortage(self, wanted: tuple[Wanted, ...], site: DeviceSite) -> str:
-        allocator = NodeAllocator(self._catalog, site.pools, self._taken, site.name, site.labels, wanted)
+        allocator = self._allocator(wanted, site, self._taken)
         try:
             allocator.search()
             return allocator.shortage()

@@ -12,7 +12,7 @@ from reconciler.policy.documents import Budget, PolicySet, Template, TemplateDev
 from reconciler.policy.pace import Pace
 from tests.benchmarks.measure import Case
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
-from tests.decisions.device_cluster import DRIVER, DeviceCluster
+from tests.decisions.device_cluster import DRIVER, SERVING, DeviceCluster
 
 ZONE = "topology.kubernetes.io/zone"
 OPEN = (Budget(nodes=1_000_000),)
@@ -31,6 +31,7 @@ def cases() -> Iterator[Case]:
     yield Case("15,000 nodes, 450,000 pods, 1,000 candidates", _run(*_large(15_000, 100, 5_000, 1_000)), bound_seconds=1.2)
     yield Case("2,000 nodes x 8 devices, 10,000 pods with claims", _run(*_with_claims(), change=0), bound_seconds=1.0)
     yield Case("2,000 nodes x 8 devices from zero, 10,000 pods", _run(*_devices_from_zero(), change=1250), bound_seconds=1.0)
+    yield Case("2,000 nodes x 8 devices, 10,000 pods with extended resources", _run(*_with_cards(), change=0), bound_seconds=1.0)
 
 
 def _run(world: World, rules: PolicySet, memory: Memory, change: int | None = None) -> Callable[[], object]:
@@ -54,6 +55,18 @@ def _with_claims() -> tuple[World, PolicySet, Memory]:
     cluster.train("train", on=has, labels={"app": "train"}, traits=traits)
     cluster.train("wait", 1_000, labels={"app": "train"}, traits=traits)
     return cluster.world(), policy(node_group("gpu", max=10_000)), Memory()
+
+
+def _with_cards() -> tuple[World, PolicySet, Memory]:
+    """The same, where pods ask for the devices as an extended resource of their class."""
+    cluster = DeviceCluster()
+    nodes = cluster.group("gpu", nodes=2_000, cpu="64", memory="256Gi")
+    cluster.gpus(nodes, 8)
+    has = {node: [f"gpu-{device}" for device in range(4 + number % 2)] for number, node in enumerate(nodes)}
+    traits = {"controller": Owner("apps", "ReplicaSet", "train", "uid-train")}
+    cluster.cards("train", on=has, labels={"app": "train"}, traits=traits)
+    cluster.cards("wait", 1_000, labels={"app": "train"}, traits=traits)
+    return cluster.world(device_classes=(SERVING,)), policy(node_group("gpu", max=10_000)), Memory()
 
 
 def _devices_from_zero() -> tuple[World, PolicySet, Memory]:
