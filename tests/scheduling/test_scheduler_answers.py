@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 from reconciler.cluster.world import World
+from reconciler.scheduling.devices.special_claims import with_left_over_claims
 from reconciler.scheduling.fit import fit
 from reconciler.scheduling.state import SchedulingState
 from tests.differential.ours import our_world
@@ -64,7 +65,8 @@ def test_fit_says_what_the_plugins_say(known: Recorded) -> None:
 def test_verdicts_follow_the_pods(known: Recorded) -> None:
     """One state that was asked everything, moved, asked again and taken back gives what was written down each time."""
     snapshot = known.snapshot()
-    made, world = moves(snapshot, known.first), our_world(snapshot)
+    # A state knows shapes of pods, and the claim that an attempt left behind is of one pod.
+    made, world = moves(snapshot, known.first), with_left_over_claims(our_world(snapshot))
     state, pods = SchedulingState(world, devices=True), _Pods(world)
     assert _verdicts(state, pods, waiting(snapshot)) == known.first.told()
     mark = state.mark()
