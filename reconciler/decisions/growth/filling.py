@@ -175,7 +175,7 @@ class Filling:
         return True
 
     def again(self, alike: object, waiting: Waiting, room: int) -> Filled | None:
-        """What the last filling was, if that of these pods would certainly be the same. None if it has to be looked at."""
+        """The last result for such nodes, if these pods certainly give the same one. None if only placing them tells."""
         kept, enters = self._kept.get(alike), self._enters.get(alike, {})
         if kept is None or not _holds(kept, room) or not all(shape in enters for shape, _ in waiting):
             return None

@@ -1,5 +1,8 @@
-"""The pods of a ProvisioningRequest that do not exist yet, as a queue. Most of them find room, and then the request is refused
-because of the others. So nothing is told about a pod on a node before somebody asks."""
+"""The pods of a ProvisioningRequest that do not exist yet, as a queue.
+
+Most of them find room, and then the request is refused because of the others. So reasons for pods on nodes are made only for a
+request that is served.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice

@@ -48,25 +48,24 @@ def _run(world: World, rules: PolicySet, memory: Memory, change: int | None = No
 def _with_claims() -> tuple[World, PolicySet, Memory]:
     """9,000 pods that run with one device each, and 1,000 that wait and fit."""
     cluster = DeviceCluster()
-    nodes = cluster.group("gpu", nodes=2_000, cpu="64", memory="256Gi")
-    cluster.gpus(nodes, 8)
-    has = {node: [f"gpu-{device}" for device in range(4 + number % 2)] for number, node in enumerate(nodes)}
-    traits = {"controller": Owner("apps", "ReplicaSet", "train", "uid-train")}
-    cluster.train("train", on=has, labels={"app": "train"}, traits=traits)
-    cluster.train("wait", 1_000, labels={"app": "train"}, traits=traits)
-    return cluster.world(), policy(node_group("gpu", max=10_000)), Memory()
+    return _devices_in_use(cluster, cluster.train).world(), policy(node_group("gpu", max=10_000)), Memory()
 
 
 def _with_cards() -> tuple[World, PolicySet, Memory]:
     """The same, where pods ask for the devices as an extended resource of their class."""
     cluster = DeviceCluster()
+    world = _devices_in_use(cluster, cluster.cards).world(device_classes=(SERVING,))
+    return world, policy(node_group("gpu", max=10_000)), Memory()
+
+
+def _devices_in_use(cluster: DeviceCluster, pods: Callable[..., None]) -> DeviceCluster:
     nodes = cluster.group("gpu", nodes=2_000, cpu="64", memory="256Gi")
     cluster.gpus(nodes, 8)
     has = {node: [f"gpu-{device}" for device in range(4 + number % 2)] for number, node in enumerate(nodes)}
     traits = {"controller": Owner("apps", "ReplicaSet", "train", "uid-train")}
-    cluster.cards("train", on=has, labels={"app": "train"}, traits=traits)
-    cluster.cards("wait", 1_000, labels={"app": "train"}, traits=traits)
-    return cluster.world(device_classes=(SERVING,)), policy(node_group("gpu", max=10_000)), Memory()
+    pods("train", on=has, labels={"app": "train"}, traits=traits)
+    pods("wait", 1_000, labels={"app": "train"}, traits=traits)
+    return cluster
 
 
 def _devices_from_zero() -> tuple[World, PolicySet, Memory]:

@@ -348,7 +348,7 @@ def _answer(draft: Draft, posed: Posed) -> Answer | None:
     if steps > draft.shares.common:
         return None
     draft.work.spend(steps)
-    # ProvisioningRequests for alike pods pose the same problem one after the other.
+    # Several ProvisioningRequests for similar pods pose the same problem.
     answer = draft.solved.get((posed.problem, posed.given))
     if not isinstance(answer, Answer):
         answer = draft.solved[posed.problem, posed.given] = least_cost(posed.problem, posed.given, solver)
