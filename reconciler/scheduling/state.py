@@ -131,6 +131,10 @@ class SchedulingState:
             self._leaving.append(node)
             self._filters.topology.recount_bound(node)
 
+    def leaving(self, node: int) -> bool:
+        """Is the node marked as leaving, so that spread constraints do not count it?"""
+        return node in self._nodes.leaving
+
     def closed(self, node: int) -> bool:
         """Does the node take no more pods?"""
         return bool(self._nodes.closed[node])

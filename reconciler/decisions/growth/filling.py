@@ -15,18 +15,21 @@ from reconciler.scheduling.new_nodes import NO_SPREAD, Entries, Filled, HostSpre
 # Topology domains that this plan could open: zones of groups that may grow but have no node there yet.
 
 
-def open_domains(draft: Draft, groups: list[GroupDraft], shapes: list[int]) -> None:
-    """Add the domains of `groups` to the scheduling state, with a closed node without any room in each new one.
+def open_domains(draft: Draft, groups: list[GroupDraft], shapes: list[int]) -> list[int]:
+    """Add the domains of `groups` to the scheduling state, with a closed node without any room in each new one. Returns these
+    nodes.
 
     kube-scheduler spreads over the existing domains. From zero there are none, so the first zone with a node could take all pods,
     and the required spread would be lost. Cluster Autoscaler does that: one node per loop, or all in one zone. Counting the zones
-    that groups could open gives every zone its share in one plan.
+    that groups could open gives every zone its share in one plan. Later, `shut_domains` ends this for zones that get no node.
     """
-    keys = _spread_keys(draft, shapes)
+    keys = spread_keys(draft, shapes)
     if not keys:
-        return
+        return []
     # Labels of nodes are looked up among the keys, not the other way round: pods name as many keys as they like.
-    known = {pair for node in range(draft.state.node_count) for pair in draft.state.shape_of(node).labels if pair[0] in keys}
+    staying = (node for node in range(draft.state.node_count) if not draft.state.leaving(node))
+    known = {pair for node in staying for pair in draft.state.shape_of(node).labels if pair[0] in keys}
+    opened = []
     for group in groups:
         template = group.group.template
         if template is None or draft.room(group, template)[0] <= 0:
@@ -35,18 +38,33 @@ def open_domains(draft: Draft, groups: list[GroupDraft], shapes: list[int]) -> N
         if own <= known:
             continue
         known |= own
-        _open(draft, f"{group.group.name}-domain", template)
-    open_zones(draft, groups, keys, known)
+        opened.append(_open(draft, f"{group.group.name}-domain", template))
+    return [*opened, *open_zones(draft, groups, keys, known)]
 
 
-def _spread_keys(draft: Draft, shapes: Iterable[int]) -> frozenset[str]:
-    """Of the domains in which the number of nodes does not matter."""
+def shut_domains(draft: Draft, opened: Iterable[int]) -> None:
+    """End the effect of `open_domains` after growth: kube-scheduler counts a domain only if it has a node.
+
+    Domains with a new node stay, because that node counts. Where the platform chooses the zones of new nodes, all of its zones
+    stay.
+    """
+    chosen = {zone for group in draft.groups if group.order is not None and group.new_nodes for _, zone in group.group.in_zones}
+    kept = {pair for zone in chosen for pair in zone.labels}
+    for node in opened:
+        if kept.isdisjoint(draft.state.shape_of(node).labels):
+            draft.state.leave(node)
+
+
+def spread_keys(draft: Draft, shapes: Iterable[int]) -> frozenset[str]:
+    """Topology keys of the spread of these pods. Only of the domains in which the number of nodes does not matter."""
     return frozenset(c.topology_key for shape in shapes for c in draft.state.pod_shape(shape).spread) - {HOSTNAME_LABEL}
 
 
-def _open(draft: Draft, name: str, shape: NodeShape) -> None:
+def _open(draft: Draft, name: str, shape: NodeShape) -> int:
     empty = msgspec.structs.replace(shape, allocatable=Resources(), capacity=Resources())
-    draft.state.close(draft.state.add_node(name, empty))
+    node = draft.state.add_node(name, empty)
+    draft.state.close(node)
+    return node
 
 
 class Outrun(msgspec.Struct, frozen=True):
@@ -99,7 +117,7 @@ def _own_host(draft: Draft, node: int) -> str:
 def _domains_of_new(draft: Draft, shapes: Iterable[int]) -> tuple[tuple[NodeShape, ...], tuple[NodeShape, ...]]:
     """The domains of nodes that were added, apart from hosts, then the domains that they may be in. If a template does not state
     a label, a new node may be like any node of its group."""
-    keys, stated, unstated = _spread_keys(draft, shapes), set[NodeShape](), set[NodeShape]()
+    keys, stated, unstated = spread_keys(draft, shapes), set[NodeShape](), set[NodeShape]()
     for group in draft.groups if keys else ():
         template = group.group.template
         if template is None or not group.new_nodes:
@@ -114,7 +132,7 @@ def _domains_of_new(draft: Draft, shapes: Iterable[int]) -> tuple[tuple[NodeShap
 
 
 def _keeps_its_spread(draft: Draft, shape: int) -> bool:
-    state, keys, asked, fits = draft.state, sorted(_spread_keys(draft, (shape,))), set[tuple[object, ...]](), True
+    state, keys, asked, fits = draft.state, sorted(spread_keys(draft, (shape,))), set[tuple[object, ...]](), True
     coming = [node for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)]
     loads = {node: pods for node in coming if (pods := dict(state.bound(node)).get(shape))}
     for node, pods in loads.items():

@@ -9,7 +9,7 @@ from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, rearrange
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
-from reconciler.decisions.growth.filling import Filling, open_domains
+from reconciler.decisions.growth.filling import Filling, open_domains, shut_domains, spread_keys
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
 from reconciler.decisions.growth.promises import Keeping, keep_promises
 from reconciler.decisions.growth.zones import place, rejection
@@ -92,16 +92,26 @@ def grow_for(draft: Draft, queue: Queue) -> None:
     If the next option would leave another tier with less than its share, that tier grows first. If it cannot serve any of the
     pods, the option is taken all the same: no pod waits for a share.
     """
-    ranks = sorted({group.group.tier_rank for group in draft.groups})
     refutations = Refutations(draft)
+    opened: list[int] = []
+    _grow_tiers(draft, queue, refutations, opened)
+    shut_domains(draft, opened)
+    if opened and spread_keys(draft, [shape for shape, _ in queue.waiting()]):
+        # Pods kept their distance from domains that got no node.
+        _fill_freed(draft, queue, Growth(draft))
+        _grow_tiers(draft, queue, refutations, None)
+
+
+def _grow_tiers(draft: Draft, queue: Queue, refutations: Refutations, opened: list[int] | None) -> None:
+    """Grow tier by tier. `opened` takes the nodes that represent domains which groups could open. None: no such domain counts."""
     unable: set[int] = set()
-    for rank in ranks:
+    for rank in sorted({group.group.tier_rank for group in draft.groups}):
         before = [(len(group.new_nodes), len(group.reasons)) for group in draft.groups]
         first: dict[int, Tier] = {}
-        while (short := _grow_rank(draft, queue, rank, refutations, unable)) is not None:
+        while (short := _grow_rank(draft, queue, rank, refutations, unable, opened)) is not None:
             added = draft.added
             draft.ceiling = added + max(1, short.missing // _STEPS)
-            _grow_rank(draft, queue, short.rank, refutations, None)
+            _grow_rank(draft, queue, short.rank, refutations, None, opened)
             draft.ceiling = None
             if draft.added == added:
                 unable.add(short.rank)
@@ -131,12 +141,18 @@ def _tell_share(group: GroupDraft, nodes: int, reasons: int, tier: Tier, instead
 
 
 def _grow_rank(
-    draft: Draft, queue: Queue, rank: int, refutations: Refutations, unable: Collection[int] | None
+    draft: Draft,
+    queue: Queue,
+    rank: int,
+    refutations: Refutations,
+    unable: Collection[int] | None,
+    opened: list[int] | None,
 ) -> ShareShort | None:
     """Grow the groups of one tier until no option is left. If the next one would take from the share of another tier, growth ends
-    with that tier. Tiers `unable` to serve these pods do not count, and None stands for all tiers."""
+    with that tier. Tiers `unable` to serve these pods do not count (None: all tiers). `opened`: see `_grow_tiers`."""
     tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
-    open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
+    if opened is not None:
+        opened += open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
     expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
     if (short := _take_reserved(draft, queue, tier, expanders, refutations, unable)) is not None:
         return short

@@ -100,8 +100,10 @@ def _moved(draft: Draft, opened: OpenZones, way: Sequence[NodeShape]) -> dict[in
     return moved
 
 
-def open_zones(draft: Draft, groups: Sequence[GroupDraft], keys: frozenset[str], known: set[tuple[str, str]]) -> None:
-    """Make the zones that the platform fills known to the scheduling state, by a closed node without room in each new one."""
+def open_zones(draft: Draft, groups: Sequence[GroupDraft], keys: frozenset[str], known: set[tuple[str, str]]) -> list[int]:
+    """Make the zones that the platform fills known to the scheduling state, by a closed node without room in each new one.
+    Returns these nodes."""
+    opened = []
     for group in groups:
         if group.order is None or group.group.template is None or draft.room(group, group.group.template)[0] <= 0:
             continue
@@ -110,7 +112,9 @@ def open_zones(draft: Draft, groups: Sequence[GroupDraft], keys: frozenset[str],
             if not own <= known:
                 known |= own
                 empty = msgspec.structs.replace(shape, allocatable=Resources(), capacity=Resources())
-                draft.state.close(draft.state.add_node(f"{group.group.name}-{zone}-domain", empty))
+                opened.append(draft.state.add_node(f"{group.group.name}-{zone}-domain", empty))
+                draft.state.close(opened[-1])
+    return opened
 
 
 def rejection(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) -> Because | None:
