@@ -17,7 +17,7 @@ from tests.aws.service.server import Service
 from tests.aws.test_bursts import burst, pods
 from tests.aws.test_holding import _asked, held
 from tests.aws.test_loop import Loop, pending, sizes, told
-from tests.kube.test_rival import NOON, Server
+from tests.kube.leading.test_rival import NOON, Server
 
 __all__ = ["_asked"]
 

@@ -6,7 +6,7 @@ from tests.crusoe.documents import TYPE
 from tests.crusoe.loops import HEAD, Loop, autoscaler, group_text, pending, running
 from tests.crusoe.service.server import Service
 from tests.crusoe.writes import ids
-from tests.kube.test_rival import Server
+from tests.kube.leading.test_rival import Server
 
 POLICY = HEAD + group_text()
 TIERS = HEAD + group_text("h100") + group_text("more", "open")

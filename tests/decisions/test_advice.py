@@ -251,7 +251,7 @@ DRAINED: dict[str, tuple[Drained, tuple[Drained, ...]]] = {
     "Unreplicated": (_pod(owner=None), (_pod(owner="ReplicaSet"),)),
 }
 NOT_DRAINED = {
-    "ControllerUnknown": "the snapshot lacks its kind: capturing it is `reconciler snapshot`, in tests/cli/test_snapshot.py",
+    "ControllerUnknown": "the snapshot lacks its kind: `reconciler snapshot` captures it, in tests/cli/commands/test_snapshot.py",
     "NotModelled": "the advice is to drain by hand, of which no decision hears",
 }
 
@@ -398,7 +398,7 @@ MENDED: dict[str, tuple[Set, tuple[Set, ...]]] = {
 }
 NOT_MENDED = {
     "AutoscalerOfPlatform": "another autoscaler of Crusoe is scaled to 0: its objects are those of tests/crusoe",
-    "CapacitySaidTwice": "annotations of a MachineSet and its MachineDeployment: tests/decisions/test_setup_lints.py reads both",
+    "CapacitySaidTwice": "annotations of a MachineSet and its MachineDeployment: test_setup_lints.py reads both",
     "GroupPerTenant": "larger groups that are shared have other templates: no single change of this cluster",
     "OnDemandBase": "a group for on-demand and one for spot machines are other groups of the cloud",
     "PlatformBound": "an Auto Scaling group is changed in the cloud: tests/decisions/test_platform_bounds.py has both sides",

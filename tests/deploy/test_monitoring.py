@@ -20,7 +20,7 @@ from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status
-from tests.control.test_metrics import PLAN, resize
+from tests.control.pages.test_metrics import PLAN, resize
 from tests.deploy.rendered import DEPLOY
 
 # Set by Prometheus on everything that it scrapes.

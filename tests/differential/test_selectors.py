@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.differential.oracle import Object, Oracle
-from tests.scheduling.test_device_selectors import DRIVER, FAILING, SELECTED
+from tests.scheduling.devices.test_device_selectors import DRIVER, FAILING, SELECTED
 
 AMOUNTS = {"cpu": "4", "memory": "8Gi", "pods": "10"}
 GPU: Object = {

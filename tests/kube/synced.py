@@ -17,7 +17,7 @@ from reconciler.kube.custom.status import StatusWriter
 from reconciler.kube.leading.events import EventRecorder
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState, Plan
 from tests.kube.cluster import eventually
-from tests.kube.custom import group_spec, manifest, policy_spec
+from tests.kube.custom_resources import group_spec, manifest, policy_spec
 from tests.testbed.api import Api
 
 Object = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.kube.custom import conditions, definitions, fields_of, kstatus
+from tests.kube.custom_resources import conditions, definitions, fields_of, kstatus
 from tests.live.reconciler_process import Reconciler, policy_text, user
 from tests.live.run_cluster import all_bound, group, pods, replicas
 from tests.testbed.cluster_api import ClusterApi

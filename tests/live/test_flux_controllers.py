@@ -19,7 +19,7 @@ from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS
 from tests.deploy.test_run_as_installed import TEMPLATES
 from tests.gitops.repositories import GitRepo
 from tests.gitops.servers import http_host
-from tests.kube.custom import DEFINITIONS, conditions
+from tests.kube.custom_resources import DEFINITIONS, conditions
 from tests.live.reconciler_process import Reconciler, policy_text
 from tests.testbed.api import ApiError
 from tests.testbed.cluster_api import ClusterApi

@@ -7,7 +7,7 @@ import yaml
 
 from tests.aws.documents import REGION
 from tests.gitops.repositories import GitRepo
-from tests.kube.custom import definitions
+from tests.kube.custom_resources import definitions
 from tests.live.aws_cloud import AwsCloud
 from tests.live.demand import deployment as spread
 from tests.live.reconciler_process import Reconciler, policy_text, user

@@ -19,11 +19,11 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
 _WRITES = ("tests/kube/test_write_guards.py",)
 _EDGES = ("tests/decisions/test_edges.py",)
 _PACKING = ("tests/scheduling/test_packing.py",)
-_REMOVALS = ("tests/control/test_several_removals.py",)
-_TABLE = ("tests/providers/test_removal_table.py",)
-_MACHINES = ("tests/providers/test_machine_writes.py",)
-_LEAVING = ("tests/control/test_leaving_nodes.py",)
-_JUDGED_AGAIN = ("tests/control/test_revalidation.py",)
+_REMOVALS = ("tests/control/saved_plans/test_several_removals.py",)
+_TABLE = ("tests/providers/machines/test_removal_table.py",)
+_MACHINES = ("tests/providers/machines/test_machine_writes.py",)
+_LEAVING = ("tests/control/live/test_leaving_nodes.py",)
+_JUDGED_AGAIN = ("tests/control/turn/test_revalidation.py",)
 
 GUARDS: tuple[Guard, ...] = (
     Guard(
@@ -80,7 +80,7 @@ GUARDS: tuple[Guard, ...] = (
         file="reconciler/providers/machines/targets.py",
         before='dict(facts.annotations).get(EMPTIED_MARK, "")',
         after='""',
-        tests=("tests/providers/test_target_mark.py",),
+        tests=("tests/providers/machines/test_target_mark.py",),
     ),
     Guard(
         name="a renewal that returns counts transitions",
@@ -192,21 +192,21 @@ GUARDS: tuple[Guard, ...] = (
         file="reconciler/gitops/git/cache.py",
         before="sum(sizes) <= self._bounds.pack_bytes",
         after="True",
-        tests=("tests/gitops/test_cache.py::test_packs_that_together_are_too_large_are_not_kept",),
+        tests=("tests/gitops/git/test_cache.py::test_packs_that_together_are_too_large_are_not_kept",),
     ),
     Guard(
         name="the last good policy is read again after a failed save",
         file="reconciler/control/policy/policy_in_force.py",
         before="            self._loaded = False\n",
         after="            self._loaded = True\n",
-        tests=("tests/control/test_followed.py",),
+        tests=("tests/control/policy/test_followed.py",),
     ),
     Guard(
         name="a signer's primary key may be named",
         file="reconciler/gitops/git/signature.py",
         before="for one in (key, primary) if",
         after="for one in (key,) if",
-        tests=("tests/gitops/test_signature.py::test_gpg_signature_of_a_subkey",),
+        tests=("tests/gitops/git/test_signature.py::test_gpg_signature_of_a_subkey",),
     ),
     Guard(
         name="bounds of others are not taken",
@@ -220,7 +220,7 @@ GUARDS: tuple[Guard, ...] = (
         file="reconciler/decisions/removal/under_way.py",
         before="(name in leaving or name not in there)",
         after="name in leaving",
-        tests=("tests/decisions/test_approval_ceiling.py::test_what_was_about_to_be_written_is_judged_by_what_is_there",),
+        tests=("tests/decisions/removal/test_approval_ceiling.py::test_what_was_about_to_be_written_is_judged_by_what_is_there",),
     ),
     Guard(
         name="ownership is judged again right before replicas are lowered",
@@ -276,6 +276,6 @@ GUARDS: tuple[Guard, ...] = (
         file="reconciler/kube/connection/transport.py",
         before="retries=False,",
         after="retries=True,",
-        tests=("tests/kube/test_transport.py",),
+        tests=("tests/kube/connection/test_transport.py",),
     ),
 )

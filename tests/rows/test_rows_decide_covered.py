@@ -14,7 +14,7 @@ def _wanted() -> set[int]:
 
 
 def _covered() -> set[int]:
-    files = [*HERE.glob("test_rows_decide_*.py"), HERE.parent / "decisions" / "test_lints.py"]
+    files = [*HERE.glob("test_rows_decide_*.py"), HERE.parent / "decisions" / "lints" / "test_lints.py"]
     return {
         int(number)
         for file in files

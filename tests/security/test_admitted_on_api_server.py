@@ -20,7 +20,7 @@ from reconciler.kube.connection.transport import connect
 from reconciler.kube.custom.custom_object import CustomObject, CustomObjects
 from reconciler.policy.documents import Mode, NodeGroup, PolicySet
 from tests.builders import NOW
-from tests.kube.custom import definitions, group_spec, manifest, policy_spec
+from tests.kube.custom_resources import definitions, group_spec, manifest, policy_spec
 from tests.security.admitted import Admitted
 from tests.testbed.api import Api
 from tests.testbed.control_plane import ControlPlane

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.test_apply_signed import Removal, removal, repo
+from tests.cli.commands.test_apply_signed import Removal, removal, repo
 from tests.gitops.repositories import GitRepo
 from tests.gitops.signers import sign_with_ssh
 

@@ -13,7 +13,7 @@ from reconciler.policy.checks import overlap
 from reconciler.policy.documents import Mode, NodeGroup, PolicySet
 from tests.builders import NOW
 from tests.control.custom_followed import Followed
-from tests.kube.custom import group, policy
+from tests.kube.custom_resources import group, policy
 
 LIMITS = [{"name": "cluster", "max": {"nodes": 20}}]
 WINDOWS = [{"schedule": "0 7 * * *", "duration": "1h", "size": {"min": 4}}]

@@ -18,7 +18,7 @@ from reconciler.policy.group_namespaces import RefusedGroup
 from reconciler.policy.pace import Pace
 from reconciler.policy.tree import read_tree
 from tests.builders import NOW, ClusterBuilder, node_group, selector
-from tests.kube.custom import group, policy
+from tests.kube.custom_resources import group, policy
 from tests.policies import policy as rules
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"

@@ -23,8 +23,8 @@ from reconciler.gitops.sources.source import Fetched
 from reconciler.policy import tree
 from reconciler.policy.tree import read_tree
 from tests.deploy.rendered import deployment, overlay
-from tests.gitops.test_flux_source import archive, member, source
-from tests.gitops.test_source_bounds import CLAIM
+from tests.gitops.sources.test_flux_source import archive, member, source
+from tests.gitops.sources.test_source_bounds import CLAIM
 from tests.live.reconciler_process import policy_text
 from tests.policy.costly_texts import HEAD, TEXTS
 from tests.policy.texts import NOW

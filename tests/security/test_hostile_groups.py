@@ -13,7 +13,7 @@ from reconciler.kube.custom.custom_policy import Judged, judge
 from reconciler.policy.documents import Mode, PolicySet
 from tests.builders import NOW
 from tests.control.custom_followed import Followed
-from tests.kube.custom import group, policy
+from tests.kube.custom_resources import group, policy
 from tests.security.admitted import Admitted
 
 OURS, FOREIGN = "infra", "team-a"

@@ -17,8 +17,8 @@ from reconciler.gitops.snapshots.committed_snapshot import committed_files
 from tests.gitops.conftest import cluster, first_commit, repo  # noqa: F401 - fixtures
 from tests.gitops.hosts import TOKEN, Host, github_host
 from tests.gitops.previewing import Place, Run, github, place  # noqa: F401 - fixtures
+from tests.gitops.pull_requests.test_comment import gitlab
 from tests.gitops.repositories import GitRepo, group
-from tests.gitops.test_comment import gitlab
 
 MORE: dict[str, str | bytes | None] = {"policies/general.yaml": group("general").replace("min: 1", "min: 4")}
 OURS = Message(key="prod", digest="sha256:1", head="a" * 40, order=5_000, markdown="## ours\nall of it\n")

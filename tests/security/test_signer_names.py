@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_apply_signed import Removal, removal, repo  # noqa: F401 - fixtures
+from tests.cli.commands.test_apply_signed import Removal, removal, repo  # noqa: F401 - fixtures
 from tests.gitops.repositories import GitRepo
 from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, sign_with_gpg, sign_with_ssh
 

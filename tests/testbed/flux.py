@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.kube.custom import DEFINITIONS
+from tests.kube.custom_resources import DEFINITIONS
 from tests.testbed.api import Object
 from tests.testbed.build import place
 from tests.testbed.cluster_documents import namespace

@@ -9,7 +9,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Expander
 from tests.benchmarks.measure import Case
 from tests.builders import NOW
-from tests.decisions.cost.worlds import random_demand
+from tests.decisions.growth.cost.worlds import random_demand
 
 
 def cases() -> Iterator[Case]:

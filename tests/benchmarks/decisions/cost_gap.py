@@ -1,7 +1,7 @@
 """How far LeastCost is from the optimum: `python -m tests.benchmarks.decisions.cost_gap [--prove SECONDS | --without-prices]`.
 
 Prints one line per instance and the medians. With `--prove` the judge first tries those that are not proved yet (about half a
-minute each). It adds what it proves to tests/decisions/cost/optima.json and leaves out what it cannot prove to 0.1 %.
+minute each). It adds what it proves to tests/decisions/growth/cost/optima.json and leaves out what it cannot prove to 0.1 %.
 
 `--without-prices` measures LeastWaste on the same instances: the waste that nodes add beside the greedy growth, with a tenth of
 the smallest node per machine, against the linear bound of the search. The true gap is at most that.
@@ -17,9 +17,9 @@ import msgspec
 from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.mixes import at_least, least_cost
 from reconciler.decisions.growth.cost.problem import Problem, nodes_of
-from tests.decisions.cost.instances import instance, one_choice
-from tests.decisions.cost.judge import judge
-from tests.decisions.cost.optima import OPTIMA, PROVED_PERMILLE, Optimum, optima
+from tests.decisions.growth.cost.instances import instance, one_choice
+from tests.decisions.growth.cost.judge import judge
+from tests.decisions.growth.cost.optima import OPTIMA, PROVED_PERMILLE, Optimum, optima
 
 # First seed, last seed, shapes and groups.
 INSTANCES = ((0, 100, 8), (100, 150, 6))
