@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.cluster.devices.resource_slice import ResourceSlice
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.values.resources import Resources
 from reconciler.values.plural import count_text
@@ -132,7 +133,8 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     each. `estimated`: computed from the machine type, so a node of that type is better evidence. `zone` is the zone of new nodes,
     `zones` are several possible ones. `fills_zones`: each new node joins the zone with the fewest. `driver_labels` are the labels
     that a volume driver of the platform puts on each of its nodes: driver, key and value. `attach_limits` are how many volumes
-    each driver attaches, by its name. `pods_guessed`: no source gives the number of pods of a node.
+    each driver attaches, by its name. `devices` are what drivers of dynamic resource allocation offer on it. `pods_guessed`: no
+    source gives the number of pods of a node.
     """
 
     capacity: Resources | None = None
@@ -147,6 +149,7 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     sizes: tuple[Resources, ...] = ()
     estimated: bool = False
     attach_limits: tuple[tuple[str, int], ...] = ()
+    devices: tuple[ResourceSlice, ...] = ()
     pods_guessed: bool = False
     driver_labels: tuple[tuple[str, str, str], ...] = ()
 

@@ -22,7 +22,9 @@ def test_holds_shapes_and_failures_stay() -> None:
         machine_set("masters", role="master"),
         machine_set("twin", spec={"authoritativeAPI": "ClusterAPI"}, status={"authoritativeAPI": "ClusterAPI"}),
         machine_set(
-            "sized", value={"numCPUs": 4, "memoryMiB": 16384}, annotations={f"{GROUP}/vCPU": "8", f"{GROUP}/memoryMb": "1024"}
+            "sized",
+            value={"numCPUs": 4, "memoryMiB": 16384},
+            annotations={f"{GROUP}/vCPU": "8", f"{GROUP}/memoryMb": "1024", f"{GROUP}/maxPods": "58"},
         ),
     )
     whole = (

@@ -241,6 +241,7 @@ _OF_PLATFORMS = (
     "vCPU",
     "memoryMb",
     "GPU",
+    "maxPods",
     "labels",
     "taints",
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from reconciler.cluster.devices.resource_slice import Attribute, AttributeKind, Device, ResourceSlice
 from reconciler.cluster.nodes.node import ATTACH_LIMIT, Taint
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
@@ -13,19 +14,39 @@ from reconciler.cluster.values.unreadable import UnreadableError
 PREFIX = "capacity.cluster-autoscaler.kubernetes.io/"
 CPU_KEY, MEMORY_KEY, DISK_KEY = PREFIX + "cpu", PREFIX + "memory", PREFIX + "ephemeral-disk"
 GPU_TYPE_KEY, GPU_COUNT_KEY, MAX_PODS_KEY = PREFIX + "gpu-type", PREFIX + "gpu-count", PREFIX + "maxPods"
-LABELS_KEY, TAINTS_KEY, VOLUMES_KEY = PREFIX + "labels", PREFIX + "taints", PREFIX + "csi-driver"
-KEYS = (CPU_KEY, MEMORY_KEY, DISK_KEY, GPU_TYPE_KEY, GPU_COUNT_KEY, MAX_PODS_KEY, LABELS_KEY, TAINTS_KEY, VOLUMES_KEY)
+LABELS_KEY, TAINTS_KEY = PREFIX + "labels", PREFIX + "taints"
+VOLUMES_KEY, DEVICES_KEY = PREFIX + "csi-driver", PREFIX + "dra-driver"
+KEYS = (
+    CPU_KEY,
+    MEMORY_KEY,
+    DISK_KEY,
+    GPU_TYPE_KEY,
+    GPU_COUNT_KEY,
+    MAX_PODS_KEY,
+    LABELS_KEY,
+    TAINTS_KEY,
+    VOLUMES_KEY,
+    DEVICES_KEY,
+)
 DEFAULT_MAX_PODS = 110
+_MOST_DEVICES = 128
+"""In one ResourceSlice. SOURCE: `ResourceSliceMaxDevices` of resource.k8s.io/v1."""
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _COUNT = re.compile(r"[+-]?[0-9]{1,18}")
 
 
+TEMPLATE_POOL = "template"
+"""The pool of the devices of a node that is not there yet."""
+
+
 class Capacity(msgspec.Struct, frozen=True):
-    """Amounts by resource name (cpu in milli), sentences about values that could not be read, and limits of volumes by driver."""
+    """Amounts by resource name (cpu in milli), sentences about values that could not be read, limits of volumes by driver, and
+    the devices of a driver of dynamic resource allocation."""
 
     amounts: Mapping[str, int]
     problems: tuple[str, ...] = ()
     attach_limits: tuple[tuple[str, int], ...] = ()
+    devices: tuple[ResourceSlice, ...] = ()
 
 
 def annotated(annotations: Mapping[str, str]) -> Capacity:
@@ -35,15 +56,40 @@ def annotated(annotations: Mapping[str, str]) -> Capacity:
     for key, resource in ((CPU_KEY, CPU), (MEMORY_KEY, MEMORY), (DISK_KEY, EPHEMERAL_STORAGE), (MAX_PODS_KEY, PODS)):
         if key in annotations:
             _read(amounts, problems, resource, key, annotations[key])
-    gpu = annotations.get(GPU_TYPE_KEY, "").strip()
-    if gpu and GPU_COUNT_KEY in annotations:
-        _read(amounts, problems, gpu, GPU_COUNT_KEY, annotations[GPU_COUNT_KEY])
-    elif GPU_COUNT_KEY in annotations:
-        problems.append(f"{GPU_COUNT_KEY} is ignored: {GPU_TYPE_KEY} is missing, and only both together count")
-    elif gpu:
-        problems.append(f"{GPU_TYPE_KEY} is ignored: {GPU_COUNT_KEY} is missing, and only both together count")
+    devices = _gpus(annotations, amounts, problems)
     limits, unread = _attach_limits(annotations.get(VOLUMES_KEY, ""))
-    return Capacity(amounts, (*problems, *unread), limits)
+    return Capacity(amounts, (*problems, *unread), limits, devices)
+
+
+def _gpus(annotations: Mapping[str, str], amounts: dict[str, int], problems: list[str]) -> tuple[ResourceSlice, ...]:
+    """The count is of devices of a driver, or of a resource of a device plugin. The resource goes into `amounts`.
+
+    SOURCE: cluster-autoscaler, Cluster API provider. The devices are gpu-0, gpu-1 and so on, and have one attribute, their type.
+    """
+    resource, driver = (annotations.get(key, "").strip() for key in (GPU_TYPE_KEY, DEVICES_KEY))
+    named = [key for key, text in ((GPU_TYPE_KEY, resource), (DEVICES_KEY, driver)) if text]
+    if GPU_COUNT_KEY not in annotations:
+        problems.extend(f"{key} is ignored: {GPU_COUNT_KEY} is missing, and only both together count" for key in named)
+        return ()
+    if not named:
+        problems.append(f"{GPU_COUNT_KEY} is ignored: it counts only with {GPU_TYPE_KEY} or {DEVICES_KEY}, and both are missing")
+        return ()
+    if resource:
+        _read(amounts, problems, resource, GPU_COUNT_KEY, annotations[GPU_COUNT_KEY])
+    if not driver:
+        return ()
+    if resource:
+        problems.append(f"{GPU_TYPE_KEY} and {DEVICES_KEY} both count the GPUs: remove the one that the nodes do not offer")
+    found: dict[str, int] = {}
+    _read(found, problems, driver, GPU_COUNT_KEY, annotations[GPU_COUNT_KEY])
+    number = found.get(driver, 0)
+    if number > _MOST_DEVICES:
+        problems.append(f"{GPU_COUNT_KEY}: {number} is more than the {_MOST_DEVICES} devices of one ResourceSlice")
+    if not 0 < number <= _MOST_DEVICES:
+        return ()
+    kind = (Attribute("type", AttributeKind.STRING, "gpu"),)
+    devices = tuple(Device(name=f"gpu-{index}", attributes=kind) for index in range(number))
+    return (ResourceSlice(name=driver, driver=driver, pool=TEMPLATE_POOL, slice_count=1, devices=devices),)
 
 
 def apart(amounts: Mapping[str, int]) -> tuple[dict[str, int], tuple[tuple[str, int], ...]]:

@@ -106,8 +106,8 @@ _DURATIONS = {
 }
 _SWITCHES = {"ignoredaemonsetsutilization": "scaleDown.daemonSetUtilization"}
 OPTIONS = (*_THRESHOLDS, *_DURATIONS, *_SWITCHES)
-# Known upstream, without a counterpart here.
-_WITHOUT_COUNTERPART = frozenset({"zeroormaxnodescaling"})
+# Known upstream, but not documented for targets. It may add many nodes at once, so that a policy has to say it.
+_IN_POLICIES_ONLY = {"zeroormaxnodescaling": "scaleUp.growth: ZeroOrMax"}
 # What Go's strconv.ParseBool takes, which is what the Cluster Autoscaler reads the value with.
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
@@ -132,8 +132,8 @@ def read_options(pairs: Iterable[tuple[str, str]], prefix: str) -> tuple[tuple[T
             elif name in _SWITCHES:
                 options.append(TargetOption(key=_SWITCHES[name], value=_switch(text), origin=origin))
                 problem = ""
-            elif name in _WITHOUT_COUNTERPART:
-                problem = "is not read: a single group does not have this setting"
+            elif name in _IN_POLICIES_ONLY:
+                problem = f"is not read: write {_IN_POLICIES_ONLY[name]} in the policy"
             else:
                 problem = f"is not read: the options are {', '.join(OPTIONS)}"
         except UnreadableError as error:

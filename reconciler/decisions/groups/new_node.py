@@ -191,7 +191,7 @@ def new_node_shape(
             taints=_taints(levels, target, world, members, startup),
             capacity=_without_limits(made.capacity) if limits else made.capacity,
             allocatable=_without_limits(made.allocatable) if limits else made.allocatable,
-            devices=devices_of(levels, devices or DeviceEvidence.of(world), complete or members),
+            devices=devices_of(levels, target, devices or DeviceEvidence.of(world), complete or members),
             volumes=stated_over((volumes or VolumeEvidence.of(world)).least(members), target.attach_limits, limits),
         ),
         sources=tuple(sources),

@@ -1,4 +1,5 @@
-"""The devices of a new node of a group: what the policy declares, else what a node of the group that is there has."""
+"""The devices of a new node of a group: what the policy declares, else what a node of the group that is there has, else what the
+target says."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,8 @@ from reconciler.cluster.devices.resource_slice import (
     Where,
 )
 from reconciler.cluster.nodes.node import Node
+from reconciler.cluster.target import TargetTemplate
+from reconciler.cluster.targets.capacity import TEMPLATE_POOL
 from reconciler.cluster.world import World
 from reconciler.policy.documents import DeviceAttribute, DevicePartition, GroupFields, TemplateDevices
 from reconciler.policy.levels import DEVICES
@@ -24,7 +27,6 @@ from reconciler.scheduling.devices.selector_values import qualified
 Slices = tuple[ResourceSlice, ...]
 """The slices of one node, without its name: they can be those of a new node."""
 _CounterSet = tuple[str, Amounts]
-_POOL = "template"
 _MOST_COUNTER_SETS, _MOST_CONSUMERS = 8, 64
 """In one ResourceSlice. Source: `ResourceSliceMaxCounterSets` and `ResourceSliceMaxDevicesWithTaintsOrConsumesCounters` of
 resource.k8s.io/v1. Counter sets and devices are never in the same slice."""
@@ -93,10 +95,12 @@ class DeviceEvidence(msgspec.Struct, frozen=True):
         return tuple(driver for driver, count in sorted(_counted(devices).items()) if there.get(driver, 0) < count)
 
 
-def devices_of(levels: Sequence[GroupFields], evidence: DeviceEvidence, members: Iterable[Node]) -> Slices:
-    """The devices of one new node."""
+def devices_of(
+    levels: Sequence[GroupFields], target: TargetTemplate, evidence: DeviceEvidence, members: Iterable[Node]
+) -> Slices:
+    """The devices of one new node. A node has all attributes of its devices, and a target only their number."""
     written = DEVICES.nearest(levels)
-    return evidence.sample(members) if written is None else declared(written[1])
+    return (evidence.sample(members) or target.devices) if written is None else declared(written[1])
 
 
 def declared(devices: Sequence[TemplateDevices]) -> Slices:
@@ -144,7 +148,7 @@ def _device(one: DevicePartition, name: str, inherited: Sequence[DeviceAttribute
 def _pool(driver: str, devices: Sequence[Device], counter_sets: Sequence[_CounterSet]) -> list[ResourceSlice]:
     """Counter sets and devices are in slices of their own, each within the bounds of the API."""
     if not counter_sets:
-        return [ResourceSlice(name=driver, driver=driver, pool=_POOL, slice_count=1, devices=tuple(devices))]
+        return [ResourceSlice(name=driver, driver=driver, pool=TEMPLATE_POOL, slice_count=1, devices=tuple(devices))]
     parts: list[tuple[Sequence[_CounterSet], Sequence[Device]]] = [
         *((counter_sets[at : at + _MOST_COUNTER_SETS], ()) for at in range(0, len(counter_sets), _MOST_COUNTER_SETS)),
         *(((), devices[at : at + _MOST_CONSUMERS]) for at in range(0, len(devices), _MOST_CONSUMERS)),
@@ -153,7 +157,7 @@ def _pool(driver: str, devices: Sequence[Device], counter_sets: Sequence[_Counte
         ResourceSlice(
             name=f"{driver}-{number:04}",
             driver=driver,
-            pool=_POOL,
+            pool=TEMPLATE_POOL,
             slice_count=len(parts),
             devices=tuple(offered),
             counter_sets=tuple(sets),

@@ -73,7 +73,8 @@ KEYS = PolicyKeys(
         names={
             "size.min": _SIZE + "min-size",
             "size.max": _SIZE + "max-size",
-            "template.capacity": _CAPACITY + "{cpu,memory,ephemeral-disk,maxPods,gpu-count,csi-driver}",
+            "template.capacity": _CAPACITY + "{cpu,memory,ephemeral-disk,maxPods,gpu-type,gpu-count,csi-driver}",
+            "template.devices": _CAPACITY + "{dra-driver,gpu-count}",
             "template.labels": _CAPACITY + "labels",
             "template.taints": _CAPACITY + "taints",
             "scaleDown.utilizationThresholdPercent": _OPTION + "scaledownutilizationthreshold",

@@ -199,7 +199,7 @@ _DEVICES = Field(
     kind=Kind.LIST,
     description=(
         "The devices that drivers of dynamic resource allocation offer on one node. Without it, the ResourceSlices of a node of "
-        "the group count. An empty list means no devices."
+        "the group count, then the annotations of the target. An empty list means no devices."
     ),
     attribute="devices",
     list_key="name",

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.devices.resource_slice import ResourceSlice
+from reconciler.cluster.targets.capacity import DEVICES_KEY, GPU_COUNT_KEY, annotated
 from reconciler.plan.plan import NodeState, Plan, PodOutcome
 from reconciler.policy.documents import DeviceAttribute, Limit, ScaleDown, Template, TemplateDevices
 from tests.builders import NOW, node_group, policy
@@ -63,6 +64,22 @@ def test_a_declared_class_selects_whatever_its_selectors_say() -> None:
     for device_class, nodes in (("gpu", 2), ("", 0)):
         rules = policy(node_group("gpu", min=0, max=9, template=_declared(2, device_class=device_class)))
         assert group(plan_of(world, rules), "gpu").desired == nodes
+
+
+def test_a_target_states_the_devices_of_a_group_without_nodes() -> None:
+    """The annotations say 2 GPUs: 3 pods need 2 nodes. What the policy writes, or a node has, counts instead."""
+    cluster = DeviceCluster()
+    cluster.group("gpu", nodes=0, cpu="64", memory="256Gi")
+    cluster.train("wait", 3)
+    world = cluster.world()
+    (target,) = world.targets
+    gpus = annotated({DEVICES_KEY: DRIVER, GPU_COUNT_KEY: "2"}).devices
+    stated = msgspec.structs.replace(target, template=msgspec.structs.replace(target.template, devices=gpus))
+    world = msgspec.structs.replace(world, targets=(stated,))
+
+    for template, nodes in ((None, 2), (_declared(3), 1), (Template(devices=()), 0)):
+        fields = {} if template is None else {"template": template}
+        assert group(plan_of(world, policy(node_group("gpu", min=0, max=9, **fields))), "gpu").desired == nodes
 
 
 def test_a_node_of_the_group_shows_what_the_next_one_has() -> None:

@@ -95,6 +95,7 @@ def _template(
         zones=() if ZONE_LABEL in merged else zones,
         origins=origins,
         attach_limits=written.attach_limits,
+        devices=written.devices,
         pods_guessed=resources is not None and PODS not in {**offer.amounts, **written.amounts},
     )
     return template, (*offer.problems, *written.problems, *incomplete, *label_problems, *taint_problems)

@@ -17,7 +17,7 @@ from reconciler.platforms.openshift.kinds import GROUP
 
 INTERRUPTIBLE = f"{GROUP}/interruptible-instance"
 # SOURCE: OpenShift's Cluster Autoscaler: the upstream key wins, a value of zero counts as none, memory is in MiB, and GPUs are
-# always NVIDIA's.
+# always NVIDIA's. If a driver of dynamic resource allocation is named, they are its devices.
 _GPU = "nvidia.com/gpu"
 OLD_KEYS = {
     f"{GROUP}/vCPU": capacity.CPU_KEY,
@@ -60,6 +60,7 @@ def template(item: wire.MachineSet) -> tuple[TargetTemplate, tuple[str, ...]]:
         zone=merged.get(ZONE_LABEL, ""),
         origins=(origin,) if amounts else (),
         attach_limits=written.attach_limits,
+        devices=written.devices,
         pods_guessed=resources is not None and PODS not in amounts,
     )
     return target_template, (*written.problems, *size_problems, *incomplete, *label_problems, *taint_problems)
@@ -78,10 +79,9 @@ def _one_spelling(annotations: Mapping[str, str]) -> dict[str, str]:
         text = annotations.get(old, "")
         if key not in spelled and text:
             spelled[key] = f"{text}Mi" if key == capacity.MEMORY_KEY else text
-    if capacity.GPU_COUNT_KEY in spelled:
+    spelled.pop(capacity.GPU_TYPE_KEY, None)
+    if capacity.GPU_COUNT_KEY in spelled and capacity.DEVICES_KEY not in spelled:
         spelled[capacity.GPU_TYPE_KEY] = _GPU
-    else:
-        spelled.pop(capacity.GPU_TYPE_KEY, None)
     return spelled
 
 
