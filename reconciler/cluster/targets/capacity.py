@@ -40,8 +40,8 @@ TEMPLATE_POOL = "template"
 
 
 class Capacity(msgspec.Struct, frozen=True):
-    """Amounts by resource name (cpu in milli), sentences about values that could not be read, limits of volumes by driver, and
-    the devices of a driver of dynamic resource allocation."""
+    """Amounts by resource name (cpu in milli), sentences about values that could not be read, and limits of volumes by driver.
+    `devices` are those of a driver of dynamic resource allocation."""
 
     amounts: Mapping[str, int]
     problems: tuple[str, ...] = ()

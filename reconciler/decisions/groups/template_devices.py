@@ -1,5 +1,4 @@
-"""The devices of a new node of a group: what the policy declares, else what a node of the group that is there has, else what the
-target says."""
+"""The devices of a new node of a group: from the policy, else from a node of the group, else from the target."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
