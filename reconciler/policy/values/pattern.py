@@ -6,11 +6,8 @@ match in linear time (look-around, back references), and so do we. API servers a
 
 import re
 import warnings
-from functools import lru_cache
-from typing import Any
 
-import re2  # type: ignore[import-untyped] # ships none
-
+from reconciler.values.linear_pattern import RefusedPatternError, compiled, found
 from reconciler.values.shown_text import shown
 
 # What expanders are called elsewhere.
@@ -25,13 +22,6 @@ CLUSTER_AUTOSCALER_EXPANDERS = {
 
 
 MAX_LENGTH = 256
-MAX_PROGRAM_BYTES = 1 << 18
-"""Of the automaton: bounds the repeats that a pattern spells out."""
-_KEPT = 1024
-_OPTIONS = re2.Options()
-_OPTIONS.max_mem = MAX_PROGRAM_BYTES
-_OPTIONS.log_errors = False
-_OPTIONS.never_capture = True
 _NOT_LINEAR = re.compile(r"\(\?(?!:|P<)|\\[1-9]")
 
 
@@ -58,8 +48,8 @@ def check_pattern(text: str) -> None:
         message = f"invalid regular expression {shown(text)}: {getattr(error, 'msg', error)}"
         raise PatternError("BadRegex", message, where, r"for a literal character, write \(, \[, \*, \+, \?") from error
     try:
-        _compiled(text)
-    except re2.error as error:
+        compiled(text)
+    except RefusedPatternError as error:
         reason = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
         match = _NOT_LINEAR.search(text)
         raise PatternError(
@@ -70,14 +60,9 @@ def check_pattern(text: str) -> None:
 
 def matches(pattern: str, text: str) -> bool:
     """Whether a checked pattern is found anywhere in `text`."""
-    return _compiled(pattern).search(text) is not None
+    return found(pattern, text)
 
 
 def matches_whole(pattern: str, text: str) -> bool:
     """Whether a checked pattern matches all of `text`."""
-    return _compiled(pattern).fullmatch(text) is not None
-
-
-@lru_cache(maxsize=_KEPT)
-def _compiled(pattern: str) -> Any:  # noqa: ANN401 - RE2 ships no types
-    return re2.compile(pattern, _OPTIONS)
+    return compiled(pattern).fullmatch(text) is not None

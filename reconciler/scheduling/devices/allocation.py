@@ -149,8 +149,9 @@ class NodeAllocator:
 
     def refusing(self, asked: Alternative, place: _Place) -> str:
         """The selector that does not select the device, or `its own nodes`."""
-        self.steps += 1
+        before = self._catalog.steps
         refusing = self._catalog.refusing(asked, place.id[0], place.device)
+        self._spend(1 + self._catalog.steps - before)
         if not refusing and place.slice.per_device and not reaches(place.device.where, self._name, self._labels):
             return "its own nodes"
         return refusing
@@ -170,9 +171,7 @@ class NodeAllocator:
     def _next(self, claim: int, request: int, option: int, index: int, *, chosen: bool, start: int) -> bool:
         """Whether everything from here on can be had. `chosen`: the alternative of this request is. `start` is where devices of
         this request are looked for: those before were tried with the same ones already."""
-        self.steps += 1
-        if self.steps > self._most_steps:
-            raise NotEvaluatedError(f"a search for devices of more than {self._most_steps} steps")
+        self._spend(1)
         if claim >= len(self._claims):
             return True
         if request >= len(self._tasks[claim]):
@@ -211,6 +210,11 @@ class NodeAllocator:
             if self._try(task, place, where, chosen=chosen, start=at + 1, must=False):
                 return True
         return False
+
+    def _spend(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > self._most_steps:
+            raise NotEvaluatedError(f"a search for devices of more than {self._most_steps} steps")
 
     def _any_of(self, claim: int, request: int, count: int) -> bool:
         too_many = True

@@ -1,14 +1,21 @@
-"""Which devices a request selects, by class and selectors. Each selector is compiled once, and asked once for equal devices."""
+"""Which devices a request selects, by class and selectors. Each selector is compiled once, and asked once for equal devices.
+
+Tenants write selectors. Whatever goes wrong with one is an answer about it, and its steps are counted.
+"""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from reconciler.cluster.devices.device_class import DeviceClass
 from reconciler.cluster.devices.resource_claim import Alternative
 from reconciler.cluster.devices.resource_slice import Device
 from reconciler.scheduling.devices.selector_values import NotEvaluatedError, SelectorError
-from reconciler.scheduling.devices.selectors import Selector
+from reconciler.scheduling.devices.selectors import Answer, Selector
+from reconciler.values.defect import defect_text
 
-_Known = bool | SelectorError | NotEvaluatedError
+_KEPT_SELECTORS, _KEPT_ANSWERS = 1024, 1 << 15
+_STEPS_A_CHARACTER = 5
+"""So much it takes to compile one character of an expression."""
 
 
 class Catalog:
@@ -17,11 +24,13 @@ class Catalog:
     def __init__(self, classes: Iterable[DeviceClass]) -> None:
         self.classes: Mapping[str, DeviceClass] = {item.name: item for item in classes}
         self.served = served_resources(self.classes.values())
-        self._compiled: dict[str, Selector | NotEvaluatedError] = {}
+        self.steps = 0
+        """What selectors have cost so far."""
+        self._compiled: set[str] = set()
         self._forms: dict[tuple[object, ...], int] = {}
         # By identity: a device stays as it is as long as it is kept here, and to hash one is to read all of it.
         self._form_of: dict[int, tuple[Device, int]] = {}
-        self._known: dict[tuple[str, int], _Known] = {}
+        self._known: dict[tuple[str, int], bool | SelectorError | NotEvaluatedError] = {}
 
     def refusing(self, request: Alternative, driver: str, device: Device) -> str:
         """The first selector that does not select the device, such as `selector 1 of DeviceClass gpu`; empty: all select it.
@@ -48,20 +57,15 @@ class Catalog:
             return known
         raise type(known)(f"{place}: {known}")
 
-    def _judged(self, expression: str, driver: str, device: Device) -> _Known:
-        selector = self._compiled.get(expression)
-        if selector is None:
-            try:
-                selector = Selector(expression)
-            except NotEvaluatedError as error:
-                selector = error
-            self._compiled[expression] = selector
-        if isinstance(selector, NotEvaluatedError):
-            return selector
-        try:
-            return selector.matches(driver, device)
-        except (SelectorError, NotEvaluatedError) as error:
-            return error
+    def _judged(self, expression: str, driver: str, device: Device) -> bool | SelectorError | NotEvaluatedError:
+        # Counted as if nothing were kept from earlier plans: steps must not hang on what this process did before.
+        if expression not in self._compiled:
+            self._compiled.add(expression)
+            self.steps += len(expression) * _STEPS_A_CHARACTER
+        form = Device(name="", attributes=device.attributes, capacities=device.capacities, multiple=device.multiple)
+        answer = _answer(expression, driver, form)
+        self.steps += answer.steps
+        return answer.said
 
     def _form(self, driver: str, device: Device) -> int:
         known = self._form_of.get(id(device))
@@ -69,6 +73,22 @@ class Catalog:
             content = driver, device.attributes, device.capacities, device.multiple
             known = self._form_of[id(device)] = device, self._forms.setdefault(content, len(self._forms))
         return known[1]
+
+
+@lru_cache(maxsize=_KEPT_ANSWERS)
+def _answer(expression: str, driver: str, device: Device) -> Answer:
+    try:
+        return _compiled(expression).answer(driver, device)
+    except NotEvaluatedError as error:
+        return Answer(error.with_traceback(None), 0)
+    except Exception as error:
+        # Whatever somebody writes into a selector is a matter of that selector alone.
+        return Answer(NotEvaluatedError(defect_text(error)), 0)
+
+
+@lru_cache(maxsize=_KEPT_SELECTORS)
+def _compiled(expression: str) -> Selector:
+    return Selector(expression)
 
 
 def served_resources(classes: Iterable[DeviceClass]) -> dict[str, str]:

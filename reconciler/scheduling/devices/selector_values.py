@@ -10,6 +10,8 @@ import msgspec
 
 from reconciler.cluster.devices.resource_slice import Attribute, AttributeKind, Device
 from reconciler.cluster.values.quantity import QuantityError, nano
+from reconciler.values.quantity import MAX_LENGTH
+from reconciler.values.shown_text import shown
 
 _NANOS_A_MILLI = 10**6
 
@@ -89,6 +91,8 @@ def quantity(text: object) -> Quantity:
     """`quantity("40Gi")`."""
     if not isinstance(text, str):
         raise SelectorError("quantity takes a text")
+    if len(text) > MAX_LENGTH:
+        raise NotEvaluatedError(f"a quantity of more than {MAX_LENGTH} characters")
     try:
         return Quantity(nano(text))
     except QuantityError as error:
@@ -104,9 +108,12 @@ def semver(text: object) -> Semver:
     numbers = core.split(".")
     marks = before.split(".") if dash else []
     if len(numbers) != 3 or not all(map(_is_number, numbers)) or not all(map(_is_mark, marks)):
-        raise SelectorError(f"{text!r} is not a semantic version")
+        raise SelectorError(f"{shown(text)} is not a semantic version")
     if "+" in text and not all(_is_word(part) for part in build.split(".")):
-        raise SelectorError(f"{text!r} is not a semantic version")
+        raise SelectorError(f"{shown(text)} is not a semantic version")
+    # Source: blang/semver reads numbers into 64 bits.
+    if any(len(part) > 20 or int(part) >= 1 << 64 for part in (*numbers, *filter(_is_digits, marks))):
+        raise SelectorError(f"{shown(text)} is not a semantic version")
     major, minor, patch = map(int, numbers)
     # A version with marks comes before the same one without. Numbers come before words.
     marked = tuple((0, int(mark), "") if _is_digits(mark) else (1, 0, mark) for mark in marks)

@@ -5,10 +5,13 @@ booleans, and lists of these three. Operators: `&& || ! ?: == != < <= > >= in .?
 `hasValue`, `quantity`, `semver`, `compareTo`, `isGreaterThan`, `isLessThan`, `startsWith`, `endsWith`, `contains`,
 `lowerAscii` and `matches`. Patterns are only those that every engine reads alike. Everything else raises `NotEvaluatedError` with
 its place, before any device is looked at.
+
+Tenants write selectors. So words, nesting and the steps of an evaluation have bounds, and the steps are counted.
 """
 
 import re
-from collections.abc import Callable, Mapping
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -30,13 +33,40 @@ from reconciler.scheduling.devices.selector_values import (
     truth,
     unequal,
 )
+from reconciler.values.linear_pattern import found, is_linear
+from reconciler.values.shown_text import shown
 
+MAX_PATTERN = 256
 _LONGEST = 10 * 1024
 """Source: `CELSelectorExpressionMaxLength` of resource.k8s.io/v1, in bytes."""
+_MOST_WORDS = 2000
 _DEEPEST = 40
+_DEEPEST_CODE = 100
+"""So many parts of an expression are inside each other; each takes a place on the stack when it is evaluated."""
 _INT64 = 2**63
+_MOST_DIGITS = 20
+MOST_STEPS = 20_000
+"""So much one evaluation on one device may take."""
+_CHARACTERS_A_STEP = 16
 
-Scope = Mapping[str, object]
+
+class Scope:
+    """What an expression is evaluated on: the device, what `cel.bind` has bound, and the steps so far."""
+
+    __slots__ = ("bound", "device", "steps")
+
+    def __init__(self, device: DeviceValue, steps: int) -> None:
+        self.device = device
+        self.bound: dict[str, object] = {}
+        self.steps = steps
+
+    def read(self, characters: int) -> None:
+        """Count the reading of a text. Raises `NotEvaluatedError` beyond the bound."""
+        self.steps += characters // _CHARACTERS_A_STEP
+        if self.steps > MOST_STEPS:
+            raise NotEvaluatedError(f"an evaluation of more than {MOST_STEPS} steps")
+
+
 Code = Callable[[Scope], object]
 
 # The type that an expression has whatever the device. `dyn`: only the device tells.
@@ -46,25 +76,48 @@ DYN, BOOL, INT, TEXT, QUANTITY, SEMVER, LIST, MAP, DOMAINS, OPTIONAL = (
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """A compiled part: its type, what evaluates it, and the type of its values where it is a map of known values or a list."""
+    """A compiled part: its type, what evaluates it, and the type of its values where it is a map of known values or a list.
+    `depth` counts the parts that are inside each other."""
 
     type: str
     code: Code
     of: str = DYN
+    depth: int = 1
 
 
 class Selector:
-    """One compiled selector."""
+    """One compiled selector. `words` are the words of its expression; evaluating each takes a step."""
 
     def __init__(self, expression: str) -> None:
         """Raises `NotEvaluatedError`."""
         if len(expression.encode()) > _LONGEST:
             raise NotEvaluatedError("an expression of more than 10 KiB")
-        self._code = _Parser(expression).whole()
+        words = _words(expression)
+        self.words = len(words)
+        self._code = _Parser(words).whole()
 
     def matches(self, driver: str, device: Device) -> bool:
         """Does it select the device? Raises `SelectorError` and `NotEvaluatedError`."""
-        return truth(self._code({"device": device_value(driver, device)}))
+        return truth(self._code(Scope(device_value(driver, device), self.words)))
+
+    def answer(self, driver: str, device: Device) -> "Answer":
+        """The same without raising these, and the steps that it took."""
+        steps = self.words
+        try:
+            scope = Scope(device_value(driver, device), steps)
+            try:
+                return Answer(truth(self._code(scope)), scope.steps)
+            finally:
+                steps = scope.steps
+        except (SelectorError, NotEvaluatedError) as error:
+            return Answer(error.with_traceback(None), steps)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a selector says of a device, or why it says nothing; and the steps that it took."""
+
+    said: bool | SelectorError | NotEvaluatedError
+    steps: int
 
 
 # Words.
@@ -97,6 +150,8 @@ def _words(expression: str) -> list[_Word]:
         kind = found.lastgroup or ""
         if kind != "space":
             words.append(_Word(kind, found[0], at))
+            if len(words) > _MOST_WORDS:
+                raise NotEvaluatedError(f"an expression of more than {_MOST_WORDS} words")
         at = found.end()
     words.append(_Word("end", _END, at))
     return words
@@ -122,8 +177,8 @@ _WORDS_OF_THE_LANGUAGE = frozenset({"null", "in", "as", "break", "const", "conti
 class _Parser:
     """Reads by the grammar of CEL, and compiles on the way."""
 
-    def __init__(self, expression: str) -> None:
-        self._words = _words(expression)
+    def __init__(self, words: list[_Word]) -> None:
+        self._words = words
         self._next = 0
         self._depth = 0
         self._bound: dict[str, _Part] = {}
@@ -159,6 +214,13 @@ class _Parser:
     def _cannot(self, word: _Word, what: str = "") -> NotEvaluatedError:
         return NotEvaluatedError(f"{what or repr(word.text)} at character {word.at + 1}")
 
+    def _over(self, word: _Word, parts: Iterable[_Part], kind: str, code: Code, of: str = DYN) -> _Part:
+        """A part that evaluates these ones."""
+        depth = 1 + max((part.depth for part in parts), default=0)
+        if depth > _DEEPEST_CODE:
+            raise self._cannot(word, "an expression nested too deeply")
+        return _Part(kind, code, of, depth)
+
     def _demand(self, part: _Part, kind: str, word: _Word) -> None:
         if part.type not in (kind, DYN):
             raise self._cannot(word, f"{part.type} where {kind} is needed")
@@ -178,7 +240,9 @@ class _Parser:
             if kind == DYN and DYN not in (yes.type, no.type):
                 raise self._cannot(start, f"{yes.type} or {no.type}")
             condition, first, second = part.code, yes.code, no.code
-            part = _Part(kind, lambda scope: first(scope) if truth(condition(scope)) else second(scope))
+            part = self._over(
+                start, (part, yes, no), kind, lambda scope: first(scope) if truth(condition(scope)) else second(scope)
+            )
         self._depth -= 1
         return part
 
@@ -189,19 +253,20 @@ class _Parser:
         return self._logical("&&", self._relation, decides=False)
 
     def _logical(self, sign: str, operand: Callable[[], _Part], *, decides: bool) -> _Part:
-        part = operand()
+        parts = [operand()]
         while word := self._accept(sign):
-            other = operand()
-            self._demand(part, BOOL, word)
-            self._demand(other, BOOL, word)
-            part = _Part(BOOL, _either(part.code, other.code, decides=decides))
-        return part
+            parts.append(operand())
+            for part in parts[-2:]:
+                self._demand(part, BOOL, word)
+        if len(parts) == 1:
+            return parts[0]
+        return self._over(self._peek, parts, BOOL, _any_of([part.code for part in parts], decides=decides))
 
     def _relation(self) -> _Part:
         part = self._unary()
         while word := self._accept("==", "!=", "<", "<=", ">", ">=", "in"):
             other = self._unary()
-            part = _Part(BOOL, self._related(word, part, other))
+            part = self._over(word, (part, other), BOOL, self._related(word, part, other))
         return part
 
     def _related(self, word: _Word, part: _Part, other: _Part) -> Code:
@@ -220,11 +285,11 @@ class _Parser:
             if {part.type, other.type} & {LIST, MAP, DOMAINS, OPTIONAL}:
                 raise self._cannot(word, f"{sign} of maps, lists or optional values")
             judge = equal if sign == "==" else unequal
-            return lambda scope: judge(one(scope), two(scope))
+            return lambda scope: judge(_read(scope, one(scope)), two(scope))
         for kind in (part.type, other.type):
             if kind not in (*_ORDERED, DYN):
                 raise self._cannot(word, f"{sign} of {kind}")
-        return lambda scope: ordered(sign, one(scope), two(scope))
+        return lambda scope: ordered(sign, _read(scope, one(scope)), two(scope))
 
     def _unary(self) -> _Part:
         if word := self._accept("!"):
@@ -235,7 +300,7 @@ class _Parser:
             self._depth -= 1
             self._demand(part, BOOL, word)
             inner = part.code
-            return _Part(BOOL, lambda scope: not truth(inner(scope)))
+            return self._over(word, (part,), BOOL, lambda scope: not truth(inner(scope)))
         if word := self._accept("-"):
             number = self._take()
             if number.kind != "number":
@@ -244,6 +309,8 @@ class _Parser:
         return self._member()
 
     def _number(self, word: _Word, sign: int) -> _Part:
+        if len(word.text) > _MOST_DIGITS:
+            raise self._cannot(word, f"a number of more than {_MOST_DIGITS} digits")
         value = sign * int(word.text, 0 if word.text.startswith("0x") else 10)
         if not -_INT64 <= value < _INT64:
             raise self._cannot(word, "a number beyond 64 bits")
@@ -279,7 +346,7 @@ class _Parser:
             raise self._cannot(word)
         kind, of = (MAP, part.of) if part.type == DOMAINS else (part.of, DYN)
         inner, name = part.code, key.code
-        return _Part(kind, lambda scope: selected(inner(scope), name(scope)), of)
+        return self._over(word, (part, key), kind, lambda scope: selected(inner(scope), name(scope)), of)
 
     def _maybe(self, word: _Word, part: _Part, name: str) -> _Part:
         if part.type != MAP:
@@ -290,7 +357,7 @@ class _Parser:
             names = inner(scope)
             return Present(names[name]) if isinstance(names, dict) and name in names else None
 
-        return _Part(OPTIONAL, look, part.of)
+        return self._over(word, (part,), OPTIONAL, look, part.of)
 
     def _arguments(self) -> list[_Part]:
         if self._accept(")"):
@@ -328,7 +395,7 @@ class _Parser:
         if len(kinds) != 1 or not kinds <= {TEXT, INT, BOOL, DYN}:
             raise self._cannot(word, "a list of nothing or of several types")
         codes = [item.code for item in items]
-        return _Part(LIST, lambda scope: [code(scope) for code in codes], kinds.pop())
+        return self._over(word, items, LIST, lambda scope: [code(scope) for code in codes], kinds.pop())
 
     def _named(self, word: _Word) -> _Part:
         name = word.text
@@ -364,12 +431,18 @@ class _Parser:
         value = self._expression()
         self._expect(",")
         key = name.text
-        self._bound[key] = _Part(value.type, lambda scope: _bound(scope[key]), value.of)
+        self._bound[key] = _Part(value.type, lambda scope: _bound(scope.bound[key]), value.of)
         body = self._expression()
         del self._bound[key]
         self._expect(")")
         code, inner = value.code, body.code
-        return _Part(body.type, lambda scope: inner({**scope, key: _attempt(code, scope)}), body.of)
+
+        def bind(scope: Scope) -> object:
+            # No name is bound twice at once, so that nothing is to be restored.
+            scope.bound[key] = _attempt(code, scope)
+            return inner(scope)
+
+        return self._over(name, (value, body), body.type, bind, body.of)
 
     def _has(self, word: _Word) -> _Part:
         self._member()
@@ -380,7 +453,7 @@ class _Parser:
         if owner.type != MAP:
             raise self._cannot(word)
         inner = owner.code
-        return _Part(BOOL, lambda scope: contains(name, inner(scope)))
+        return self._over(word, (owner,), BOOL, lambda scope: contains(name, inner(scope)))
 
     def _function(self, word: _Word, arguments: list[_Part]) -> _Part:
         if word.text not in ("quantity", "semver") or len(arguments) != 1:
@@ -388,13 +461,13 @@ class _Parser:
         self._demand(arguments[0], TEXT, word)
         inner = arguments[0].code
         if word.text == "quantity":
-            return _Part(QUANTITY, lambda scope: quantity(inner(scope)))
-        return _Part(SEMVER, lambda scope: semver(inner(scope)))
+            return self._over(word, arguments, QUANTITY, lambda scope: quantity(_read(scope, inner(scope))))
+        return self._over(word, arguments, SEMVER, lambda scope: semver(_read(scope, inner(scope))))
 
     def _method(self, word: _Word, part: _Part, arguments: list[_Part]) -> _Part:
-        name, inner = word.text, part.code
+        name, inner, parts = word.text, part.code, (part, *arguments)
         if name == "hasValue" and part.type == OPTIONAL and not arguments:
-            return _Part(BOOL, lambda scope: inner(scope) is not None)
+            return self._over(word, parts, BOOL, lambda scope: inner(scope) is not None)
         if name == "orValue" and part.type == OPTIONAL and len(arguments) == 1:
             return self._or_value(word, part, arguments[0])
         if name in _COMPARISONS and len(arguments) == 1:
@@ -402,19 +475,19 @@ class _Parser:
             if len(kinds) != 1 or not kinds <= {QUANTITY, SEMVER}:
                 raise self._cannot(word, f"{name} of {part.type} and {arguments[0].type}")
             kind, judge, other = *_COMPARISONS[name], arguments[0].code
-            return _Part(kind, lambda scope: judge(compared(inner(scope), other(scope))))
+            return self._over(word, parts, kind, lambda scope: judge(compared(inner(scope), other(scope))))
         if name in _TEXTS and len(arguments) == 1:
             self._demand(part, TEXT, word)
             self._demand(arguments[0], TEXT, word)
             said, other = _TEXTS[name], arguments[0].code
-            return _Part(BOOL, lambda scope: said(text_of(inner(scope)), text_of(other(scope))))
+            return self._over(word, parts, BOOL, lambda scope: said(text_of(_read(scope, inner(scope))), text_of(other(scope))))
         if name == "lowerAscii" and not arguments:
             self._demand(part, TEXT, word)
-            return _Part(TEXT, lambda scope: _lower(text_of(inner(scope))))
+            return self._over(word, parts, TEXT, lambda scope: text_of(_read(scope, inner(scope))).translate(_LOWER))
         if name == "matches" and len(arguments) == 1:
             self._demand(part, TEXT, word)
             pattern = self._pattern(word)
-            return _Part(BOOL, lambda scope: _found(pattern, text_of(inner(scope))))
+            return self._over(word, parts, BOOL, lambda scope: _found(scope, pattern, text_of(inner(scope))))
         raise self._cannot(word, f"the function {name}")
 
     def _or_value(self, word: _Word, part: _Part, other: _Part) -> _Part:
@@ -426,28 +499,21 @@ class _Parser:
             found = inner(scope)
             return found.value if isinstance(found, Present) else instead(scope)
 
-        return _Part(other.type if part.of == other.type else DYN, value)
+        return self._over(word, (part, other), other.type if part.of == other.type else DYN, value)
 
-    def _pattern(self, word: _Word) -> "re.Pattern[str]":
+    def _pattern(self, word: _Word) -> str:
         argument = self._words[self._next - 2]
         before = self._words[self._next - 3]
         if argument.kind != "text" or before.text != "(":
             raise self._cannot(word, "matches without a pattern as a text")
         text = _text(argument)
-        if not _PLAIN_PATTERN.fullmatch(text) or len(_REPEATS.findall(text)) > _MOST_REPEATS:
-            raise self._cannot(argument, f"the pattern {text!r}")
-        try:
-            # In Python, `$` also matches before a line break at the end.
-            return re.compile(text.replace("$", r"\Z"), re.ASCII)
-        except re.error:
-            raise self._cannot(argument, f"the pattern {text!r}") from None
+        if len(text) > MAX_PATTERN or not _PLAIN_PATTERN.fullmatch(text) or not is_linear(text):
+            raise self._cannot(argument, f"the pattern {shown(text)}")
+        return text
 
 
 _CLASS = r"\[(?:[A-Z]-[A-Z]|[a-z]-[a-z]|[0-9]-[0-9]|[A-Za-z0-9_.])+-?\]"
 _PLAIN_PATTERN = re.compile(rf"(?:[A-Za-z0-9 _/:,.$^|-]|\\\.|\\d|{_CLASS}|(?<![*+?^|])(?<!\A)[*+?])*")
-_REPEATS = re.compile(r"[*+?]")
-_MOST_REPEATS = 3
-_LONGEST_SEARCHED = 256
 _COMPARISONS: Mapping[str, tuple[str, Callable[[int], object]]] = {
     "compareTo": (INT, lambda sign: sign),
     "isGreaterThan": (BOOL, lambda sign: sign > 0),
@@ -460,18 +526,11 @@ _TEXTS: Mapping[str, Callable[[str, str], bool]] = {
 }
 
 
-def _device(scope: Scope) -> DeviceValue:
-    device = scope["device"]
-    if not isinstance(device, DeviceValue):
-        raise TypeError("the variable device is none")
-    return device
-
-
 _FIELDS: Mapping[str, _Part] = {
-    "driver": _Part(TEXT, lambda scope: _device(scope).driver),
-    "allowMultipleAllocations": _Part(BOOL, lambda scope: _device(scope).multiple),
-    "attributes": _Part(DOMAINS, lambda scope: _device(scope).attributes),
-    "capacity": _Part(DOMAINS, lambda scope: _device(scope).capacity, QUANTITY),
+    "driver": _Part(TEXT, lambda scope: scope.device.driver),
+    "allowMultipleAllocations": _Part(BOOL, lambda scope: scope.device.multiple),
+    "attributes": _Part(DOMAINS, lambda scope: scope.device.attributes),
+    "capacity": _Part(DOMAINS, lambda scope: scope.device.capacity, QUANTITY),
 }
 
 
@@ -493,26 +552,34 @@ def _bound(value: object) -> object:
     return value
 
 
-def _found(pattern: "re.Pattern[str]", text: str) -> bool:
-    if len(text) > _LONGEST_SEARCHED:
-        raise NotEvaluatedError("a pattern over a text of more than 256 characters")
-    return pattern.search(text) is not None
+def _read(scope: Scope, value: object) -> object:
+    """The value, whose characters are counted where it is a text."""
+    if isinstance(value, str):
+        scope.read(len(value))
+    return value
 
 
-def _lower(text: str) -> str:
-    return "".join(chr(ord(sign) + 32) if "A" <= sign <= "Z" else sign for sign in text)
+def _found(scope: Scope, pattern: str, text: str) -> bool:
+    scope.read(len(text) * len(pattern))
+    return found(pattern, text)
 
 
-def _either(one: Code, other: Code, *, decides: bool) -> Code:
-    """`||` where true decides, `&&` where false does: whichever side decides, an error on the other one does not matter."""
+_LOWER = {ord(sign): sign.lower() for sign in string.ascii_uppercase}
+
+
+def _any_of(codes: Sequence[Code], *, decides: bool) -> Code:
+    """`||` where true decides, `&&` where false does: if any side decides, an error on another one does not matter."""
 
     def code(scope: Scope) -> object:
-        try:
-            first = truth(one(scope))
-        except SelectorError:
-            if truth(other(scope)) is decides:
-                return decides
-            raise
-        return first if first is decides else truth(other(scope))
+        failed: SelectorError | None = None
+        for one in codes:
+            try:
+                if truth(one(scope)) is decides:
+                    return decides
+            except SelectorError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return not decides
 
     return code

@@ -32,8 +32,8 @@ _Step = tuple[tuple[Given, ...], tuple[int, ...], SiteState]
 _A_LOOK = 16
 """So many steps it takes to look at what is left of a node."""
 _SHORT_SEARCH_STEPS, _LONG_STEPS = 10_000, 3 * MOST_STEPS
-"""Searches above the first may take this much together. Then each one may be short: claims of one namespace that nobody can
-search through must not slow the plan for all."""
+"""Searches above the first may take this much together, for the pods of one namespace. Then each one may be short: claims that
+nobody can search through must not slow the plan for all."""
 _NO_DEVICES: tuple[Given, ...] = ()
 
 
@@ -58,7 +58,8 @@ class DevicePlacement:
         self._catalog = Catalog(world.device_classes)
         self._pools: Pools | None = None
         self._taken = Taken(world.resource_claims)
-        self._long_steps = _LONG_STEPS
+        self._long_steps: dict[str, int] = {}
+        """What long searches have taken so far, by namespace."""
         self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
         self._shared: dict[ClaimKey, Shared] = {}
         self._bound_users: dict[ClaimKey, int] = {}
@@ -69,7 +70,7 @@ class DevicePlacement:
         self._sites: dict[int, DeviceSite] = {}
         self._layouts: dict[object, int] = {}
         self._sample: dict[int, DeviceSite] = {}
-        self._known: dict[tuple[int, int, SiteState], _Step | Trouble | None] = {}
+        self._known: dict[tuple[int, int, SiteState, int], _Step | Trouble | None] = {}
         self._handed: dict[tuple[int, int], list[tuple[Given, ...] | None]] = {}
         self._off: dict[tuple[int, int], int] = {}
         """Pods of the World that were taken off their node. Their devices stay taken: nobody waits for a node that is left."""
@@ -423,7 +424,7 @@ class DevicePlacement:
 
     def _step(self, asked: Asked, site: DeviceSite, state: SiteState) -> "_Step | Trouble | None":
         """What is given where devices are taken as `state` says; `site` is plain."""
-        key = asked.number, site.layout, state
+        key = asked.number, site.layout, state, self._most_steps
         if key not in self._known:
             sample = self._sample[site.layout]
             taken = taken_of(sample, state)
@@ -450,11 +451,22 @@ class DevicePlacement:
         finally:
             self._shapes.effort.add(allocator.steps)
             if allocator.steps > _SHORT_SEARCH_STEPS:
-                self._long_steps -= allocator.steps
+                namespace = self._namespace
+                self._long_steps[namespace] = self._long_steps.get(namespace, 0) + allocator.steps
+
+    @property
+    def _namespace(self) -> str:
+        """Whose pods ask now; empty: nobody's."""
+        asking = self._shapes.effort.asking
+        return self._shapes.shapes[asking].namespace if asking >= 0 else ""
+
+    @property
+    def _most_steps(self) -> int:
+        """How long the next search may take."""
+        return MOST_STEPS if self._long_steps.get(self._namespace, 0) < _LONG_STEPS else _SHORT_SEARCH_STEPS
 
     def _allocator(self, wanted: tuple[Wanted, ...], site: DeviceSite, taken: Taken) -> NodeAllocator:
-        most_steps = MOST_STEPS if self._long_steps > 0 else _SHORT_SEARCH_STEPS
-        return NodeAllocator(self._catalog, site.pools, taken, site.name, site.labels, wanted, most_steps)
+        return NodeAllocator(self._catalog, site.pools, taken, site.name, site.labels, wanted, self._most_steps)
 
     def _shortage(self, wanted: tuple[Wanted, ...], site: DeviceSite) -> str:
         allocator = self._allocator(wanted, site, self._taken)

@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.cluster.devices.resource_slice import Attribute, AttributeKind, Device, DeviceCapacity
 from reconciler.scheduling.devices.selector_values import NotEvaluatedError, SelectorError, semver
-from reconciler.scheduling.devices.selectors import Selector
+from reconciler.scheduling.devices.selectors import MOST_STEPS, Answer, Selector
 
 DRIVER = "gpu.example.com"
 GPU = Device(
@@ -119,7 +119,7 @@ def test_what_fails_on_a_device(expression: str, said: str) -> None:
         ("device", "device without a field at character 1"),
         ("devices.driver == 'a'", "'devices' at character 1"),
         ("device.driver.matches('(a|b)+')", r"the pattern '\(a\|b\)\+' at character 23"),
-        ("device.driver.matches('a*b*c*d*')", "the pattern"),
+        (f"device.driver.matches('{'a' * 257}')", "the pattern"),
         ("device.driver.matches(device.driver)", "matches without a pattern as a text at character 15"),
         ("device.driver == '\\x41'", r"the escape \\x at character 18"),
         ("1.5 < 2.5", "'1.5 < 2.5' at character 1"),
@@ -132,6 +132,10 @@ def test_what_fails_on_a_device(expression: str, said: str) -> None:
         ("(" * 50 + "true" + ")" * 50, "brackets nested too deeply at character 41"),
         ("!" * 50 + "true", "signs nested too deeply"),
         ("true || " * 1500 + "true", "an expression of more than 10 KiB"),
+        ("false||" * 1400 + "false", "an expression of more than 2000 words"),
+        ("1 == " + "0" * 5000 + "1", "a number of more than 20 digits at character 6"),
+        (" == ".join(["true"] * 110), "an expression nested too deeply at character"),
+        ("device.driver" + ".lowerAscii()" * 110 + " == ''", "an expression nested too deeply at character"),
     ],
 )
 def test_what_is_not_evaluated(expression: str, place: str) -> None:
@@ -146,11 +150,34 @@ def test_a_version_in_a_list() -> None:
         Selector(f'{OWN}.version in ["1.10.0-rc.1"]').matches(DRIVER, GPU)
 
 
-def test_a_long_text_is_not_searched() -> None:
-    """The engine goes back and forth in a text, which takes long in a long one."""
-    selector = Selector(f"'{'a' * 300}'.matches('a*a*b')")
-    with pytest.raises(NotEvaluatedError, match="more than 256 characters"):
-        selector.matches(DRIVER, GPU)
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        # 4000 characters times a pattern of 81, of which 16 are one step.
+        (f"'{'a' * 4000}'.matches('{'a*' * 40}b')", "an evaluation of more than 20000 steps"),
+        # 100 times 4000 characters.
+        (f"cel.bind(t, '{'A' * 4000}', {' || '.join(['t.lowerAscii() == t'] * 100)})", "an evaluation of more than 20000 steps"),
+        (f"quantity('{'0' * 5000}1') == quantity('1')", "a quantity of more than 64 characters"),
+    ],
+)
+def test_what_takes_too_long(expression: str, said: str) -> None:
+    """What is written in a selector bounds what its evaluation costs."""
+    answer = Selector(expression).answer(DRIVER, GPU)
+    assert isinstance(answer.said, NotEvaluatedError)
+    assert said in str(answer.said)
+    assert answer.steps <= MOST_STEPS + 4000 * 81 // 16
+
+
+def test_a_pattern_that_makes_other_engines_go_back_and_forth() -> None:
+    """RE2 reads the text once. The charge is characters times pattern length: 3000 x 7, of which 16 are one step."""
+    expression = f"'{'a' * 3000}'.matches('a*a*a*b')"
+    assert Selector(expression).answer(DRIVER, GPU) == Answer(said=False, steps=7 + 3000 * 7 // 16)
+
+
+def test_many_operands_need_no_stack() -> None:
+    """The same operator again and again is one part of many operands."""
+    assert Selector(f"{'false||' * 900}true").matches(DRIVER, GPU)
+    assert not Selector(f"{'true&&' * 900}false").matches(DRIVER, GPU)
 
 
 def test_versions_in_their_order() -> None:
@@ -161,7 +188,24 @@ def test_versions_in_their_order() -> None:
     assert sorted(backwards, key=lambda text: semver(text).key) == ordered
 
 
-@pytest.mark.parametrize("text", ["1", "1.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "v1.0.0", "1.0.0-a..b", "1.0.x", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1",
+        "1.0",
+        "01.0.0",
+        "1.0.0-",
+        "1.0.0-01",
+        "1.0.0+",
+        "v1.0.0",
+        "1.0.0-a..b",
+        "1.0.x",
+        "",
+        f"1.0.{2**64}",
+        f"1.0.0-{2**64}",
+        "9" * 5000 + ".0.0",
+    ],
+)
 def test_what_is_no_version(text: str) -> None:
     """Three numbers without leading zeros; the parts behind them are never empty."""
     with pytest.raises(SelectorError, match="not a semantic version"):
