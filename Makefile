@@ -12,6 +12,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
+# Two stamps: the product with its solver, and what tests and checks need on top of it.
+PRODUCT := $(VENV)/.product
 STAMP := $(VENV)/.ready
 TIMED := @.ci/timed
 # auto: two workers more than there are cores; WORKERS=0 runs the tests in this process (for a debugger).
@@ -40,8 +42,8 @@ find_python = for p in $(PYTHON) $(CANDIDATES); do \
 	if "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; exit; fi; done
 
 # The stamp names the checkout that .venv was made in: one that was copied, or whose interpreter is gone, is made anew.
-ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CURDIR))
-.PHONY: $(STAMP)
+ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(PRODUCT) 2>/dev/null),$(CURDIR))
+.PHONY: $(PRODUCT)
 endif
 
 .PHONY: help setup run demo-preview testbed test test-flux test-kueue check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress spending clean
@@ -51,7 +53,7 @@ help: ## List the targets
 
 setup: $(STAMP) ## Make .venv with everything that the other targets need
 
-$(STAMP): pyproject.toml $(wildcard reconciler/scheduling/kernels/*.py)
+$(PRODUCT): pyproject.toml $(wildcard reconciler/scheduling/kernels/*.py)
 	@python="$$($(find_python))"; \
 	if [ -z "$$python" ]; then \
 		echo "error: no Python 3.11 or newer found (looked for: $(PYTHON) $(CANDIDATES))." >&2; \
@@ -59,12 +61,17 @@ $(STAMP): pyproject.toml $(wildcard reconciler/scheduling/kernels/*.py)
 		exit 1; \
 	fi; \
 	.ci/timed "virtual environment in $(VENV) with $$($$python --version 2>&1)" .ci/venv "$$python" $(VENV)
+	$(TIMED) "the product with its solver and compiled kernels, into $(VENV)" $(BIN)/python .ci/install product
 	@echo '$(CURDIR)' > $@
 
-run: $(STAMP) ## Show the main job on the example cluster: a plan, the same as markdown, the loop on a simulated cluster
+$(STAMP): $(PRODUCT)
+	$(TIMED) "packages for tests and checks, into $(VENV)" $(BIN)/python .ci/install development
+	@echo '$(CURDIR)' > $@
+
+run: $(PRODUCT) ## Show the main job on the example cluster: a plan, the same as markdown, the loop on a simulated cluster
 	@sh examples/demo.sh $(BIN)/reconciler
 
-demo-preview: $(STAMP) ## Preview a policy change in a throw-away repository, as a pull request would show it
+demo-preview: $(PRODUCT) ## Preview a policy change in a throw-away repository, as a pull request would show it
 	@sh examples/preview/demo.sh $(BIN)/reconciler
 
 testbed: $(STAMP) ## Start a real control plane with Cluster API, print its KUBECONFIG, and keep it until Ctrl-C
