@@ -53,7 +53,8 @@ class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
     def changed(self) -> bool:
         """Whether anything differs in any cluster, or cannot be said."""
         quiet = (ClusterState.SAME, ClusterState.NO_POLICY)
-        return bool(self.sizes) or any(one.state not in quiet for one in self.clusters)
+        lost = self.tests is not None and bool(self.tests.lost)
+        return bool(self.sizes) or lost or any(one.state not in quiet for one in self.clusters)
 
     @property
     def failed(self) -> bool:
@@ -73,7 +74,7 @@ class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
         ]
         results = () if self.tests is None else self.tests.results
         verdicts = [(one.file, one.suite, one.name, one.cluster, one.verdict) for one in results]
-        covered = (said, self.sizes, self.warnings, verdicts)
+        covered = (said, self.sizes, self.warnings, verdicts, () if self.tests is None else self.tests.lost)
         return "sha256:" + hashlib.sha256(msgspec.json.encode(covered, order="sorted")).hexdigest()
 
 

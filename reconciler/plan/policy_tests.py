@@ -89,16 +89,41 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     rules: tuple[str, ...] | None = None
 
 
+class LostBy(StrEnum):
+    """Why a test of main does not judge the policy as it did."""
+
+    REMOVED = "Removed"
+    JUDGES_ANOTHER = "JudgesAnother"  # it is still there, for another policy or for a fleet
+    EDITED = "Edited"
+    INPUT_CHANGED = "InputChanged"  # a snapshot or a scenario that it names has another content
+
+
+class LostTest(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
+    """A test that judges the policy on main, and does not judge it in this PR as it does there. `file` is below the policies."""
+
+    file: str
+    suite: str
+    name: str
+    why: LostBy
+
+    @property
+    def judges(self) -> bool:
+        """Whether a test of this name is still there and judges the policy in another way."""
+        return self.why in (LostBy.EDITED, LostBy.INPUT_CHANGED)
+
+
 class PolicyTestRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """All tests of one run. `not_run` has a sentence for each test or file that could not be run. `changed` are names of
-    tests of today that a change removes or edits. `all_removed`: there were tests, and the change leaves none. `unread_clusters`
-    are those of a fleet whose snapshot cannot be read."""
+    """All tests of one run. `not_run` has a sentence for each test or file that could not be run. `lost` are tests
+    that judge the policy on main, and that a change removes, edits, gives another input or moves to another policy. `changed` are
+    their names. `all_removed`: there were tests, and the change leaves none. `unread_clusters` are those of a fleet whose
+    snapshot cannot be read."""
 
     format_version: str = FORMAT_VERSION
     results: tuple[CaseResult, ...] = ()
     coverage: Coverage = Coverage()
     not_run: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    lost: tuple[LostTest, ...] = ()
     all_removed: bool = False
     unread_clusters: tuple[str, ...] = ()
 

@@ -98,8 +98,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> bool:
-        """Whether the policy, a declared size or the decision differs; without a base everything is new."""
-        if self.comparison is None or self.changes or self.sizes or self.later:
+        """Whether the policy, a declared size, what tests judge or the decision differs; without a base everything is new."""
+        if self.comparison is None or self.changes or self.sizes or self.later or (self.tests is not None and self.tests.lost):
             return True
         return not self.comparison.empty or self.impact_before != self.impact_after
 
@@ -125,7 +125,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
             covered = (*covered, msgspec.structs.replace(self.replay, sides=sides))
         if self.tests is not None:
             verdicts = [(one.file, one.suite, one.name, one.verdict) for one in self.tests.results]
-            covered = (*covered, verdicts, self.tests.not_run)
+            covered = (*covered, verdicts, self.tests.not_run, self.tests.lost)
         if self.snapshot is not None and self.snapshot.changed:
             covered = (*covered, "the head changes the snapshot")
         return "sha256:" + hashlib.sha256(msgspec.json.encode(covered, order="sorted")).hexdigest()

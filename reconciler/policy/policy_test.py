@@ -35,13 +35,15 @@ The comment below shows every key of the format.
 # A number is exact (9) or a range (7..10, 7.., ..10). `policy`, `cluster`, `scenario` and `today` stay below the directory that
 # the tests are run in.
 
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterable, Iterator
 from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from reconciler.policy.documents import TEST_KIND, TEST_VERSION, ClusterMatch
+from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.typed_text import (
     Amount,
     DocumentError,
@@ -55,6 +57,7 @@ from reconciler.policy.reading.typed_text import (
 )
 from reconciler.policy.stated_workload import StatedWorkload
 from reconciler.policy.values.label_selector import Selector
+from reconciler.policy.yaml_nodes import Place
 from reconciler.values.instant import InstantError, parse_instant
 
 API_VERSION, KIND = TEST_VERSION, TEST_KIND
@@ -197,6 +200,20 @@ def read_policy_tests(path: str, data: bytes) -> tuple[PolicyTestText, ...]:
         if (error := next(_wrong(text), None)) is not None:
             raise error
     return texts
+
+
+def repeated_names(texts: Iterable[PolicyTestText]) -> Iterator[Problem]:
+    """A test with the suite and the name of another one, among documents that judge one policy: reports would show two as one."""
+    seen: dict[tuple[str, str, str, str], Place] = {}
+    for text in texts:
+        test = text.value
+        policy = posixpath.normpath(posixpath.join(posixpath.dirname(text.source.path), test.spec.policy))
+        for index, case in enumerate(test.spec.tests):
+            at = f"$.spec.tests[{index}].name"
+            key = policy, test.spec.policy_name, test.metadata.name, case.name
+            if (first := seen.setdefault(key, text.place(at))) != text.place(at):
+                message = f"the name {case.name!r} of the suite {test.metadata.name!r} is taken by the test at {first}"
+                yield from text.error(at, message, "write another one").problems
 
 
 def _wrong(text: PolicyTestText) -> Iterator[DocumentError]:

@@ -9,6 +9,7 @@ import msgspec
 
 from reconciler.plan.comparison import Impact, PlanComparison, left_over
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
+from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
 from reconciler.policy.comparison import UNSET, PolicyChange
@@ -19,7 +20,7 @@ from reconciler.rendering.alike import owner_label
 from reconciler.rendering.change_figures import COST, NODES, ChangeFigure, change_figures, coming, joined_nodes, leaving
 from reconciler.rendering.document import Foreign, Sentence, foreign_sentence, names_listed, plain_sentence
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.wording import THIS_PR, count
+from reconciler.rendering.wording import MAIN, THIS_PR, count
 
 
 class Grade(StrEnum):
@@ -46,6 +47,7 @@ class Code(StrEnum):
     GROUPS_COME = "GroupsCome"
     GROUPS_HELD = "GroupsHeld"
     NEW_PROBLEMS = "NewProblems"
+    TESTS_LOST = "TestsLost"
     POLICY_WARNINGS = "PolicyWarnings"
     DECLARED_SIZES = "DeclaredSizes"
     LOOSENS = "Loosens"
@@ -92,6 +94,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *_later(preview),
         *_groups(comparison, preview.plan),
         *_problems(comparison),
+        *_tests_lost(preview.tests),
         *_policy_warnings(preview.warnings),
         *_declared_sizes(preview.sizes),
         *_loosens(preview.loosened, preview.plan),
@@ -381,6 +384,21 @@ def _problems(comparison: PlanComparison) -> Iterator[Consequence]:
             sentence=(f"{count(len(new), 'new problem')}, the first: ", *about),
             short=count(len(new), "new problem"),
             data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
+        )
+
+
+def _tests_lost(run: PolicyTestRun | None) -> Iterator[Consequence]:
+    """Tests that judge the policy on main, and not in this PR, or not as they did."""
+    if run is not None and run.lost:
+        number = len(run.lost)
+        short = f"{count(number, 'policy test')} of {MAIN} {_verb(number, 'does', 'do')} not judge it as before"
+        labels = [f"{one.suite}: {one.name}" for one in run.lost]
+        yield Consequence(
+            grade=Grade.WARNING,
+            code=Code.TESTS_LOST,
+            sentence=(f"{short}: ", *names_listed(labels, NAMES_SHOWN), "."),
+            short=short,
+            data={"tests": tuple(labels), "causes": tuple(sorted({one.why.value for one in run.lost}))},
         )
 
 

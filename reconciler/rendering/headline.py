@@ -105,8 +105,8 @@ def _integer(value: Scalar) -> int:
 
 # The consequences of a preview line by line.
 
-_IN_TABLE = (Code.NODES_IN_STEADY_STATE, Code.COST, Code.PODS_PLACED)
-"""What the table of figures tells."""
+_TOLD = (Code.NODES_IN_STEADY_STATE, Code.COST, Code.PODS_PLACED, Code.TESTS_LOST)
+"""What the table of figures and the lines about policy tests say."""
 _MOST_LINES = 5
 
 
@@ -116,7 +116,7 @@ _MEANINGS = {Grade.CAUTION: Meaning.DANGER, Grade.WARNING: Meaning.HELD, Grade.N
 def consequence_alarms(preview: Preview, *, everything: bool = False) -> Iterator[Alarm]:
     """What stands above the table of figures: the lines of each grade, the gravest first. Equal ones are folded, and what is cut
     is counted with the gravest of it; neither with `everything`."""
-    effects = [one for one in consequences(preview) if one.code not in _IN_TABLE]
+    effects = [one for one in consequences(preview) if one.code not in _TOLD]
     for grade in Grade:
         mine = [one for one in effects if one.grade is grade]
         if lines := [one.sentence for one in _with_causes(mine)] if everything else _folded(tuple(_with_causes(mine))):

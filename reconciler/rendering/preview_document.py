@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from reconciler.plan.comparison import Pair, PlanComparison
 from reconciler.plan.plan import PlanProblem
-from reconciler.plan.policy_tests import EqualResults, PolicyTestRun, Verdict, folded
+from reconciler.plan.policy_tests import EqualResults, LostBy, PolicyTestRun, Verdict, folded
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.rendering import document as tree
 from reconciler.rendering.change_figures import change_figures, joined_nodes, limit_rows
@@ -75,7 +75,7 @@ def test_blocks(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree
     if run is None:
         return
     if run.all_removed:
-        many = "the only policy test" if len(run.changed) == 1 else f"all {count(len(run.changed), 'policy test')}"
+        many = "the only policy test" if len(run.lost) == 1 else f"all {count(len(run.lost), 'policy test')}"
         removed = (f"{THIS_PR[0].upper()}{THIS_PR[1:]} removes {many}: ", *names_listed(run.changed, _FAILURES_SHOWN), ".")
         yield tree.Alarm(tree.Meaning.HELD, (removed,))
         return
@@ -89,14 +89,30 @@ def test_blocks(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree
     lines += [_ended("Not run: ", why) for why in dict.fromkeys(run.not_run)]
     shown = lines if everything or len(lines) <= _FAILURES_SHOWN + 1 else lines[:_FAILURES_SHOWN]
     more: list[Sentence] = [(f"{len(lines) - len(shown)} more do not pass.",)] if len(shown) < len(lines) else []
-    if run.changed:
-        edited = f"This change removes or edits {count(len(run.changed), 'test')} of today: "
-        more.append((edited, *names_listed(run.changed, _FAILURES_SHOWN), "."))
+    more += lost_sentences(run)
     if not shown and not more:
         yield tree.Paragraph((summary,))
         return
     sentence = (summary, *(part for line in (*shown, *more) for part in (" ", *line)))
     yield tree.Alarm(tree.Meaning.DANGER if lines else tree.Meaning.HELD, (sentence,))
+
+
+_LOST_BY = {
+    LostBy.REMOVED: "removed", LostBy.JUDGES_ANOTHER: "now for another policy", LostBy.EDITED: "edited",
+    LostBy.INPUT_CHANGED: "its snapshot or scenario changed",
+}  # fmt: skip
+
+
+def lost_sentences(run: PolicyTestRun) -> Iterator[Sentence]:
+    """The tests of main that do not judge the policy any more, and those that judge it in another way, with the causes."""
+    for judges in (False, True):
+        lost = [one for one in run.lost if one.judges is judges]
+        many = len(lost) != 1
+        verb, negated = ("judge", "do not judge it") if many else ("judges", "does not judge it")
+        there = f"in {THIS_PR} as on {MAIN}" if judges else f"in {THIS_PR}"
+        names = names_listed([f"{one.suite}: {one.name} ({_LOST_BY[one.why]})" for one in lost], _FAILURES_SHOWN)
+        if lost:
+            yield (f"{count(len(lost), 'test')} that {verb} this policy on {MAIN} {negated} {there}: ", *names, ".")
 
 
 def _failed(lot: EqualResults) -> Sentence:

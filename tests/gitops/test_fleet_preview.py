@@ -144,7 +144,7 @@ def _policy_test(cluster: str, least: int) -> str:
     return f"""\
 apiVersion: test.reconciler.dev/v1alpha1
 kind: PolicyTest
-metadata: {{name: sizes}}
+metadata: {{name: {cluster.replace("/", "-")}}}
 spec:
   policy: .
   given: {{cluster: {cluster}}}

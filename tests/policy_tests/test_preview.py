@@ -119,8 +119,9 @@ def test_a_test_that_is_taken_away_is_told(tree: Path, change: Callable[..., Non
     change(*SMALLER)
     code, out = preview(capsys)
     assert code == 0
-    assert "3 of 3 policy tests pass. This change removes or edits 2 tests of today: " in out
-    assert "prod: the shop is left alone and the cost is bounded" in out
+    assert "3 of 3 policy tests pass. 1 test that judges this policy on main does not judge it in this PR: " in out
+    assert "prod: the shop is left alone and the cost is bounded (removed). " in out
+    assert "1 test that judges this policy on main does not judge it in this PR as on main: prod: waiting batch" in out
     change("policies/prod.yaml", ("unneededTime: 10m", "unneededTime: 15m"))
     (tree / TESTS).unlink()
     git("commit", "--quiet", "--all", "--message=without tests")
@@ -145,8 +146,9 @@ def test_tests_of_another_policy_are_left(tree: Path, change: Callable[..., None
     """They are not about this policy, but they are still there."""
     change(TESTS, ("  policy: ..\n", "  policy: ..\n  policyName: other\n"), ("desired: 7..10", "desired: 1..10"))
     code, out = preview(capsys)
-    told = "\n! This policy has no tests. This change removes or edits 1 test of today: prod: waiting batch pods get nodes.\n"
+    told = "\n! This policy has no tests. 3 tests that judge this policy on main do not judge it in this PR: "
     assert (code, told in out) == (0, True)
+    assert "prod: waiting batch pods get nodes (now for another policy)" in out
 
 
 @pytest.mark.parametrize(("old", "new", "why"), [

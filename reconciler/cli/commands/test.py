@@ -91,6 +91,7 @@ def command(
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED, InputError
     from reconciler.cli.outputs.terminal import text_width
     from reconciler.cli.processes.policy_test_run import Asked
+    from reconciler.policy.policy_test import repeated_names
 
     if fleet and (update or examine_rules):
         raise click.UsageError("--update and --coverage are about one cluster: leave --fleet out")
@@ -102,7 +103,7 @@ def command(
         raise InputError("no directory policies/ here; name a file or directory: reconciler test PATH")
     chosen = paths or (DEFAULT_POLICIES,)
     texts, problems = read_test_files(chosen, root)
-    if problems:
+    if problems := [*problems, *repeated_names(texts)]:
         _tell(problems)
         raise InputError("the tests cannot be run")
     where = ", ".join(map(str, chosen))

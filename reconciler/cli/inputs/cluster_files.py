@@ -136,6 +136,13 @@ def load_snapshot(path: Path | str) -> tuple[World, str]:
     return world, files.digest()
 
 
+def files_digest(path: Path) -> str:
+    """The digest of a snapshot, or of any other documents, without reading what they mean. Raises `InputError`."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file or directory")
+    return Digested(_archived(path) if path.is_file() and _is_archive(path) else SnapshotFiles(path)).digest()
+
+
 def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files]) -> tuple[World, _Files]:
     root = Path(path)
     if not root.exists():

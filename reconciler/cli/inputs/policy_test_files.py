@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from reconciler.cli.inputs.cluster_files import load_world
+from reconciler.cli.inputs.cluster_files import files_digest, load_world
 from reconciler.cli.inputs.plan_inputs import read_policy
 from reconciler.cli.inputs.policy_files import read_policy_tree
 from reconciler.cli.outputs.failure import InputError
@@ -60,6 +60,10 @@ class FilesBelow:
                 return stream.read(MAX_FILE_BYTES + 1)
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from error
+
+    def digest(self, path: str) -> str:
+        """Of the documents of a file or directory. Raises `InputError`."""
+        return files_digest(self._place(path))
 
     def policy(self, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
         """The policy of a file or directory as it is in `cluster`. Raises `InputError`; problems go to

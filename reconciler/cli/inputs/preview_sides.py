@@ -1,6 +1,7 @@
 """The two policies of a preview, from revisions of a repository or from directories."""
 
 import hashlib
+import posixpath
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from reconciler.cli.inputs.connections import ConnectionChoice
 from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.plan_inputs import one_cluster
 from reconciler.cli.inputs.policy_files import FoundFiles, read_policy_tree
+from reconciler.cli.inputs.policy_test_files import FilesBelow
 from reconciler.cli.inputs.preview_tests import ChangeTests, read_change_tests, with_committed_files
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
@@ -159,7 +161,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
     files by those paths, including manifests of other kinds; `tree` is what was read of them. `elsewhere` are files of the same
     revision that differ between both and are not below the policies' place. `conflicting`: the problems are why it cannot be
-    merged. `content` is the id of what a commit has there. `tests` are those of the policies, of the change only.
+    merged. `content` is the id of what a commit has there. `tests` are the policy tests next to the policies.
     `read` are the files that `tree` was read of, by paths below the policy root and by those that a user would type. `sets` of
     a tree for many clusters is empty until `in_clusters`.
     """
@@ -203,8 +205,6 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
         first = _side(source, base, earlier, path, now_seconds, None)
         if earlier is None or later is None or base_tip:
             second = _side(source, head, later, path, now_seconds, first)
-            if later is not None:
-                second = _with_tests(second, source, later)
             if earlier is None or later is None:
                 return first, second
             return _with_the_rest(first, second, source.differing_files(earlier, later, path))
@@ -213,15 +213,21 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
             second = merged_side(result.problems(), policy_files, head.ref or "", now_seconds, first, made=result.made)
             if not second.conflicting:
                 second = _rendered_commit(result.repository, result.tree, policy_files, second, now_seconds, first)
-                second = _with_tests(second, result.repository, result.tree)
+                second = _with_tests(second, policy_files, result.repository, result.tree)
             return _with_the_rest(first, second, result.repository.differing_files(earlier, result.tree, path))
     except (RepositoryError, GitError) as error:
         raise InputError(str(error)) from None
 
 
-def _with_tests(side: Side, repository: "Repository", commit: str) -> Side:
-    """A side of a commit or a tree with its policy tests, and with what they name there."""
-    return msgspec.structs.replace(side, tests=with_committed_files(read_change_tests(side.given), repository, commit))
+def _with_tests(side: Side, policy_files: "PolicyFiles", repository: "Repository", commit: str) -> Side:
+    """A side of a commit or a tree with its policy tests as they are written, and with what they name there."""
+    tests = read_change_tests(policy_files.files, _top(policy_files))
+    return msgspec.structs.replace(side, tests=with_committed_files(tests, repository, commit))
+
+
+def _top(policy_files: "PolicyFiles") -> str:
+    """The directory that the paths of the files start from."""
+    return posixpath.dirname(policy_files.root) if policy_files.alone else policy_files.root
 
 
 def _side(repository: "Repository", asked: Asked, commit: str | None, path: str, now_seconds: int, before: Side | None) -> Side:
@@ -231,7 +237,8 @@ def _side(repository: "Repository", asked: Asked, commit: str | None, path: str,
         raise ValueError("a side is a revision or a directory")
     policy_files = repository.policy_files(commit, path)
     made = committed_side(policy_files, asked.ref, now_seconds, before)
-    return _rendered_commit(repository, commit, policy_files, made, now_seconds, before)
+    made = _rendered_commit(repository, commit, policy_files, made, now_seconds, before)
+    return _with_tests(made, policy_files, repository, commit)
 
 
 def _with_the_rest(first: Side, second: Side, elsewhere: tuple[dict[str, bytes], dict[str, bytes]]) -> tuple[Side, Side]:
@@ -280,8 +287,7 @@ def committed_side(
     if policy_files.problems:
         problems = refusals(policy_files.problems, policy_files.root, alone=policy_files.alone)
         return Side(side=side, where=where, sets=(), problems=problems, files=0, content=policy_files.content)
-    above = policy_files.root.rpartition("/")[0] if policy_files.alone else policy_files.root
-    prefix = f"{above}/" if above else ""
+    prefix = f"{above}/" if (above := _top(policy_files)) else ""
     given = FoundFiles(
         files={f"{prefix}{name}": data for name, data in policy_files.files.items()},
         unread=tuple(msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in policy_files.unread),
@@ -307,8 +313,8 @@ def _from_directory(directory: Path, now_seconds: int, before: Side | None = Non
     place = whole.relative_to(top).as_posix()
     here = Path.cwd().resolve()
     root = here if whole.is_relative_to(here) else top
-    below = whole.relative_to(root)
-    tests = read_change_tests({(below / name).as_posix(): body for name, body in policy_files.files.items()}, root)
+    tests = read_change_tests(policy_files.files, whole.relative_to(root).as_posix())
+    tests = msgspec.structs.replace(tests, files=FilesBelow(root))
     tree = partial(_tree_below, top)
     places = (directory.as_posix(), "" if place == "." else place)
     return msgspec.structs.replace(_as_rendered(side(policy_files.files), policy_files.files, places, tree, side), tests=tests)

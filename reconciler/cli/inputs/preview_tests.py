@@ -1,19 +1,20 @@
-"""The policy tests of a change, and the files that they name, as the change has them: data of its author, read within bounds."""
+"""The policy tests of a change and of main, with the files that they name: data of their authors, read within bounds."""
 
 import posixpath
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from reconciler.cli.inputs.cluster_files import capi_group
+from reconciler.cli.inputs.cluster_files import SUFFIXES, capi_group
 from reconciler.cli.inputs.policy_test_files import FilesBelow
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
 from reconciler.cluster.world import World
+from reconciler.plan.policy_tests import LostBy, LostTest
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.policy_test import PolicyTestText, may_hold_tests, read_policy_tests
+from reconciler.policy.policy_test import Given, PolicyTestText, may_hold_tests, read_policy_tests
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.typed_text import DocumentError
 from reconciler.simulation.scenarios.scenario import read_scenario
@@ -26,35 +27,78 @@ MOST_FILES = 50
 """Snapshots and scenarios of one change."""
 
 
+class JudgingTest(msgspec.Struct, frozen=True):
+    """One test that judges a policy. `place` is its file below the policies, its suite and its name. `essence` is what it gives
+    and expects, and `inputs` are the digests of the files that it names."""
+
+    place: tuple[str, str, str]
+    essence: bytes
+    inputs: tuple[str, ...]
+
+    @property
+    def content(self) -> tuple[str, str, bytes, tuple[str, ...]]:
+        """Equal for two tests that judge alike and have the same name, wherever they are."""
+        return (*self.place[1:], self.essence, self.inputs)
+
+
 class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
-    """`texts` are the documents, `problems` what is wrong with those that cannot be read. Of a commit, `named` has the files that
-    they name, by path: documents by name, or why there are none. Of a directory, `root` is the one in which all stay."""
+    """The policy tests of one side. `texts` are the documents, `problems` what is wrong with those that cannot be read, and
+    `policies` the place of the policies among their paths. `files` are those that they name."""
 
     texts: tuple[PolicyTestText, ...] = ()
     problems: tuple[Problem, ...] = ()
-    named: Mapping[str, Mapping[str, bytes] | str] = {}
-    root: Path | None = None
+    policies: str = ""
+    files: "CommittedFiles | FilesBelow" = msgspec.field(default_factory=lambda: CommittedFiles({}))
 
-    def about(self, policy: PolicySet, files: Mapping[str, bytes]) -> tuple[PolicyTestText, ...]:
-        """Those that test this policy, which stands in one of `files`."""
-        place = policy.policy.place.path
-        standing = [path for path in files if path == place or path.endswith(f"/{place}")]
+    def about(self, policy: PolicySet) -> tuple[PolicyTestText, ...]:
+        """Those that test this policy."""
+        standing = _joined(self.policies, policy.policy.place.path)
         return tuple(text for text in self.texts if _tests(text, policy.policy.name, standing))
 
-    def changed_by(self, after: "ChangeTests") -> tuple[str, ...]:
-        """Names of these tests that `after` no longer has, or has with another given or expectation."""
-        there = dict(after._essences())
-        return tuple(sorted(name for name, essence in self._essences() if there.get(name) != essence))
+    def judging(self, texts: Iterable[PolicyTestText], *, fleet: bool) -> Iterator[JudgingTest]:
+        """The tests of these documents. Those that are given clusters judge only a fleet."""
+        for text in texts:
+            spec, source = text.value.spec, text.source.path
+            file = posixpath.relpath(source, self.policies or ".")
+            for test in spec.tests:
+                given = test.given.on(spec.given)
+                if fleet or given.clusters is None:
+                    essence = msgspec.json.encode((spec.policy_name if fleet else "", given, test.expect), enc_hook=_parts)
+                    place = file, text.value.metadata.name, test.name
+                    yield JudgingTest(place, essence, tuple(self._digests(_given_paths(source, given))))
 
-    def _essences(self) -> Iterator[tuple[str, bytes]]:
-        for text in self.texts:
-            for test in text.value.spec.tests:
-                essence = test.given.on(text.value.spec.given), test.expect
-                yield f"{text.value.metadata.name}: {test.name}", msgspec.json.encode(essence, enc_hook=_parts)
+    def _digests(self, paths: Iterable[str]) -> Iterator[str]:
+        for path in paths:
+            try:
+                yield self.files.digest(path)
+                named = _named_by(path, self.files.text(path)) if path.endswith(SUFFIXES) else ()
+            except (InputError, OSError):
+                yield ""
+                continue
+            yield from self._digests(named)
 
-    def files(self) -> "FilesBelow | CommittedFiles":
-        """What the tests read from."""
-        return CommittedFiles(self.named) if self.root is None else FilesBelow(self.root)
+
+def lost_tests(before: ChangeTests, after: ChangeTests, sides: tuple[Sequence[PolicyTestText], Sequence[PolicyTestText]],
+               *, fleet: bool = False) -> tuple[LostTest, ...]:  # fmt: skip
+    """The tests that judge a policy on main and do not judge it in this PR as they do there. `sides` are the documents of both
+    that judge the policy."""
+    later = list(after.judging(sides[1], fleet=fleet))
+    left = Counter(one.content for one in later)
+    at = {one.place: one for one in later}
+    known = {one.place for one in after.judging(after.texts, fleet=True)}
+    lost = []
+    for one in before.judging(sides[0], fleet=fleet):
+        if left[one.content]:
+            left[one.content] -= 1
+            continue
+        same = at.get(one.place)
+        if same is not None:
+            why = LostBy.EDITED if same.essence != one.essence else LostBy.INPUT_CHANGED
+        else:
+            why = LostBy.JUDGES_ANOTHER if one.place in known else LostBy.REMOVED
+        file, suite, name = one.place
+        lost.append(LostTest(file=file, suite=suite, name=name, why=why))
+    return tuple(sorted(lost))
 
 
 class CommittedFiles:
@@ -78,6 +122,10 @@ class CommittedFiles:
             raise InputError(f"{path}: not a file")
         return data
 
+    def digest(self, path: str) -> str:
+        """Of the documents of a file or directory. Raises `InputError`."""
+        return Digested(self._files_at(path)).digest()
+
     def policy(self, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
         """No other policy than the two of the preview is read. Raises `InputError`."""
         raise InputError(f"{path}: a preview reads no further policy; `reconciler test` does")
@@ -89,17 +137,17 @@ class CommittedFiles:
         return files
 
 
-def read_change_tests(files: Mapping[str, bytes], root: Path | None = None) -> ChangeTests:
-    """The tests in files by path from the top of the tree, without the files that they name."""
+def read_change_tests(files: Mapping[str, bytes], policies: str = "") -> ChangeTests:
+    """The tests in files by path below the policies, which are in `policies`, without the files that they name."""
     texts: list[PolicyTestText] = []
     problems: list[Problem] = []
     for path, data in files.items():
         if may_hold_tests(data):
             try:
-                texts += read_policy_tests(path, data)
+                texts += read_policy_tests(_joined(policies, path), data)
             except DocumentError as error:
                 problems += error.problems
-    return ChangeTests(texts=tuple(texts), problems=tuple(problems), root=root)
+    return ChangeTests(texts=tuple(texts), problems=tuple(problems), policies=policies)
 
 
 def with_committed_files(tests: ChangeTests, repository: "Repository", commit: str) -> ChangeTests:
@@ -123,9 +171,9 @@ def with_committed_files(tests: ChangeTests, repository: "Repository", commit: s
             named[path] = str(error)
             continue
         named[path] = files
-        if (start := _started_from(path, files)) is not None:
-            wanted[start] = None
-    return msgspec.structs.replace(tests, named=named)
+        if len(files) == 1 and (data := files.get(posixpath.basename(path))) is not None:
+            wanted |= dict.fromkeys(_named_by(path, data))
+    return msgspec.structs.replace(tests, files=CommittedFiles(named))
 
 
 def _parts(value: object) -> list[object]:
@@ -135,29 +183,30 @@ def _parts(value: object) -> list[object]:
 
 def _named(text: PolicyTestText) -> list[str]:
     spec = text.value.spec
-    folder = posixpath.dirname(text.source.path)
-    given = [test.given.on(spec.given) for test in spec.tests]
-    return [_joined(folder, path) for one in given for path in (one.cluster, one.scenario) if path]
+    return [path for test in spec.tests for path in _given_paths(text.source.path, test.given.on(spec.given))]
 
 
-def _started_from(path: str, files: Mapping[str, bytes]) -> str | None:
-    """The snapshot that a scenario starts from."""
-    data = files.get(posixpath.basename(path))
-    if data is None or len(files) > 1 or b"kind: Scenario" not in data:
-        return None
+def _given_paths(source: str, given: Given) -> list[str]:
+    return [_joined(posixpath.dirname(source), path) for path in (given.cluster, given.scenario) if path]
+
+
+def _named_by(path: str, data: bytes) -> tuple[str, ...]:
+    """The snapshot that a scenario starts from, and the policies that it switches to."""
+    if b"kind: Scenario" not in data:
+        return ()
     try:
-        start = read_scenario(path, data).scenario.spec.start
+        spec = read_scenario(path, data).scenario.spec
     except DocumentError:
-        return None  # reported where the test is run
-    return _joined(posixpath.dirname(path), start.cluster) if start.cluster else None
+        return ()  # reported where the test is run
+    named = (spec.start.cluster, *(event.policy or "" for event in spec.events))
+    return tuple(_joined(posixpath.dirname(path), one) for one in named if one)
 
 
 def _joined(folder: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(folder, path))
 
 
-def _tests(text: PolicyTestText, name: str, standing: list[str]) -> bool:
+def _tests(text: PolicyTestText, name: str, standing: str) -> bool:
     spec = text.value.spec
     place = _joined(posixpath.dirname(text.source.path), spec.policy)
-    below = any(place in (".", path) or path.startswith(f"{place}/") for path in standing)
-    return below and spec.policy_name in ("", name)
+    return (place == "." or f"{standing}/".startswith(f"{place}/")) and spec.policy_name in ("", name)

@@ -60,7 +60,7 @@ def fleet_preview(asked: FleetAsked, before: Side, after: Side) -> FleetPreview:
         clusters=tuple(sorted(outcomes, key=lambda one: one.cluster)),
         sizes=size_changes(*manifests, capi_group()),
         warnings=after.problems,
-        tests=tests_of_change(before, after, after.tests.texts, runner, results),
+        tests=tests_of_change(before, after, (before.tests.texts, after.tests.texts), runner, results),
     )
 
 
@@ -68,7 +68,7 @@ class _HeadPolicies:
     """The files of a change's tests. The policy of each test is the change's own, as the cluster of its snapshot has it."""
 
     def __init__(self, before: Side, after: Side, name: str | None) -> None:
-        files = after.tests.files()
+        files = after.tests.files
         self._sides = before, after
         self._name = name
         self._last: tuple[ClusterIdentity, int, tuple[Side, Side]] | None = None

@@ -89,32 +89,38 @@ def tested(preview: "Preview", before: "Side", after: "Side", policy: "PolicySet
 
     from reconciler.cli.processes.policy_test_run import Asked, PolicyTestRunner
 
-    texts = after.tests.about(policy, after.given)
+    texts = after.tests.about(policy)
     earlier = earlier_set(before, after, policy)
+    # A policy that main alone has may be this one under another name.
+    names = {one.policy.name for one in after.sets}
+    same = [one for one in before.sets if one.policy.name not in names] if earlier is None else [earlier]
+    known = tuple(text for one in same for text in before.tests.about(one))
     asked = Asked(policy=lambda *_: policy, today=lambda *_: earlier, review=True)
-    run = tests_of_change(before, after, texts, PolicyTestRunner(after.tests.files(), asked), ())
+    run = tests_of_change(before, after, (known, texts), PolicyTestRunner(after.tests.files, asked), None)
     return preview if run is None else msgspec.structs.replace(preview, tests=run)
 
 
 def tests_of_change(
-    before: "Side", after: "Side", texts: "tuple[PolicyTestText, ...]", runner: "PolicyTestRunner",
-    in_clusters: "Sequence[CaseResult]",
+    before: "Side", after: "Side", sides: "tuple[Sequence[PolicyTestText], Sequence[PolicyTestText]]",
+    runner: "PolicyTestRunner", in_clusters: "Sequence[CaseResult] | None",
 ) -> "PolicyTestRun | None":  # fmt: skip
-    """Some policy tests of the head. Those of the base that the head removes or edits are named. None: nothing to tell.
-    `in_clusters` are results that the runner has already."""
+    """The policy tests of `sides`: those that judge the policy on main, and those that do in this PR, which run. None: there is
+    nothing to tell. `in_clusters` are results in a fleet that the runner has already."""
     import msgspec
 
-    from reconciler.cli.inputs.preview_tests import read_change_tests
+    from reconciler.cli.inputs.preview_tests import lost_tests
     from reconciler.plan.policy_tests import PolicyTestRun
+    from reconciler.policy.policy_test import repeated_names
 
-    known = read_change_tests(before.given)
-    if not (after.tests.texts or after.tests.problems or known.texts):
+    if not (after.tests.texts or after.tests.problems or before.tests.texts):
         return None
-    run = runner.done(texts, [*runner.run(texts), *in_clusters]).run
-    wrong = tuple(f"{problem.place}: {problem.message}" for problem in after.tests.problems)
-    changed = known.changed_by(after.tests)
-    none_left = bool(changed) and not after.tests.texts and not wrong
-    run = msgspec.structs.replace(run, not_run=(*wrong, *run.not_run), changed=changed, all_removed=none_left)
+    known, texts = sides
+    run = runner.done(texts, [*runner.run(texts), *(in_clusters or ())]).run
+    wrong = tuple(f"{problem.place}: {problem.message}" for problem in (*after.tests.problems, *repeated_names(texts)))
+    lost = lost_tests(before.tests, after.tests, (known, texts), fleet=in_clusters is not None)
+    none_left = bool(lost) and not after.tests.texts and not wrong
+    changed = tuple(f"{one.suite}: {one.name}" for one in lost)
+    run = msgspec.structs.replace(run, not_run=(*wrong, *run.not_run), changed=changed, lost=lost, all_removed=none_left)
     return None if run == PolicyTestRun(coverage=run.coverage) else run
 
 
