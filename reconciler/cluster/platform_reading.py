@@ -23,6 +23,15 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     item_name: str = ""
 
 
+class Reference(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """An object that a target refers to. An empty namespace is that of the target."""
+
+    group: str
+    kind: str
+    namespace: str = ""
+    name: str = ""
+
+
 class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of object, and what is read of it.
 
@@ -34,6 +43,8 @@ class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     in `metadata`. `verbs` are the verbs that mode Enforce needs in addition to reading. `optional` says what they are for, if a
     loop can work without them. `shown` returns what a redacted snapshot keeps of an item, given the maker of pseudonyms. Without
     it, that is decided word by word. `words_of` are the words of an item by which other objects refer to it: they stay.
+    `only_for` are the kinds of target that cannot be judged without its objects (empty: all of the platform). `of_cluster`:
+    each object is a workload cluster, which its targets name.
     """
 
     kind: str
@@ -50,6 +61,8 @@ class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     optional: str = ""
     shown: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
     words_of: Callable[[dict[str, Any]], Iterable[str]] = lambda _: ()
+    only_for: tuple[str, ...] = ()
+    of_cluster: bool = False
 
     @property
     def known_as(self) -> str:
@@ -89,7 +102,7 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     `UnreadableError` if that is impossible.
 
     `name` is the provider's name in policies. `group` is its API group (empty: none). `renamed`: an operator may have given the
-    group another name. `kinds` are its objects, and `rows` makes facts from them. `referred` gives the group and kind of an
+    group another name. `kinds` are its objects, and `rows` makes facts from them. `referred` gives the
     object that a decoded target refers to, if that object must be read too. `words` are the label keys, label values and states
     that its facts compare: they stay in a redacted snapshot. `annotations` are prefixes of keys that decisions read, on its
     objects and on nodes. `autoscaler_namespaces` are where the platform itself runs an autoscaler that would size these targets.
@@ -103,7 +116,7 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     rows: Callable[[Objects], Rows]
     group: str = ""
     renamed: bool = False
-    referred: Callable[[Any], tuple[str, str] | None] = lambda _: None
+    referred: Callable[[Any], Reference | None] = lambda _: None
     annotations: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     autoscaler_namespaces: tuple[str, ...] = ()
@@ -167,6 +180,11 @@ def known_kind(group: str, kind: str) -> str:
         item.known_as for reading in readings() for item in reading.kinds if (reading.group_of(item), item.kind) == (group, kind)
     )
     return next(kinds, kind)
+
+
+def of_any_group(kind: str) -> bool:
+    """Whether objects of this kind are read in whatever group they are, once a target refers to one."""
+    return any(item.any_kind_ending_so and kind.endswith(item.kind) for reading in readings() for item in reading.kinds)
 
 
 def is_target(group: str, kind: str, capi_group: str = "") -> bool:

@@ -14,6 +14,7 @@ from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
+from reconciler.cluster.unread import Unread
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
@@ -154,6 +155,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     autoscaler works on this cluster (a live view looks for a Lease). `scheduler_version` is the version of the API server, else
     of the newest kubelet. `ended_policies` are policies in marks on targets that nobody runs any more (a live view checks).
     `claims` are the claims of other policies on targets (a live view checks).
+    `unread` is what a live view could not read.
     `clusters` are the workload clusters that its management cluster describes.
     `observed` are targets that count as held, because the policy only observes them (for previews). `fleet` is the place of the
     cluster in a fleet whose loops may see the same targets of a cloud (None: outside a fleet).
@@ -187,6 +189,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     not_captured: tuple[str, ...] = ()
     skipped: tuple[tuple[str, int], ...] = ()
     problems: tuple[WorldProblem, ...] = ()
+    unread: tuple[Unread, ...] = ()
     rivals: tuple[str, ...] = ()
     ended_policies: tuple[str, ...] = ()
     claims: tuple[PolicyClaim, ...] = ()
@@ -236,7 +239,7 @@ def with_pod_shapes(world: World, shapes: tuple[PodShape, ...], pods: PodTable, 
 
 _encoder = msgspec.json.Encoder(order="sorted")
 _LEFT_OUT = frozenset(
-    {"digest", "captured_seconds", "pods", "clusters", "rivals", "ended_policies", "claims", "observed", "fleet"}
+    {"digest", "captured_seconds", "pods", "clusters", "rivals", "ended_policies", "claims", "observed", "fleet", "unread"}
 )
 _COLUMNS = (
     "namespace",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.platform_reading import envelopes, is_target, readings
+from reconciler.cluster.platform_reading import envelopes, is_target, of_any_group, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.redaction import NEVER_SHARED, Listing, Object, Pseudonyms, name_of, redacted
@@ -206,7 +206,7 @@ class _Reader:
         for collection in collections:
             try:
                 served_collection = located(collection, api)
-                if self._of_any_group(served_collection):
+                if of_any_group(served_collection.kind):
                     self.templates.add((served_collection.group, served_collection.plural))
                 items += _listed(api, served_collection.path)
             except ApiError as error:
@@ -228,7 +228,7 @@ class _Reader:
             kind=served_collection.kind,
             items=items,
         )
-        if self._of_any_group(served_collection) or self.known_as(listing) != served_collection.kind:
+        if of_any_group(served_collection.kind) or self.known_as(listing) != served_collection.kind:
             listing = msgspec.structs.replace(listing, file=f"{listing.file}.{served_collection.group}")
         items.sort(key=name_of)
         self.listings.append(listing)
@@ -263,10 +263,7 @@ class _Reader:
                 if types and group == reading.group_here(self.capi_group):
                     items = decode(msgspec.json.encode(listing.items), list[types[0]])  # type: ignore[valid-type]
                     references |= {reading.referred(item) for item in items}
-        return {item for item in references if item is not None}
-
-    def _of_any_group(self, collection: Collection) -> bool:
-        return any(kind.any_kind_ending_so and collection.kind.endswith(kind.kind) for one in readings() for kind in one.kinds)
+        return {(item.group, item.kind) for item in references if item is not None}
 
 
 def _head(listing: Listing) -> Document:

@@ -1,7 +1,10 @@
 """What is carried from one decision to the next."""
 
+from collections.abc import Iterable
+
 import msgspec
 
+from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Claim, Memory, Outcome
 from reconciler.decisions.ownership.other_policies import by_target, contest
@@ -25,7 +28,12 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
     names = {node.name for node in draft.world.nodes}
     targets = {str(facts.ref): facts for facts in draft.world.targets}
     known = {str(group.group.target): group.group.name for group in draft.groups}
-    released = {target: name for target, name in memory.known_groups.items() if target not in known and target in targets}
+    unread = [target for target in memory.known_groups if target not in targets and _unread(draft.world, target)]
+    released = {
+        target: name
+        for target, name in memory.known_groups.items()
+        if target not in known and (target in targets or target in unread)
+    }
     foreign = {
         target: memory.foreign_since.get(target, draft.now_seconds)
         for target, facts in targets.items()
@@ -38,7 +46,7 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
             for index, entry in sorted(judged.items())
             if entry.unneeded_since is not None
         },
-        claims=_claims(draft, memory) if draft.groups else memory.claims,
+        claims=_claims(draft, memory, unread) if draft.groups else memory.claims,
         known_groups=dict(sorted({**released, **known}.items())) if draft.groups else memory.known_groups,
         left_empty=_left_empty(draft, judged, memory),
         leaving={name: since for name, since in memory.leaving.items() if name in names},
@@ -49,14 +57,21 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
     )
 
 
-def _claims(draft: Draft, memory: Memory) -> dict[str, Claim]:
+def _unread(world: World, target: str) -> bool:
+    """Whether a target that was known cannot be read now, which does not mean that it is gone."""
+    kind, _, key = target.partition(" ")
+    namespace, _, name = key.partition("/")
+    return any(one.kind == kind and one.covers(namespace, name) for one in world.unread)
+
+
+def _claims(draft: Draft, memory: Memory, unread: Iterable[str]) -> dict[str, Claim]:
     """Targets that this policy means to write. One that has the mark of another policy is that one's: a claim on it would only
     keep its owner away."""
     if draft.policy.mode is not Mode.ENFORCE:
         return {}
     name = draft.policy.name
     there = by_target(draft.world.claims)
-    claims: dict[str, Claim] = {}
+    claims = {target: memory.claims[target] for target in unread if target in memory.claims}
     for one in draft.groups:
         group, target = one.group, str(one.group.target)
         marked = "" if group.facts is None else policy_mark(group.facts)

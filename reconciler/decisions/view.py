@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from reconciler.cluster.unread import unread_target
 from reconciler.cluster.world import PolicyClaim, World
 from reconciler.decisions.buffers import with_buffers_asked
 from reconciler.decisions.draft import Draft, GroupDraft
@@ -113,10 +114,11 @@ class View(msgspec.Struct, frozen=True):
 def _judge(
     group: EffectiveGroup, world: World, policy: PolicySet, memory: Memory, now_seconds: int, others: Sequence[PolicyClaim]
 ) -> Judgement:
+    missing = unread_target(world.unread, group.target)
     terms = msgspec.structs.replace(
         _terms(policy, memory, now_seconds, str(group.target)), rivals=world.rivals, undone=undone_write(memory, group),
         ended=world.ended_policies, claimed=contest(others, memory.claims.get(str(group.target)), policy.policy.name).held_by,
-         human_hold_seconds=group.human_hold_time_seconds,
+        human_hold_seconds=group.human_hold_time_seconds, unread=missing.sentence() if missing is not None else "",
     )  # fmt: skip
     return judge(group.facts, terms, conflict_sentence(memory, group))
 

@@ -29,6 +29,7 @@ from reconciler.cluster.snapshots.pod_rows import PodRows, PodsRead
 from reconciler.cluster.snapshots.request_pods import RequestDraft, request_drafts, request_pods
 from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.cluster.targets.machine_rows import with_nodes
+from reconciler.cluster.unread import Unread, judged
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, ContradictionError, Kept, Key, RawPart, finding
 from reconciler.cluster.values.selection import label_pairs, label_selector
@@ -136,6 +137,8 @@ class Intake:
         self.of_platforms: dict[tuple[str, str, str], Kept[Any]] = {}
         """By the platform's name, a group where any kind of an ending is read, and kind."""
         self.captured: set[str] = set()
+        self.unread: tuple[Unread, ...] = ()
+        """What a live view could not read. Objects of files that cannot be read end the reading instead."""
         self.skipped: dict[str, int] = {}
         self.newest = Newest()
         self._unfinished: dict[str, str] = {}
@@ -186,6 +189,11 @@ class Intake:
                 break
         if errors:
             raise SeveralError(errors) if len(errors) > 1 else errors[0]
+
+    def partly_read(self) -> set[str]:
+        """Kinds of which something could not be read. One object of a platform concerns its targets alone."""
+        own = frozenset(self._names.values())
+        return {one.kind for one in self.unread if not one.name or one.kind not in own}
 
     def close(self) -> None:
         """Raise `SnapshotError` for a list of which only some pages are there."""
@@ -419,6 +427,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     shapes, nodes, problems = _nodes(intake)
     captured: set[str] = intake.captured | manifest.kinds
     captured -= _DEVICES.intersection(intake.skipped)
+    captured -= intake.partly_read()
     buffers, requests = _buffers(intake, captured), _requests(intake, captured)
     asked = [(one.buffer, one.draft) for one in buffers if one.draft is not None]
     drafts = [*(draft for _, draft in asked), *(draft for one in requests for draft in one.drafts)]
@@ -469,6 +478,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         # A kubelet is never newer than its API server, and kube-scheduler is mostly of the API server's version.
         scheduler_version=manifest.version or max((item.kubelet for item in intake.nodes.values() if item.kubelet), default=None),
         captured=tuple(sorted(captured)),
+        unread=intake.unread,
         not_captured=_not_captured(captured, pods),
         skipped=tuple(sorted(intake.skipped.items())),
         problems=tuple(sorted({*problems, *pods.problems})),
@@ -565,7 +575,7 @@ def _targets(
         own = captured.intersection(kind.known_as for kind in reading.kinds)
         group = reading.group_here(intake.capi_group)
         rows = reading.rows(Objects(group=group, captured=frozenset(own), kept=of_platform, nodes=nodes, shapes=shapes))
-        targets.extend(rows.targets)
+        targets.extend(judged(intake.unread, reading, intake.capi_group, of_platform, rows.targets))
         machines.extend(rows.machines)
         clusters.extend(rows.clusters)
     return tuple(sorted(targets, key=lambda item: item.ref)), with_nodes(machines, nodes), tuple(sorted(clusters))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.control.policy.custom_resources import CustomResourcePolicy, Objects, Reading
 from reconciler.control.turn.loop import LoopReport
-from reconciler.decisions.reasons.groups import ReplicasUnknown, TargetMissing
+from reconciler.decisions.reasons.groups import ReplicasUnknown, TargetMissing, TargetUnread
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.kube.custom.custom_object import CustomObject
@@ -24,7 +24,7 @@ from reconciler.values.instant import instant_text
 # Ready. A delivery that waits for it must not wait forever.
 
 _NOT_HELD = Condition(type="Held", status="False", reason="NotHeld", message="replicas are decided here")
-_ABSENT = {TargetMissing.code, ReplicasUnknown.code}
+_ABSENT = {TargetMissing.code, TargetUnread.code, ReplicasUnknown.code}
 
 
 def of_invalid(problems: tuple[Problem, ...], kept: str, *, held: bool) -> tuple[Condition, ...]:

@@ -8,6 +8,7 @@ import msgspec
 from reconciler.cluster.nodes.node import ATTACH_LIMIT, NodeShape
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets.owner_evidence import read_hold
+from reconciler.cluster.unread import Unread, unread_target
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.cluster_names import passed_over
 from reconciler.decisions.groups.effective_values import Resolved, Sources, Values, sources_at
@@ -18,7 +19,7 @@ from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.groups.template_labels import LabelEvidence, in_zones
 from reconciler.decisions.groups.template_volumes import VolumeEvidence, at_most
 from reconciler.decisions.platform_rules import doubles, strangers
-from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
+from reconciler.decisions.reasons.groups import TargetMissing, TargetUnread, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Discovery, Headroom, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Tier
@@ -87,7 +88,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     """The group of one target at an instant."""
     sources, facts = claim.sources, claim.facts
     values = Values(sources, facts)
-    bounds = _bounds(values, claim)
+    bounds = _bounds(values, claim, unread_target(world.unread, claim.target))
     hold, hold_until = _hold(sources, facts, now_seconds)
     if not hold and claim.target in world.observed:
         hold = "mode Observe, in which nothing is written"
@@ -164,7 +165,7 @@ def _human_hold(values: Values) -> int:
     return values.count("humanHoldTime", None, seconds, duration_text(seconds), values.sources.of_policy("humanHoldTime"))
 
 
-def _bounds(values: Values, claim: Claim) -> _Bounds:
+def _bounds(values: Values, claim: Claim, unread: Unread | None) -> _Bounds:
     """Without any maximum the group keeps its size; windows narrow what is written, and the platform narrows both."""
     facts = claim.facts
     current = (facts.replicas or 0) if facts is not None else 0
@@ -176,7 +177,9 @@ def _bounds(values: Values, claim: Claim) -> _Bounds:
         highest = max(current, lowest)
         reasons.append(NoMaxSize(current=current).reason())
     if facts is None:
-        reasons.append(TargetMissing(target=str(claim.target)).reason())
+        target = str(claim.target)
+        missing = TargetMissing(target=target) if unread is None else TargetUnread(target=target, why=unread.sentence())
+        reasons.append(missing.reason())
     for opened in values.sources.opened:
         size = opened.window.size
         lowest = max(lowest, size.min or 0)

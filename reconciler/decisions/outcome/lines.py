@@ -2,9 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 import msgspec
 
+from reconciler.cluster.platform_reading import of_any_group
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.workloads.capacity_buffer import BUFFER
 from reconciler.cluster.world import BufferPods, World
@@ -362,6 +364,7 @@ def plan_problems(
     problems.extend(
         PlanProblem(code=problem.code, object=problem.object, message=problem.message) for problem in draft.world.problems
     )
+    problems.extend(_unread(draft.world))
     for group in draft.groups:
         facts = group.group.facts
         if facts is None:
@@ -387,7 +390,7 @@ def plan_problems(
     problems.extend(_shares_of_nobody(draft))
     problems.extend(_daemons_left_out(draft))
     problems.extend(without_targets(draft.world, draft.policy, [group.group for group in draft.groups]))
-    if memory.known_groups and not draft.groups:
+    if memory.known_groups and not draft.groups and not draft.world.unread:
         message = f"the policy has no groups any more; it had {len(memory.known_groups)}: nothing is released"
         problems.append(PlanProblem(code="AllGroupsGone", message=message))
     if draft.work.exhausted:
@@ -435,6 +438,16 @@ def _shares_of_nobody(draft: Draft) -> Iterator[PlanProblem]:
         if short.tier.name not in tiers:
             message = f"no group is of this tier, so its share of {short.tier.share_percent}% is never reached"
             yield PlanProblem(code="ShareWithoutGroups", object=f"tier {short.tier.name}", message=message)
+
+
+def _unread(world: World) -> Iterator[PlanProblem]:
+    """What cannot be read, one problem per kind and namespace: a tenant may have made very many such objects. Templates are left
+    to the groups that need them."""
+    told = (one for one in world.unread if not of_any_group(one.kind))
+    for (kind, namespace), several in groupby(told, lambda one: (one.kind, one.namespace)):
+        first, *more = several
+        others = f" (and {count_text(len(more), 'more object')} of {kind} in {namespace})" if more else ""
+        yield PlanProblem(code="Unread", object=first.title, message=f"it cannot be read: {first.why}{others}")
 
 
 def _daemons_left_out(draft: Draft) -> Iterator[PlanProblem]:

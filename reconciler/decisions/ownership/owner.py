@@ -88,7 +88,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     autoscaler works on the cluster. It overwrites every write, and with `/scale` it leaves no trace on the target. `undone` is
     how and when somebody changed our last write, if that left no trace either. `policy` is the deciding policy. If it is empty,
     marks of other policies do not hold. `ended` are other policies that nobody runs any more. `claimed` is the claim of another
-    policy that has the target (None: no such claim)."""
+    policy that has the target (None: no such claim). `unread` is why the target itself cannot be read (empty: it can)."""
 
     adopt_from: tuple[str, ...] = ()
     human_hold_seconds: int = 3600
@@ -99,6 +99,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     policy: str = ""
     ended: tuple[str, ...] = ()
     claimed: PolicyClaim | None = None
+    unread: str = ""
 
 
 class UndoneWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +127,7 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
     `conflict` is a sentence when a second writer has undone our writes too often; it holds as well.
     """
     if facts is None:
-        return _judged(OwnerState.UNKNOWN, "", ("the target does not exist",), None)
+        return _judged(OwnerState.UNKNOWN, "", (terms.unread or "the target does not exist",), None)
     evidence = facts.owner
     state, owner, sentences = _state(facts, evidence, terms)
     mark = policy_mark(facts)

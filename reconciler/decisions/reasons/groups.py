@@ -58,6 +58,16 @@ class TargetMissing(Because, frozen=True, kw_only=True):
     template = "{target} does not exist; if it was deleted for good, remove the NodeGroup from git"
 
 
+class TargetUnread(Because, frozen=True, kw_only=True):
+    """The target of the group may exist, but it cannot be read. Nothing is written for the group until it can."""
+
+    code = "TargetUnread"
+    target: str
+    why: str
+
+    template = "{target}: {why}"
+
+
 class ReplicasUnknown(Because, frozen=True, kw_only=True):
     """The target has no readable replicas."""
 

@@ -91,7 +91,6 @@ class CustomStore:
     """The objects of one collection, whatever they contain. Faults are found when they are read as a policy."""
 
     def __init__(self, collection: Collection) -> None:
-        self.unreadable: dict[Key, str] = {}
         self.objects: dict[Key, CustomObject] = {}
         self._kind = collection.kind
 

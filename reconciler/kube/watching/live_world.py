@@ -8,6 +8,7 @@ import msgspec
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
 from reconciler.cluster.snapshots.intake import Intake, assemble
 from reconciler.cluster.snapshots.manifest import Manifest
+from reconciler.cluster.unread import Unread
 from reconciler.cluster.values.kubernetes_version import kubernetes_version
 from reconciler.cluster.values.object_parts import Key
 from reconciler.cluster.values.unreadable import SnapshotError
@@ -19,6 +20,7 @@ from reconciler.kube.watching.object_store import LivePods, ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.kube.watching.reflector import SILENCE_SECONDS, Drive, Pace, Phase, RealPace, Reflector, StreamState
 from reconciler.kube.watching.target_streams import OwnTargets, TargetStreams
+from reconciler.kube.watching.trust import Stream, Trust, stream_of
 
 LONGEST_SILENCE_SECONDS = 120.0
 # A control plane is upgraded rarely, and a scheduler of the next release answers mostly the same.
@@ -75,6 +77,7 @@ class LiveWorld:
         self._own_pace = RealPace()
         self._pace = pace or self._own_pace
         self._longest_silence_seconds = longest_silence_seconds
+        self._trust = Trust(self._pace.monotonic, longest_silence_seconds, capi_group)
         self._silence_seconds = silence_seconds
         self._most_objects = most_objects
         self._also = also
@@ -84,7 +87,7 @@ class LiveWorld:
         self._progress = threading.Condition()
         self._changes = 0
         self._world: World | None = None
-        self._world_changes = -1
+        self._world_of: tuple[int, tuple[Unread, ...]] | None = None
         self._started = self._stopping = False
         self._reflectors = [self._reflector(workload, item) for item in workload_collections]
         self._polled = polled
@@ -132,24 +135,30 @@ class LiveWorld:
 
     def doubts(self) -> tuple[str, ...]:
         """Why `observe` would refuse, one sentence per stream; empty if it would not."""
+        return self._judged()[0]
+
+    def _judged(self) -> tuple[tuple[str, ...], tuple[Unread, ...]]:
+        """Why there is no view, and what a view would lack."""
         if not self._started or self._stopping:
-            return ("nothing is followed",)
+            return ("nothing is followed",), ()
         with self._observing:
             self._follow_also()
             if not self._stopping:
                 self._targets.follow_referred()
-        return tuple(doubt for state in self.freshness() if (doubt := state.doubt(self._longest_silence_seconds)))
+        doubts, unread = self._trust.judge(self._streams())
+        polled = (state.doubt(self._longest_silence_seconds) for source in self._polled for state in source.states())
+        return (*doubts, *filter(None, polled)), unread
 
     def freshness(self) -> tuple[StreamState, ...]:
         """Every stream and how far it can be trusted, by name."""
-        states = [reflector.state() for reflector in list(self._reflectors)]
-        states += self._targets.states()
+        states = [stream.state for stream in self._streams()]
         states += [state for source in self._polled for state in source.states()]
         return tuple(sorted(states, key=lambda state: state.collection))
 
     def age_seconds(self) -> float:
-        """How long ago the most silent stream was heard; infinite if one that the server has was never heard."""
-        states = [state for state in self.freshness() if state.phase is not Phase.ABSENT]
+        """How long ago the most silent stream was heard; infinite if one that a view needs was never heard."""
+        lacking = {one.title for one in self._judged()[1]}
+        states = [state for state in self.freshness() if state.phase is not Phase.ABSENT and state.collection not in lacking]
         if not states or any(state.heard_seconds < 0 for state in states):
             return float("inf")
         return max(state.heard_seconds for state in states)
@@ -157,19 +166,19 @@ class LiveWorld:
     def observe(self) -> World:
         """A complete view of this instant. While nothing changes, the same World object except for its instant.
 
-        Raises `IncompleteViewError` if any stream has not been read completely, is broken, is silent for too long, or brought an
-        object that cannot be read.
+        Raises `IncompleteViewError` if a stream that a view needs has not been read completely, is broken, or is silent for too
+        long. Of other streams, and of objects that cannot be read, the World says that they are missing.
         """
-        doubts = self.doubts()
+        doubts, unread = self._judged()
         if doubts:
             more = f" and {len(doubts) - 3} more" if len(doubts) > 3 else ""
             raise IncompleteViewError("; ".join(doubts[:3]) + more)
         with self._observing:
             now = self._now_seconds()
-            if self._world is None or self._world_changes != self._changes:
-                self._world_changes = self._changes
+            if self._world is None or self._world_of != (self._changes, unread):
+                self._world_of = self._changes, unread
                 try:
-                    self._world = self._assembled(now)
+                    self._world = self._assembled(now, unread)
                 except SnapshotError as error:
                     self._world = None
                     raise IncompleteViewError(str(error)) from None
@@ -177,15 +186,16 @@ class LiveWorld:
                 self._world = msgspec.structs.replace(self._world, captured_seconds=now)
             return self._world
 
-    def _assembled(self, now_seconds: int) -> World:
+    def _assembled(self, now_seconds: int, unread: tuple[Unread, ...]) -> World:
         if self._own_pace.monotonic() >= self._version_due:
             self._version_due = self._own_pace.monotonic() + _VERSION_SECONDS
             self._version = server_version(self._workload) or self._version
         version = kubernetes_version(self._version)
         whole = Intake(self._capi_group)
+        whole.unread = unread
+        streams = self._streams()
         with self._lock, self._targets.lock:
-            stores = [item.store for item in self._reflectors if isinstance(item.store, ObjectStore)]
-            stores += self._targets.stores()
+            stores = [store for stream in streams for store in stream.stores]
             drafts: dict[Key, ShapeDraft] = {}
             for store in stores:
                 store.add_to(whole)
@@ -202,6 +212,9 @@ class LiveWorld:
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
                 return assemble(whole, manifest)
+
+    def _streams(self) -> list[Stream]:
+        return [*(stream_of(one) for one in list(self._reflectors)), *self._targets.streams()]
 
     def _own_targets(
         self, management: Api, served: tuple[Served, ...], capi_version: str, namespaces: Iterable[str]

@@ -149,7 +149,7 @@ _named = decoder(_Named)
 class ObjectStore(Intake):
     """The objects of one collection. Not thread-safe: take a lock to write while another thread reads.
 
-    `unreadable` has the objects that cannot be read, by name. While it has any, the view must not be trusted.
+    `unreadable` has the objects that cannot be read, by name, with the reason.
     """
 
     def __init__(self, collection: Collection, capi_group: str = "") -> None:
@@ -219,7 +219,7 @@ class ObjectStore(Intake):
         """Group and kind of the objects that its targets refer to and that must be read as well."""
         by_name = {reading.name: reading for reading in readings()}
         return {
-            reference
+            (reference.group, reference.kind)
             for (name, _, _), kept in self.of_platforms.items()
             for item in kept.values()
             if self.is_target and (reference := by_name[name].referred(item)) is not None

@@ -82,7 +82,7 @@ class StreamState(msgspec.Struct, frozen=True, kw_only=True):
     """One watched collection. `heard_seconds` is how long ago the server last sent anything on it, including bookmarks (negative:
     never), and `event_seconds` the same for a change. `lists` counts the lists and initial states that were read. `renewals`
     counts the watches that were renewed because they were quiet or had expired. `message` is the last failure while Waiting,
-    Broken or Absent, or the object that cannot be read."""
+    Broken or Absent. `refused`: it was that we may not read the collection."""
 
     collection: str
     phase: Phase
@@ -93,17 +93,21 @@ class StreamState(msgspec.Struct, frozen=True, kw_only=True):
     list_calls: int
     renewals: int = 0
     message: str = ""
+    refused: bool = False
 
     def doubt(self, longest_silence_seconds: float) -> str:
+        """The collection, and why nothing may be decided on it; empty if it may."""
+        why = self.why(longest_silence_seconds)
+        return f"{self.collection}: {why}" if why else ""
+
+    def why(self, longest_silence_seconds: float) -> str:
         """Why nothing may be decided on this; empty if it may."""
         if self.phase is Phase.ABSENT:
             return ""
         if self.phase is not Phase.SYNCED:
-            return f"{self.collection}: {self.phase.value.lower()}" + (f" ({self.message})" if self.message else "")
-        if self.message:
-            return f"{self.collection}: {self.message}"
+            return self.phase.value.lower() + (f" ({self.message})" if self.message else "")
         if self.heard_seconds > longest_silence_seconds:
-            return f"{self.collection}: the server has been silent for {self.heard_seconds:.0f} s"
+            return f"the server has been silent for {self.heard_seconds:.0f} s"
         return ""
 
 
@@ -182,8 +186,6 @@ _versioned = decoder(VersionedObject)
 
 class Store(Protocol):
     """The receiver of objects. Both calls return whether they changed anything of interest."""
-
-    unreadable: dict[tuple[str, str], str]
 
     def __len__(self) -> int: ...
 
@@ -284,6 +286,7 @@ class Reflector:
         self._backoff = Backoff(pace.random)
         self._phase = Phase.WAITING
         self._message = ""
+        self._refused = False
         self._lists = self._list_calls = self._renewals = 0
         self._heard: float | None = None
         self._event: float | None = None
@@ -317,11 +320,6 @@ class Reflector:
     def state(self) -> StreamState:
         """How far the store can be trusted now."""
         now = self._pace.monotonic()
-        unreadable = self.store.unreadable if self.store is not None else {}
-        message = self._message
-        if self._phase is Phase.SYNCED and unreadable:
-            key, why = min(unreadable.copy().items())
-            message = f"{'/'.join(filter(None, key))} cannot be read: {why}"
         return StreamState(
             collection=str(self.collection),
             phase=self._phase,
@@ -331,7 +329,8 @@ class Reflector:
             lists=self._lists,
             list_calls=self._list_calls,
             renewals=self._renewals,
-            message=message,
+            message=self._message,
+            refused=self._refused,
         )
 
     def run(self) -> None:
@@ -397,6 +396,7 @@ class Reflector:
         missing = isinstance(error, ApiError) and error.status in absent and self.store is None
         self.nowhere = missing and isinstance(error, ApiError) and error.status == _NOT_FOUND
         with self._lock:
+            self._refused = isinstance(error, ApiError) and error.status == _FORBIDDEN
             self._message = str(error) if known else f"{type(error).__name__}: {error}"
             self._phase = Phase.ABSENT if missing else Phase.WAITING if self.store is None else Phase.BROKEN
             self._broke, self._needed, self._renewing = self.store is not None, None, False
@@ -581,4 +581,4 @@ class Reflector:
 
     def _trust(self) -> None:
         with self._lock:
-            self._phase, self._message = Phase.SYNCED, ""
+            self._phase, self._message, self._refused = Phase.SYNCED, "", False

@@ -12,7 +12,8 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, Key, finding
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection, Served, nowhere, platform_collections
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Phase, Reflector, StreamState
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Reflector
+from reconciler.kube.watching.trust import Need, Stream
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.decoding import decoder
 
@@ -208,16 +209,26 @@ class SharedTargets:
     def follow_referred(self, part: Part) -> None:
         """Begin to follow the kinds that targets of a cluster refer to and that are not followed yet."""
         with self._following:
-            with self.lock:
-                stores = [store for item in self._targets if (store := _parts(item).get(part)) is not None]
-                referred = {reference for store in stores for reference in store.referred()}
-            for group, kind in sorted(referred - self._templates.keys()):
+            for group, kind in sorted(self._referred(part) - self._templates.keys()):
                 reflectors = [
                     self._reflector(Collection(group=group, kind=kind, namespace=namespace)) for namespace in self._namespaces
                 ]
                 self._templates[group, kind] = reflectors
                 for reflector in reflectors:
                     reflector.start()
+
+    def targets(self) -> tuple[Reflector, ...]:
+        """What is followed whatever a target refers to."""
+        return tuple(self._targets)
+
+    def templates_of(self, part: Part) -> tuple[Reflector, ...]:
+        """What is followed because targets of this cluster refer to it."""
+        return tuple(one for kind in sorted(self._referred(part)) for one in self._templates.get(kind, ()))
+
+    def _referred(self, part: Part) -> set[tuple[str, str]]:
+        with self.lock:
+            stores = [store for item in self._targets if (store := _parts(item).get(part)) is not None]
+            return {reference for store in stores for reference in store.referred()}
 
     def reflectors(self) -> list[Reflector]:
         """Everything that is followed."""
@@ -278,14 +289,11 @@ class ClusterTargets:
     def follow_referred(self) -> None:  # noqa: D102 - as the protocol says
         self._shared.follow_referred(self._part)
 
-    def states(self) -> Sequence[StreamState]:
-        """Those of the streams. What cannot be read concerns the cluster that has it."""
-        return [self._state(reflector) for reflector in self._shared.reflectors()]
-
-    def stores(self) -> Sequence[ObjectStore]:
-        """The cluster's own objects, and those of its namespace that name no cluster. An empty store says that the kind was
-        read."""
-        return [store for reflector in self._shared.reflectors() for store in self._stores(reflector)]
+    def streams(self) -> Sequence[Stream]:
+        """The cluster's own objects, and those of its namespace that name no cluster. An empty store says that the kind was read.
+        What cannot be read concerns the cluster that has it. Kinds to which only other clusters refer are left out."""
+        templates = [self._stream(one, Need.ASIDE) for one in self._shared.templates_of(self._part)]
+        return [*(self._stream(one, Need.AWAITED) for one in self._shared.targets()), *templates]
 
     def nowhere(self) -> frozenset[str]:  # noqa: D102 - as the protocol says
         return self._shared.nowhere
@@ -297,16 +305,14 @@ class ClusterTargets:
         own = [one for part in (self._part, self._everyones) if (one := store.parts.get(part)) is not None]
         return own or [ObjectStore(store.collection, self._shared.capi_group)]
 
-    def _state(self, reflector: Reflector) -> StreamState:
-        state = reflector.state()
-        if state.phase is not Phase.SYNCED or state.message:
-            return state
+    def _stream(self, reflector: Reflector, need: Need) -> Stream:
         with self.lock:
-            unreadable = {key: why for store in self._stores(reflector) for key, why in store.unreadable.items()}
-        if not unreadable:
-            return state
-        key, why = min(unreadable.items())
-        return msgspec.structs.replace(state, message=f"{'/'.join(filter(None, key))} cannot be read: {why}")
+            stores = self._stores(reflector)
+            unreadable = {key: why for store in stores for key, why in store.unreadable.items()}
+            if isinstance(reflector.store, PartedStore):
+                unreadable |= reflector.store.unreadable
+        state = reflector.state()
+        return Stream(collection=reflector.collection, state=state, stores=tuple(stores), unreadable=unreadable, need=need)
 
 
 def _parts(reflector: Reflector) -> dict[Part, ObjectStore]:

@@ -8,7 +8,8 @@ from typing import Protocol
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection, Served, nowhere, platform_collections
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Reflector, StreamState
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Reflector
+from reconciler.kube.watching.trust import Need, Stream, stream_of
 
 
 class TargetStreams(Protocol):
@@ -30,11 +31,8 @@ class TargetStreams(Protocol):
     def follow_referred(self) -> None:
         """Begin to follow the kinds that targets refer to and that are not followed yet."""
 
-    def states(self) -> Sequence[StreamState]:
-        """Every stream, and how far it can be trusted for this view."""
-
-    def stores(self) -> Sequence[ObjectStore]:
-        """The objects of this view. Take `lock`."""
+    def streams(self) -> Sequence[Stream]:
+        """Every stream, with the objects of this view."""
 
     def nowhere(self) -> frozenset[str]:
         """Kinds that the server does not have."""
@@ -87,11 +85,9 @@ class OwnTargets:
             for reflector in reflectors:
                 reflector.start()
 
-    def states(self) -> list[StreamState]:  # noqa: D102 - as the protocol says
-        return [reflector.state() for reflector in self._reflectors()]
-
-    def stores(self) -> list[ObjectStore]:  # noqa: D102 - as the protocol says
-        return [item.store for item in self._reflectors() if isinstance(item.store, ObjectStore)]
+    def streams(self) -> list[Stream]:  # noqa: D102 - as the protocol says
+        templates = [stream_of(one, Need.ASIDE) for reflectors in tuple(self._templates.values()) for one in reflectors]
+        return [*(stream_of(one) for one in self._targets), *templates]
 
     def nowhere(self) -> frozenset[str]:  # noqa: D102 - as the protocol says
         return self._nowhere

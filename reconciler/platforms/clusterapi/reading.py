@@ -1,6 +1,6 @@
 """How Cluster API's targets are read."""
 
-from reconciler.cluster.platform_reading import Objects, PlatformReading, Rows, WireKind
+from reconciler.cluster.platform_reading import Objects, PlatformReading, Reference, Rows, WireKind
 from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.clusterapi.facts import machinedeployment, machinepool, machineset, wire
@@ -61,9 +61,11 @@ def _view(objects: Objects) -> ClusterApiView:
     )
 
 
-def _referred(item: wire.Scalable) -> tuple[str, str] | None:
-    reference = item.spec.template.spec.infrastructure_ref
-    return (reference.group, reference.kind) if reference.group and reference.kind.endswith(TEMPLATE) else None
+def _referred(item: wire.Scalable) -> Reference | None:
+    there = item.spec.template.spec.infrastructure_ref
+    if not there.group or not there.kind.endswith(TEMPLATE):
+        return None
+    return Reference(group=there.group, kind=there.kind, namespace=there.namespace, name=there.name)
 
 
 READING = PlatformReading(
@@ -72,14 +74,34 @@ READING = PlatformReading(
     renamed=True,
     kinds=(
         WireKind(
-            kind=MACHINE_DEPLOYMENT, type=wire.Scalable, plural="machinedeployments", target=True, needed=True, verbs=_SIZED
+            kind=MACHINE_DEPLOYMENT,
+            type=wire.Scalable,
+            plural="machinedeployments",
+            target=True,
+            needed=True,
+            verbs=_SIZED,
+            only_for=(MACHINE_DEPLOYMENT,),
         ),
-        WireKind(kind=MACHINE_SET, type=wire.Scalable, plural="machinesets", target=True, needed=True, verbs=_SIZED),
         WireKind(
-            kind=MACHINE_POOL, type=wire.Scalable, plural="machinepools", target=True, verbs=_SIZED, optional="MachinePools"
+            kind=MACHINE_SET,
+            type=wire.Scalable,
+            plural="machinesets",
+            target=True,
+            needed=True,
+            verbs=_SIZED,
+            only_for=(MACHINE_SET, MACHINE_DEPLOYMENT),
+        ),
+        WireKind(
+            kind=MACHINE_POOL,
+            type=wire.Scalable,
+            plural="machinepools",
+            target=True,
+            verbs=_SIZED,
+            optional="MachinePools",
+            only_for=(MACHINE_POOL,),
         ),
         WireKind(kind="Machine", type=wire.Machine, plural="machines", needed=True, verbs=(*_SIZED, "delete")),
-        WireKind(kind="Cluster", type=wire.Cluster, plural="clusters", needed=True),
+        WireKind(kind="Cluster", type=wire.Cluster, plural="clusters", needed=True, of_cluster=True),
         WireKind(kind=TEMPLATE, type=wire.InfrastructureTemplate, any_kind_ending_so=True),
         # From snapshots alone: on a live server, managed fields show that their controllers own the field.
         *(WireKind(kind=one.kind, name=one.known_as, group=one.group, type=STRUCTS[one.group]) for one in PARENTS),

@@ -318,7 +318,7 @@ def test_a_version_of_cluster_api_that_is_named(small: FakeApiServer) -> None:
 
 
 def test_nothing_is_trusted_before_all_was_read(small: FakeApiServer) -> None:
-    """A collection that may not be read: `wait` runs out, the age is infinite, and at most three reasons are told."""
+    """Neither nodes nor pods nor any target: `wait` runs out, the age is infinite, and at most three reasons are told."""
     small.forbidden = {PODS, NODES, *(f"/apis/{objects.GROUP}/v1beta2/{plural}" for plural in objects.KINDS.values())}
     world = LiveWorld(small, now_seconds=lambda: NOW, workload_collections=FEW, capi_group=objects.GROUP)
     assert world.doubts() == ("nothing is followed",)
@@ -329,14 +329,12 @@ def test_nothing_is_trusted_before_all_was_read(small: FakeApiServer) -> None:
         assert world.age_seconds() == float("inf")
         with pytest.raises(IncompleteViewError) as found:
             world.observe()
-        assert str(found.value).startswith(
-            f"Cluster: waiting (403 Forbidden: /apis/{objects.GROUP}/v1beta2/clusters is forbidden); "
-        )
+        assert str(found.value).startswith(f"Node: waiting (403 Forbidden: {NODES} is forbidden); ")
         assert str(found.value).count("; ") == 2
-        assert str(found.value).endswith(" and 4 more")
+        assert str(found.value).endswith(" and 2 more")
         small.forbidden = {PODS, NODES, f"/apis/{objects.GROUP}/v1beta2/machines"}
-        eventually(lambda: len(world.doubts()) == 3, "three refusals", 30)
-        with pytest.raises(IncompleteViewError, match=r"^Machine: .*; Node: .*; Pod: .* is forbidden\)$"):
+        eventually(lambda: len(world.doubts()) == 2, "two refusals", 30)
+        with pytest.raises(IncompleteViewError, match=r"^Node: .*; Pod: .* is forbidden\)$"):
             world.observe()
     finally:
         assert world.stop()

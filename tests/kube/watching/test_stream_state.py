@@ -14,7 +14,6 @@ SYNCED = StreamState(collection="pods", phase=Phase.SYNCED, objects=1, heard_sec
         ({}, ""),
         ({"heard_seconds": 90}, ""),
         ({"heard_seconds": 91}, "pods: the server has been silent for 91 s"),
-        ({"message": "Pod a/b is odd"}, "pods: Pod a/b is odd"),
         ({"phase": Phase.ABSENT, "message": "no such kind", "heard_seconds": 900}, ""),
         ({"phase": Phase.WAITING}, "pods: waiting"),
         ({"phase": Phase.BROKEN, "message": "cut"}, "pods: broken (cut)"),

@@ -1,0 +1,277 @@
+"""What cannot be read, in every way in which that happens, stops what depends on it and nothing else."""
+
+import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
+from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.watching.collection import DEVICES, WORKLOAD, Collection
+from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
+from reconciler.kube.watching.reflector import Phase, RealPace
+from reconciler.kube.watching.trust import PATIENCE_SECONDS
+from reconciler.plan.plan import OwnerState, Plan
+from tests.kube import objects
+from tests.kube.api_server import FakeApiServer, Watch
+from tests.kube.cluster import eventually
+from tests.policies import node_group, policy
+
+NOW = 1_795_000_000
+OWN, INFRA = f"/apis/{objects.GROUP}/v1beta2", f"/apis/{objects.INFRASTRUCTURE}/v1beta2"
+FAULTS = ("403", "500", "unreachable", "garbage", "slow")
+
+
+class Clock(RealPace):
+    """A clock that only the test moves."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Silent(Watch):
+    """A watch that is accepted and never says anything."""
+
+    def _read(self) -> Iterator[bytes]:
+        lines: queue.SimpleQueue[None] = self._lines  # type: ignore[assignment]
+        lines.get()
+        return iter(())
+
+    def __enter__(self) -> Iterator[bytes]:
+        return self._read()
+
+
+class Server(FakeApiServer):
+    """An API server of which some collections answer in one of `FAULTS`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults: dict[str, str] = {}
+
+    def get(self, path: str, query: Any = None) -> bytes:
+        self._fail(path)
+        return super().get(path, query)
+
+    def stream(self, path: str, query: Any, *, silence_seconds: float) -> Watch:
+        self._fail(path)
+        if self.faults.get(path) == "slow":
+            return Silent(self, path, dict(query), silence_seconds)
+        if self.faults.get(path) == "garbage":
+            watch = Watch(self, path, dict(query), silence_seconds)
+            watch.say(b"<html>")
+            return watch
+        return super().stream(path, query, silence_seconds=silence_seconds)
+
+    def _fail(self, path: str) -> None:
+        match self.faults.get(path):
+            case "403":
+                raise ApiError(403, "Forbidden", f"{path} is forbidden")
+            case "500":
+                raise ApiError(500, "InternalError", "conversion webhook failed")
+            case "unreachable":
+                raise UnreachableError("connection refused")
+            case _:
+                return
+
+
+@pytest.fixture
+def server() -> Server:
+    """One group in each of two namespaces, each with a template; one node and a pod that fits nowhere."""
+    made = Server()
+    for item in (
+        *objects.definitions(),
+        objects.definition(objects.INFRASTRUCTURE, "OtherMachineTemplate", "othermachinetemplates"),
+    ):
+        made.define(item)
+    made.put("/api/v1/nodes/n1", objects.node("n1"))
+    made.put("/api/v1/namespaces/shop", {"metadata": {"name": "shop"}})
+    made.put("/api/v1/namespaces/shop/pods/big", objects.pod("shop", "big", cpu="7", nodeSelector={"x": "y"}))
+    for namespace, name in (("ours", "general"), ("tenant", "other"), ("tenant", "foreign")):
+        made.put(f"{OWN}/namespaces/{namespace}/clusters/c", _cluster(namespace))
+        made.put(f"{OWN}/namespaces/{namespace}/machinedeployments/{name}", _group(namespace, name))
+        made.put(f"{INFRA}/namespaces/{namespace}/testmachinetemplates/small", objects.machine_template(namespace, "small"))
+    return made
+
+
+def _cluster(namespace: str) -> dict[str, Any]:
+    return {"kind": "Cluster", "metadata": {"namespace": namespace, "name": "c"}, "spec": {}}
+
+
+def _group(namespace: str, name: str, **reference: str) -> dict[str, Any]:
+    item = objects.machine_deployment(namespace, name, 1)
+    item["metadata"]["managedFields"] = [{"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:metadata": {}}}]
+    item["spec"]["template"]["spec"]["infrastructureRef"] |= reference
+    return item
+
+
+@contextmanager
+def following(server: Server, clock: Clock, *, namespaces: tuple[str, ...] = ()) -> Iterator[LiveWorld]:
+    world = LiveWorld(
+        server, now_seconds=lambda: NOW, capi_group=objects.GROUP, pace=clock, namespaces=namespaces,
+        workload_collections=(*WORKLOAD, *DEVICES),
+    )  # fmt: skip
+    world.start()
+    try:
+        yield world
+    finally:
+        clock.stop()
+        assert world.stop()
+
+
+def seen(world: LiveWorld, clock: Clock, *faulty: str) -> World:
+    """The view once all but some kinds were asked for and read, after as long as a view waits at most for these."""
+
+    def read() -> bool:
+        world.doubts()
+        states = {one.collection: one.phase for one in world.freshness()}
+        # Templates are asked for once a target names them.
+        whole = states.keys() >= set(faulty) and (len(faulty) > 1 or "TestMachineTemplate" in " ".join(states))
+        return whole and all(phase in (Phase.SYNCED, Phase.ABSENT) for name, phase in states.items() if name not in faulty)
+
+    eventually(read, f"a view of all but {faulty}", 20)
+    clock.now += PATIENCE_SECONDS
+    return world.observe()
+
+
+OURS, THEIRS, FOREIGN = "MachineDeployment ours/general", "MachineDeployment tenant/other", "MachineDeployment tenant/foreign"
+POLICY = policy(
+    node_group("general", namespace="ours"), node_group("other", namespace="tenant"), node_group("foreign", namespace="tenant")
+)
+
+
+def plan_of(world: World) -> Plan:
+    return decide(world, POLICY, Memory(), NOW)[0]
+
+
+def held(plan: Plan) -> dict[str, str]:
+    """Why each group that is held is so."""
+    return {line.target: line.owner.evidence[0] for line in plan.groups if line.owner.state is not OwnerState.OURS}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_kind_of_template_that_a_tenant_names(server: Server, fault: str) -> None:
+    """Only the group with that template is held, with the reason, and the view waits little for such a kind."""
+    server.put(f"{OWN}/namespaces/tenant/machinedeployments/foreign", _group("tenant", "foreign", kind="OtherMachineTemplate"))
+    server.faults[f"{INFRA}/othermachinetemplates"] = fault
+    clock = Clock()
+    with following(server, clock) as live:
+        why = held(plan_of(seen(live, clock, "OtherMachineTemplate")))
+        assert list(why) == [FOREIGN]
+        assert why[FOREIGN].startswith("OtherMachineTemplate cannot be read: waiting")
+        del server.faults[f"{INFRA}/othermachinetemplates"]
+
+
+NEVER_DECIDED = {"Node", "Pod"}
+REMOVALS_NEED = {"PodDisruptionBudget", "ReplicaSet"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("collection", [*WORKLOAD, *DEVICES], ids=str)
+def test_each_kind_of_the_workload_cluster(server: Server, collection: Collection, fault: str) -> None:
+    """Without nodes or pods there is no view. Each other kind counts as not captured; growth goes on, removals need some."""
+    server.faults[collection.path] = fault
+    clock = Clock()
+    with following(server, clock) as live:
+        if collection.kind in NEVER_DECIDED:
+            with pytest.raises(IncompleteViewError, match=rf"^{collection.kind}: waiting"):
+                seen(live, clock, collection.kind)
+            return
+        world = seen(live, clock, collection.kind)
+        assert collection.kind not in world.captured
+        plan = plan_of(world)
+    assert held(plan) == {}
+    assert bool([one for one in plan.problems if one.code == "RemovalsHalted"]) == (collection.kind in REMOVALS_NEED)
+    told = collection.optional and fault == "403"
+    assert [one.object for one in plan.problems if one.code == "Unread"] == ([] if told else [collection.kind])
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", objects.KINDS)
+def test_each_kind_of_the_management_cluster_in_one_namespace(server: Server, kind: str, fault: str) -> None:
+    """The groups of the other namespace go on; so do those that are no pool, where pools cannot be read."""
+    server.faults[f"{OWN}/namespaces/tenant/{objects.KINDS[kind]}"] = fault
+    clock = Clock()
+    with following(server, clock, namespaces=("ours", "tenant")) as live:
+        why = held(plan_of(seen(live, clock, f"{kind} in tenant")))
+    assert sorted(why) == ([] if kind == "MachinePool" else [FOREIGN, THEIRS])
+    assert all(one.startswith(f"{kind} in tenant cannot be read: waiting") for one in why.values())
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_target_can_be_read(server: Server, fault: str) -> None:
+    """Nothing is known of any group: there is no view, whatever else can be read."""
+    kinds = ("MachineDeployment", "MachineSet", "MachinePool")
+    server.faults = {f"{OWN}/{objects.KINDS[kind]}": fault for kind in kinds}
+    clock = Clock()
+    with following(server, clock) as live, pytest.raises(IncompleteViewError, match=r"^MachineDeployment: waiting"):
+        seen(live, clock, *kinds)
+
+
+@pytest.mark.parametrize(
+    ("path", "item", "stopped"),
+    [
+        (f"{OWN}/namespaces/tenant/machinedeployments/foreign", {"spec": {"replicas": "many"}}, [FOREIGN]),
+        (f"{OWN}/namespaces/tenant/machinedeployments/stranger", {"spec": {"replicas": "many"}}, []),
+        (f"{OWN}/namespaces/tenant/machinepools/foreign", {"spec": 5}, []),
+        (f"{OWN}/namespaces/tenant/machinesets/foreign-1", {"spec": {"replicas": "many"}}, [FOREIGN, THEIRS]),
+        (f"{OWN}/namespaces/tenant/machines/foreign-1", {"spec": 5}, [FOREIGN, THEIRS]),
+        (f"{OWN}/namespaces/tenant/clusters/c", {"spec": {"paused": "x"}}, [FOREIGN, THEIRS]),
+        (f"{OWN}/namespaces/tenant/clusters/d", {"spec": {"paused": "x"}}, []),
+        (f"{INFRA}/namespaces/tenant/testmachinetemplates/small", {"status": {"capacity": 5}}, [FOREIGN, THEIRS]),
+        (f"{INFRA}/namespaces/tenant/testmachinetemplates/other", {"status": {"capacity": 5}}, []),
+    ],
+)
+def test_one_object_of_a_platform(server: Server, path: str, item: dict[str, Any], stopped: list[str]) -> None:
+    """Only the groups that depend on it are held, and what is in its namespace but not for them changes nothing."""
+    namespace, _, name = path.split("/")[-3:]
+    server.put(path, {"metadata": {"namespace": namespace, "name": name}, **item})
+    clock = Clock()
+    with following(server, clock) as live:
+        assert sorted(held(plan_of(seen(live, clock)))) == stopped
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/api/v1/namespaces/shop/pods/odd", "Pod"),
+        ("/apis/policy/v1/namespaces/shop/poddisruptionbudgets/odd", "PodDisruptionBudget"),
+        ("/apis/apps/v1/namespaces/shop/replicasets/odd", "ReplicaSet"),
+        ("/apis/batch/v1/namespaces/shop/jobs/odd", "Job"),
+        ("/api/v1/namespaces/shop/persistentvolumeclaims/odd", "PersistentVolumeClaim"),
+        ("/apis/storage.k8s.io/v1/storageclasses/odd", "StorageClass"),
+        ("/apis/resource.k8s.io/v1/resourceslices/odd", "ResourceSlice"),
+    ],
+)
+def test_one_object_of_the_workload_cluster(server: Server, path: str, kind: str) -> None:
+    """Its kind counts as not captured, the object is named, and no group is held."""
+    server.put(
+        path, {"metadata": {"name": "odd", **({"namespace": "shop"} if "/shop/" in path else {})}, "spec": 5, "provisioner": 5}
+    )
+    clock = Clock()
+    with following(server, clock) as live:
+        world = seen(live, clock)
+    assert kind not in world.captured
+    plan = plan_of(world)
+    assert held(plan) == {}
+    (told,) = (one for one in plan.problems if one.code == "Unread")
+    assert told.object == (f"{kind} shop/odd" if "/shop/" in path else f"{kind} odd")
+
+
+def test_what_was_read_before_stays_known(server: Server) -> None:
+    """A kind that cannot be read any more: its groups are held with their last size, and what is remembered of them stays."""
+    clock = Clock()
+    with following(server, clock) as live:
+        _, memory = decide(seen(live, clock), POLICY, Memory(), NOW)
+        server.faults[f"{OWN}/machinedeployments"] = "403"
+        server.end(f"{OWN}/machinedeployments")
+        eventually(lambda: bool(live.observe().unread), "the refusal", 20)
+        plan, after = decide(live.observe(), POLICY, memory, NOW)
+    assert {line.current for line in plan.groups} == {1}
+    assert sorted(held(plan)) == [OURS, FOREIGN, THEIRS]
+    assert (after.known_groups, after.claims) == (memory.known_groups, memory.claims)
