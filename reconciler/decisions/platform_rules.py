@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from reconciler import registered_platforms
-from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet, TargetSpec
 from reconciler.values.cluster_identity import ClusterIdentity
@@ -27,6 +27,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     clusters that a discovery item of this provider requests. `declares` is a phrase for where a target declares that its nodes
     have a resource (empty: nowhere). `cluster_names` are the names that its targets may give a cluster of a fleet. There are none
     if they give it an id that only its nodes show. `names_cluster` is a phrase for how a target is marked as one of this cluster.
+    `lifts_mark` is the command that removes the mark for deletion from a machine of a target (empty: there is none).
     """
 
     provider: str
@@ -45,6 +46,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     declares: Callable[[str], str] = lambda _: ""
     cluster_names: Callable[[ClusterIdentity], tuple[str, ...]] = lambda _: ()
     names_cluster: Callable[[ClusterIdentity], str] = lambda _: ""
+    lifts_mark: Callable[[TargetFacts, Machine], str] = lambda *_: ""
 
 
 @cache

@@ -1,6 +1,5 @@
 """The nodes that are leaving: emptied side by side, then handed to their targets, all of one target together."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -10,6 +9,7 @@ from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.owner import rivals_over
+from reconciler.decisions.situation.group_situation import shrinking
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.connection.connections import side_by_side
 from reconciler.kube.drain import DrainStep, SeenNode
@@ -103,7 +103,7 @@ class LeavingNodes:
         called_off, self._called_off = self._called_off, {}
         machines = machines_on(world, leaving)
         facts = {one.ref: one for one in world.targets}
-        shrinking = _shrinking(world) if self._ends else frozenset()
+        lowered_targets = shrinking(world) if self._ends else frozenset()
         prepared: list[tuple[_Empty, bool]] = []
         for node, taint in sorted(leaving.items()):
             machine = machines.get(node)
@@ -111,7 +111,7 @@ class LeavingNodes:
                 self._without_machine(None, node, updates)
                 continue
             lowered = (node, taint, RemovalState.FINISHED) in self._ends
-            if lowered and (machine.deleting or (machine.target in shrinking and node not in called_off)):
+            if lowered and (machine.deleting or (machine.target in lowered_targets and node not in called_off)):
                 continue
             one = self._prepared(machine, facts, groups, world.rivals, node, taint, called_off.get(node, ""), updates)
             if one is not None:
@@ -277,13 +277,6 @@ def machines_on(world: World, nodes: Iterable[str]) -> dict[str, Machine]:
         if len({machine.target for machine in alike}) == 1:
             by_node[name] = alike[0]
     return by_node
-
-
-def _shrinking(world: World) -> frozenset[TargetRef]:
-    """Targets with more machines that live than they ask for. One that replicas were lowered for need not be looked at then: it
-    can only be passed over once no more live than are wanted."""
-    living = Counter(machine.target for machine in world.machines if not machine.deleting)
-    return frozenset(facts.ref for facts in world.targets if facts.replicas is not None and living[facts.ref] > facts.replicas)
 
 
 def _stopped(group: EffectiveGroup | None, rivals: tuple[str, ...]) -> str:

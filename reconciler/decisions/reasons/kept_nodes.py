@@ -52,6 +52,23 @@ class TargetKeepsNodes(Because, frozen=True, kw_only=True):
     template = "{why}"
 
 
+class MachineMarked(Because, frozen=True, kw_only=True):
+    """A machine of the target is marked for deletion, and nothing else says that it leaves. If replicas fell, the platform would
+    delete it first, with its pods. `lift` is the command that removes the mark (empty: the platform has none)."""
+
+    code = "MachineMarked"
+    machine: str
+    node: str
+    lift: str
+
+    def sentence(self) -> str:
+        """The mark, its danger, and the way out."""
+        mark = (
+            f"Machine {self.machine} (node {self.node}) is marked for deletion, but still in use: fewer replicas would delete it"
+        )
+        return f"{mark}; unless somebody is at work there, remove the mark with `{self.lift}`" if self.lift else mark
+
+
 class NotSelectable(Because, frozen=True, kw_only=True):
     """The target has no Machines, and the policy does not let the platform choose which node to remove."""
 

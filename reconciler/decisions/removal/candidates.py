@@ -5,13 +5,16 @@ from functools import lru_cache
 
 import msgspec
 
+from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.groups import RolloutInProgress
 from reconciler.decisions.reasons.kept_nodes import (
     DelayDeletion,
     KeptByHold,
+    MachineMarked,
     NodeLeaving,
     NodeNotStarted,
     NotManaged,
@@ -142,7 +145,7 @@ def _own_blockers(
     """What keeps the node itself, before any pod."""
     if group is None:
         return [_NOT_MANAGED]
-    reasons = keepers(draft.world, group.group, group.held_why, index)
+    reasons = keepers(draft.world, group.group, group.held_why, index, group.situation.marked)
     if (denied := denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds)) is not None:
         reasons.append(denied)
     if state is NodeState.LEAVING:
@@ -167,9 +170,9 @@ def node_holds(world: World, index: int, now_seconds: int) -> Holds:
     return disruption_holds(node.annotations, node.created_seconds, now_seconds) if node.annotations else NO_HOLDS
 
 
-def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> list[Because]:
+def keepers(world: World, group: EffectiveGroup, held_why: str, index: int, marked: tuple[Machine, ...] = ()) -> list[Because]:
     """What keeps a node of a group, whatever runs on it. That is a hold (`held_why`, empty for none), settings of the group, its
-    target, or annotations of the node."""
+    target, or annotations of the node. The platform would delete `marked` machines instead."""
     reasons: list[Because] = []
     if held_why:
         reasons.append(KeptByHold(why=held_why))
@@ -179,6 +182,10 @@ def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> l
         reasons.append(RolloutInProgress(group=group.name))
     if group.facts is not None and group.facts.keeps_nodes and world.nodes[index].name not in group.facts.keeps_nodes_but:
         reasons.append(TargetKeepsNodes(why=group.facts.keeps_nodes))
+    if group.facts is not None and marked:
+        rules = rules_of(group.target.kind)
+        lift = rules.lifts_mark(group.facts, marked[0]) if rules is not None else ""
+        reasons.append(MachineMarked(machine=marked[0].name, node=marked[0].node, lift=lift))
     if group.facts is not None and not group.facts.selectable and not group.platform_chooses:
         reasons.append(NotSelectable(group=group.name, target=str(group.target)))
     if not world.nodes[index].annotations:

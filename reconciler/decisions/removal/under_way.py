@@ -119,7 +119,7 @@ def _group_says(view: View, index: int) -> Blocker | None:
     if group.mode is Mode.OBSERVE:
         return GroupObserved(group=group.name).blocker()
     held = node_holds(view.world, index, view.now_seconds)
-    own = [*keepers(view.world, group, view.held[position], index), *held.lasting, *held.ending]
+    own = [*keepers(view.world, group, view.held[position], index, view.situations[position].marked), *held.lasting, *held.ending]
     return own[0].blocker() if own else None
 
 

@@ -1,12 +1,13 @@
 """Where things stand before anything is decided: how each node is, what each group has, what is on its way."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 
 import msgspec
 
 from reconciler.cluster.nodes.node import Node
-from reconciler.cluster.target import Machine
+from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
@@ -28,7 +29,7 @@ class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
     counts those that are not expected: they may come all the same until somebody takes them back. `failed`
     are (machine or request, why). `cancellable` are the machines among them that may be deleted now. `unmade` are the requests
     without any machine, overdue or refused by the platform. `needs_person`: the platform will refuse all other requests until
-    somebody fixes the target."""
+    somebody fixes the target. `marked` are the machines of nodes that stay, although the platform would take them first."""
 
     nodes: tuple[int, ...]
     current: int
@@ -43,6 +44,7 @@ class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
     unmade: int = 0
     late: int = 0
     needs_person: bool = False
+    marked: tuple[Machine, ...] = ()
 
     @property
     def without_leaving(self) -> int:
@@ -55,6 +57,7 @@ def node_states(
 ) -> tuple[NodeState, ...]:
     """The state of every node, by World order. InUse stands for everything that is alive and not yet judged."""
     devices = cache(partial(DeviceEvidence.of, world))
+    lowered = shrinking(world)
     return tuple(
         _node_state(
             world,
@@ -65,6 +68,7 @@ def node_states(
             memory,
             now_seconds,
             devices,
+            lowered,
         )
         for index, node in enumerate(world.nodes)
     )
@@ -79,10 +83,12 @@ def _node_state(
     memory: Memory,
     now_seconds: int,
     devices: Callable[[], DeviceEvidence],
+    lowered: frozenset[TargetRef],
 ) -> NodeState:
     machine = members.machine_of.get(index)
     shape = world.node_shapes[node.shape]
-    if node.deleting or node.name in memory.leaving or (machine is not None and (machine.deleting or machine.delete_marked)):
+    going = machine is not None and (machine.deleting or (machine.delete_marked and machine.target in lowered))
+    if node.deleting or node.name in memory.leaving or going:
         return NodeState.LEAVING
     if any(taint.key in LEAVING_TAINTS for taint in shape.taints):
         return NodeState.LEAVING
@@ -95,6 +101,13 @@ def _node_state(
     if young and waits_for(world, node, group, devices() if coming else None):
         return NodeState.NOT_STARTED
     return NodeState.IN_USE
+
+
+def shrinking(world: World) -> frozenset[TargetRef]:
+    """Targets with more machines that live than they ask for. The platform takes those that are marked first. As long as a target
+    asks for all of its machines, a mark is only an intention, and perhaps one that was given up."""
+    living = Counter(machine.target for machine in world.machines if not machine.deleting)
+    return frozenset(facts.ref for facts in world.targets if facts.replicas is not None and living[facts.ref] > facts.replicas)
 
 
 def waits_for(world: World, node: Node, group: EffectiveGroup, devices: DeviceEvidence | None = None) -> tuple[str, ...]:
@@ -169,9 +182,11 @@ def _situation(
     # More machines than requests: the target has not followed its last write yet, or makes more for a rollout. Which of them
     # will stay is not known then.
     settled = len(waiting) <= asked
-    # Nobody takes back twice, nor what may be somebody else's.
-    marked = {machine.name for machine in waiting if machine.delete_marked}.union(belonging.kept)
-    cancellable = tuple(name for name, _ in failed if name not in marked) if settled else ()
+    staying = (members.machine_of.get(index) for index in nodes if states[index] is not NodeState.LEAVING)
+    marked = tuple(machine for machine in staying if machine is not None and machine.delete_marked)
+    # Nobody takes back twice, nor what may be somebody else's. Nor may another machine go instead.
+    taken = {machine.name for machine in waiting if machine.delete_marked}.union(belonging.kept)
+    cancellable = tuple(name for name, _ in failed if name not in taken) if settled and not marked else ()
     unmade_since = memory.waiting_since.get(unmade_key(group, current), now_seconds)
     overdue = now_seconds - unmade_since >= overdue_after
     refusal = group.facts.launch_failure if group.facts is not None else None
@@ -197,6 +212,7 @@ def _situation(
         cancellable=cancellable,
         unmade=unmade,
         needs_person=bool(unmade) and refusal is not None and refusal.kind == CONFIGURATION,
+        marked=marked,
     )
 
 

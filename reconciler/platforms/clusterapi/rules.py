@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.targets.capacity import DISK_KEY, GPU_COUNT_KEY, GPU_TYPE_KEY
 from reconciler.cluster.values.resources import EPHEMERAL_STORAGE
 from reconciler.decisions.platform_rules import PlatformRules
@@ -35,6 +35,11 @@ def declares(resource: str) -> str:
     return "" if resource.startswith("hugepages-") else f"the annotations {GPU_TYPE_KEY}: {resource} and {GPU_COUNT_KEY}"
 
 
+def lifts_mark(facts: TargetFacts, machine: Machine) -> str:
+    """The mark is an annotation of the Machine."""
+    return f"kubectl annotate machine {machine.name} -n {machine.namespace} {facts.api_group}/delete-machine-"
+
+
 RULES = PlatformRules(
     provider="clusterAPI",
     kinds=KINDS,
@@ -43,4 +48,5 @@ RULES = PlatformRules(
     declared_in_manifests=True,
     machines_are_objects=True,
     declares=declares,
+    lifts_mark=lifts_mark,
 )

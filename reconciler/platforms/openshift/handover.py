@@ -14,6 +14,7 @@ from reconciler.decisions.ownership.owner import OUR_MANAGER, RIVAL, Terms, decl
 from reconciler.decisions.platform_rules import Handover, HandoverCase, PlatformHandover, Step
 from reconciler.platforms.openshift.facts.other_writers import AUTOSCALER_MARK
 from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE_SET
+from reconciler.platforms.openshift.rules import lifts_mark
 from reconciler.policy.documents import Mode
 
 _TAINTS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
@@ -149,22 +150,18 @@ def _left(case: HandoverCase) -> Step:
         for node in world.nodes
         if node.name in nodes and any(taint.key in _TAINTS for taint in world.node_shapes[node.shape].taints)
     ]
-    marked = [one.name for one in machines if one.delete_marked]
+    marked = [one for one in machines if one.delete_marked]
     words = [f"node {name} has a taint of the autoscaler" for name in tainted]
-    words += [f"Machine {name} is marked for deletion" for name in marked]
+    words += [f"Machine {one.name} is marked for deletion" for one in marked]
     keys = " ".join(f"{key}-" for key in _TAINTS)
     lines = [f"oc adm taint nodes {name} {keys}" for name in tainted]
-    lines += [f"oc annotate machine {name} -n {case.facts.ref.namespace} {_marks()}" for name in marked]
+    lines += [lifts_mark(case.facts, one) for one in marked]
     return Step(
         title="look for what a drain of the autoscaler has left; if no drain is running, undo it",
         lines=tuple(lines),
         done=not words,
         evidence="; ".join(words) or "no taint and no mark of the autoscaler",
     )
-
-
-def _marks() -> str:
-    return f"{GROUP}/delete-machine- {GROUP}/cluster-api-delete-machine-"
 
 
 def _ours(case: HandoverCase) -> Step:

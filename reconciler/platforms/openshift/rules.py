@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.targets.capacity import DISK_KEY
 from reconciler.cluster.values.resources import EPHEMERAL_STORAGE
 from reconciler.decisions.platform_rules import PlatformRules
+from reconciler.platforms.openshift.facts.machineset import DELETE_MARKS
 from reconciler.platforms.openshift.facts.other_writers import TWIN
 from reconciler.platforms.openshift.kinds import GROUP, MACHINE_SET
 from reconciler.policy.documents import Discovery
@@ -49,6 +50,12 @@ def declares(resource: str) -> str:
     return f"the annotation {annotation}" if annotation else ""
 
 
+def lifts_mark(_facts: TargetFacts, machine: Machine) -> str:
+    """The mark may have either spelling, or both."""
+    keys = " ".join(f"{key}-" for key in DELETE_MARKS)
+    return f"oc annotate machine {machine.name} -n {machine.namespace} {keys}"
+
+
 RULES = PlatformRules(
     provider="openshift",
     kinds=(MACHINE_SET,),
@@ -58,4 +65,5 @@ RULES = PlatformRules(
     machines_are_objects=True,
     doubles=doubles,
     declares=declares,
+    lifts_mark=lifts_mark,
 )

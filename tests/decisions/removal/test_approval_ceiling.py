@@ -132,7 +132,7 @@ def test_a_node_that_stayed_is_given_back() -> None:
 def test_nodes_that_leave_unrecorded_count() -> None:
     """A process that ended between the write and the memory of it has used the ceiling all the same."""
     world = _cluster().world()
-    marked = tuple(msgspec.structs.replace(one, delete_marked=one.node == "general-6") for one in world.machines)
+    marked = tuple(msgspec.structs.replace(one, deleting=one.node == "general-6") for one in world.machines)
     world = msgspec.structs.replace(world, machines=marked)
     assert _leaving(plan_of(world, _rules(2))) == 1
     recorded = Memory(leaving={"general-6": NOW - 60}, departures={TARGET: ((NOW + 600, 1),)})

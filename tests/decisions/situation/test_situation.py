@@ -173,10 +173,10 @@ CASES: dict[str, tuple[World, Memory, GroupSituation]] = {
         Memory(),
         _has(nodes=(0, 1), current=2, size=2, upcoming=1, leaving=(0,), ready=1),
     ),
-    "its machine is marked": (
-        _with_machine_of(_world(2, 2), "general-1", delete_marked=True),
+    "its machine is marked, and replicas are lowered": (
+        _with_machine_of(_world(1, 2), "general-1", delete_marked=True),
         Memory(),
-        _has(nodes=(0, 1), current=2, size=1, leaving=(0,), ready=1),
+        _has(nodes=(0, 1), current=1, size=1, leaving=(0,), ready=1),
     ),
     "the node itself is being deleted": (
         _with_node(_world(1, 2), "general-1", deleting=True),
