@@ -1,10 +1,11 @@
 """`decide` and `settle`: the only door to the decisions. Pure, total, deterministic."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import msgspec
 
+from reconciler.cluster.defects import judged
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.gangs import gangs, given_up, place_beside_nominated, place_nominated, second_chances, without
@@ -73,11 +74,13 @@ class _Grown(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """A plan (without `settled` columns), what to remember, and what it leads to where that can be told (see `Foreseen`)."""
+    """A plan (without `settled` columns), what to remember, and what it leads to where that can be told (see `Foreseen`). `world`
+    is what was judged: without objects whose judging fails (see `cluster.defects`)."""
 
     plan: Plan
     memory: Memory
     foreseen: Foreseen | None
+    world: World
 
 
 def decide(
@@ -94,21 +97,34 @@ def decide_counted(
 
     Without `tells_wanted`, no held group has `wanted`. That saves growing a second time; nothing else of the plan changes.
     """
-    plan, remembered, _ = _decided(world, policy, memory, now_seconds, work, tells_wanted=tells_wanted)
-    return plan, remembered
+    decision = _decided(world, policy, memory, now_seconds, work, tells_wanted=tells_wanted, ahead=False)
+    return decision.plan, decision.memory
 
 
 def decide_ahead(
     world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, tells_wanted: bool = True
 ) -> Decision:
     """The same with what the plan leads to."""
-    plan, remembered, ahead = _decided(world, policy, memory, now_seconds, work, tells_wanted=tells_wanted)
-    return Decision(plan, remembered, ahead())
+    return _decided(world, policy, memory, now_seconds, work, tells_wanted=tells_wanted, ahead=True)
 
 
 def _decided(
-    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, tells_wanted: bool = True
-) -> tuple[Plan, Memory, Callable[[], Foreseen | None]]:
+    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, tells_wanted: bool, ahead: bool
+) -> Decision:
+    """What fails while one object is judged stops no decision about others."""
+
+    def decided(some: World) -> tuple[Decision, Work]:
+        own = work.copy()
+        return _all_judged(some, policy, memory, now_seconds, own, tells_wanted=tells_wanted, ahead=ahead), own
+
+    decision, own = judged(world, decided)
+    work.spent = own.spent
+    return decision
+
+
+def _all_judged(
+    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, tells_wanted: bool, ahead: bool
+) -> Decision:
     view = View.of(world, policy, memory, now_seconds, work)
     grown = _grown(view, lift_holds=False)
     draft = grown.draft
@@ -118,8 +134,8 @@ def _decided(
     demand = Demand(draft, policy.digest)
     ceilings = ApprovalCeilings(draft, policy)
     removals = Removals(draft, ledger, halted, ceilings, demand.bought())
-    judged = removals.judge_all(look_at_nodes(draft, ledger), grown.waited_for, draft.takeovers)
-    replaced = consolidate(draft, judged, removals, draft.takeovers)
+    looked = removals.judge_all(look_at_nodes(draft, ledger), grown.waited_for, draft.takeovers)
+    replaced = consolidate(draft, looked, removals, draft.takeovers)
     ceilings.tell()
     share_reasons(draft)
     gone = releases(
@@ -130,7 +146,7 @@ def _decided(
         policy,
         world.fleet,
     )
-    done = actions(draft, judged, policy.digest, gone, replaced.starts)
+    done = actions(draft, looked, policy.digest, gone, replaced.starts)
     problems = plan_problems(draft, halted, view.memory, policy.refused)
     lines, pods, bill = group_lines(draft, wanted), pod_lines(draft, grown.served), cost(draft)
     plan = Plan(
@@ -143,7 +159,7 @@ def _decided(
         groups=lines,
         actions=done,
         pods=pods,
-        nodes=node_lines(draft, judged),
+        nodes=node_lines(draft, looked),
         cost=bill,
         not_captured=view.world.not_captured,
         problems=problems,
@@ -154,7 +170,7 @@ def _decided(
     grew = {entry.group or "" for entry in grown.answers if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP} | grown.for_headroom
     if replaced.starts is not None:
         grew.add(draft.groups[replaced.starts.position].group.name)
-    remembered = replaced.noted_in(remember(draft, judged, view.memory))
+    remembered = replaced.noted_in(remember(draft, looked, view.memory))
     adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
     remembered = msgspec.structs.replace(
         remembered,
@@ -164,7 +180,8 @@ def _decided(
         refuted=remembered_refutations(draft),
         examine_next=removals.stopped_at,
     )
-    return with_digest(plan), remembered, lambda: foreseen(draft, judged, grown.served, done, halted)
+    later = foreseen(draft, looked, grown.served, done, halted) if ahead else None
+    return Decision(with_digest(plan), remembered, later, world)
 
 
 def _wanted(view: View, grown: _Grown, *, asked: bool) -> dict[str, int]:

@@ -10,6 +10,12 @@ class Work:
         self.budget = budget
         self.spent = 0
 
+    def copy(self) -> "Work":
+        """The same, for an attempt that may not count."""
+        same = Work(self.budget)
+        same.spent = self.spent
+        return same
+
     def spend(self, steps: int) -> bool:
         """Count `steps`; False once the budget is used up (the caller stops and names what it did not examine)."""
         self.spent += steps

@@ -116,6 +116,8 @@ class Filters:
         """Empty, or what verdicts of this shape leave out."""
         self._ask(shape)
         value = self._shapes.shapes[shape]
+        if value.defect:
+            return value.defect
         if value.spread_from is SpreadFrom.UNKNOWN:
             return UNKNOWN_SPREAD
         if value.claims or self.handing(shape) is not None:
@@ -137,6 +139,8 @@ class Filters:
     def not_modelled_on(self, shape: int, node: int) -> str:
         """Empty, or what keeps a verdict of this shape on this node from being known."""
         value = self._shapes.shapes[shape]
+        if value.defect:
+            return value.defect
         if value.spread_from is SpreadFrom.UNKNOWN:
             return UNKNOWN_SPREAD
         if value.claims or self.handing(shape) is not None:
@@ -151,8 +155,8 @@ class Filters:
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every plugin that rejects the pod on the node, sorted by plugin."""
         self._ask(shape)
-        judge = self._judge
-        if judge is None or not self.hangs_on_devices(shape) or self._shapes.shapes[shape].spread_from is SpreadFrom.UNKNOWN:
+        judge, value = self._judge, self._shapes.shapes[shape]
+        if judge is None or not self.hangs_on_devices(shape) or value.defect or value.spread_from is SpreadFrom.UNKNOWN:
             missing = self.not_modelled_on(shape, node)
             if missing:
                 return (Rejection(NOT_MODELLED, missing),)

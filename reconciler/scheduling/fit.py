@@ -6,12 +6,14 @@ from functools import partial
 
 import msgspec
 
+from reconciler.cluster import defects
 from reconciler.cluster.world import World
 from reconciler.scheduling.devices.special_claims import with_left_over_claims
 from reconciler.scheduling.filters import NOT_MODELLED
 from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
+from reconciler.values.defect import defect_text
 
 DEFAULT_SCHEDULER = "default-scheduler"
 _KEPT_ANSWERS = 16
@@ -84,13 +86,22 @@ def fit(world: World, *, messages: bool = True, asked: Asked = EVERYTHING) -> It
     takes a fraction of the time.
     """
     world = with_left_over_claims(world)
-    question = _Question(world, asked, messages=messages)
-    pods = world.pods
+
+    def questions() -> _Question:
+        return defects.judged(world, lambda some: _Question(some, asked, messages=messages))
+
+    question, pods = questions(), world.pods
     for pod in range(len(pods)):
         if pods.node[pod] >= 0 or pod in pods.unknown_node or pods.deletion_seconds[pod] or pods.finished(pod):
             continue
         if asked.about_pod(pods.key(pod)):
-            yield PodFit(pods.key(pod), question.nodes(pod))
+            try:
+                nodes = question.nodes(pod)
+            except defects.CAUGHT as error:
+                # One pod that cannot be judged: the others are, by a state that nothing was left in.
+                question = questions()
+                nodes = question.unknown(Rejection(NOT_MODELLED, defect_text(error)))
+            yield PodFit(pods.key(pod), nodes)
 
 
 class _Question:
@@ -122,6 +133,10 @@ class _Question:
                 for node, rejections in zip(self._chosen, self._as_it_stands(shape), strict=True)
             )
         return answer
+
+    def unknown(self, why: Rejection) -> tuple[NodeFit, ...]:
+        """All nodes for a pod of which nothing is known."""
+        return tuple(NodeFit(self._state.name(node), (why,)) for node in self._chosen)
 
     def _as_it_stands(self, shape: int) -> Iterator[tuple[Rejection, ...]]:
         state = self._state

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reconciler.cluster.defects import DEFECT, judged
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_ahead, decide_counted, settle
 from reconciler.decisions.groups.effective_groups import effective_groups
@@ -250,12 +251,31 @@ def come_to_rest(
     Each decision has `work_budget` steps, and all of them together have ten times as many. Simulated nodes and pods count, too.
     If the steps run out, it ends there, and the plan says so.
     """
+    return judged(
+        world,
+        lambda some: _at_rest(some, policy, memory, now_seconds, plan, work_budget, decision if some is world else None),
+    )
+
+
+def _at_rest(
+    world: World,
+    policy: PolicySet,
+    memory: Memory,
+    now_seconds: int,
+    plan: Plan,
+    work_budget: int,
+    decision: Decision | None,
+) -> Rest:
     # What a decision foresees counts pods by the numbers of shapes in the World that it judged.
     world = with_resolved_claims(with_default_spread(world, policy.policy))
     hasty = msgspec.structs.replace(policy, policy=_unpaced(policy.policy))
     work = Work(DECISIONS_WORTH * work_budget)
-    if decision is None and (len(world.pods) > MOST_PLAYED or not _knows_purchase(memory, plan, now_seconds)):
+    defects = any(problem.code == DEFECT for problem in plan.problems)
+    if decision is None and (defects or len(world.pods) > MOST_PLAYED or not _knows_purchase(memory, plan, now_seconds)):
         decision = decide_ahead(world, policy, memory, now_seconds, Work(work_budget))
+    if defects and decision is not None:
+        # Not the objects again that judging fails on.
+        world = with_resolved_claims(with_default_spread(decision.world, policy.policy))
     known = memory if decision is None else decision.memory
     at = Standing(world=world, memory=_with_timers(known, plan), now_seconds=now_seconds, plan=plan)
     if decision is not None and len(world.pods) > MOST_PLAYED:

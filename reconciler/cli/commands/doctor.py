@@ -150,13 +150,17 @@ def _connected(choice: "ConnectionChoice", credentials: "tuple[Check, ...]") -> 
 
 
 def _findings(inputs: "PlanInputs", work_budget: int | None) -> "tuple[Finding, ...]":
+    from reconciler.cluster.defects import judged
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.decisions.lints.cluster import findings
     from reconciler.decisions.view import View
     from reconciler.decisions.work import Work
 
-    work = Work(DEFAULT_WORK_BUDGET if work_budget is None else work_budget)
-    return findings(View.of(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, work))
+    steps = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    return judged(
+        inputs.world,
+        lambda world: findings(View.of(world, inputs.policy, inputs.memory, inputs.now_seconds, Work(steps))),
+    )
 
 
 def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespace: str | None) -> "tuple[Check, ...]":

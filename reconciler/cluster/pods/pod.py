@@ -92,7 +92,8 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     affinity (an empty tuple matches no node). `host_name_bound` says that some term or selector names a host, so that
     verdicts differ within a node shape. `spread` has hard constraints only. `claims` are resource claims (DRA) in the
     order of the pod. Until a generated one is resolved, a shape with it belongs to a single pod.
-    `required_features` names what a node's kubelet must declare that it can do (plugin NodeDeclaredFeatures).
+    `required_features` names what a node's kubelet must declare that it can do (plugin NodeDeclaredFeatures). `defect` is why the
+    rest was left out: judging it failed (see `cluster.defects`).
     """
 
     namespace: str
@@ -112,11 +113,12 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_name: str = "default-scheduler"
     host_name_bound: bool = False
     required_features: tuple[str, ...] = ()
+    defect: str = ""
 
     @property
     def unmodelled(self) -> bool:
         """Whether no verdict about the shape is known on any node."""
-        return bool(self.claims) or self.spread_from is SpreadFrom.UNKNOWN
+        return bool(self.claims or self.defect) or self.spread_from is SpreadFrom.UNKNOWN
 
 
 class Owner(msgspec.Struct, frozen=True, order=True, gc=False):

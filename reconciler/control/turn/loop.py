@@ -6,6 +6,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from reconciler.cluster.defects import judged
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
@@ -31,6 +32,7 @@ from reconciler.providers.contract import (
     WriteResult,
 )
 from reconciler.values.decoding import decode
+from reconciler.values.defect import defect_text
 
 # Before an action is done: is what it was judged on still so?
 
@@ -266,7 +268,11 @@ class ControlLoop:
         memory = recovered(memory, world, now)
         # By the time when they had ended: a read that is older says nothing of them.
         memory = settle(memory, _ended_removals(removals, memory, self._port.now_seconds()))
-        plan, memory = decide(world, policy, memory, now, self._work_budget)
+        try:
+            plan, memory = decide(world, policy, memory, now, self._work_budget)
+        except Exception as error:
+            # `decide` leaves out the objects that it fails on; here nobody can tell which these are.
+            return LoopReport(at_seconds=now, removals=removals, unavailable=f"no decision: {defect_text(error)}")
         decided = Decided(world=world, policy=policy, memory=memory, now_seconds=now)
         try:
             # Before any act: what the next process must know if this one ends in the middle of it.
@@ -408,7 +414,7 @@ def _observing(world: World, policy: PolicySet, now_seconds: int) -> frozenset[s
     """Targets of groups that only observe; None: the whole policy does."""
     if policy.policy.mode is Mode.OBSERVE:
         return None
-    groups = effective_groups(world, policy, now_seconds)
+    groups = judged(world, lambda some: effective_groups(some, policy, now_seconds))
     return frozenset(str(group.target) for group in groups if group.mode is Mode.OBSERVE)
 
 

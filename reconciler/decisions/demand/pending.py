@@ -10,7 +10,7 @@ import msgspec
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable, pod_flags
 from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.reasons.pods import Arriving, Delayed, Expendable, NotModelled, OtherScheduler
+from reconciler.decisions.reasons.pods import Arriving, Delayed, Expendable, NotJudged, NotModelled, OtherScheduler
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PodRules
@@ -64,6 +64,8 @@ def never_placed(state: SchedulingState, rules: PodRules, number: int) -> tuple[
         return PodOutcome.NOT_MODELLED, OtherScheduler(scheduler=shape.scheduler_name).reason()
     if shape.priority < rules.expendable_below_priority:
         return PodOutcome.EXPENDABLE, Expendable(priority=shape.priority, cutoff=rules.expendable_below_priority).reason()
+    if shape.defect:
+        return PodOutcome.NOT_MODELLED, NotJudged(why=shape.defect).reason()
     if feature := state.modelled(number):
         return PodOutcome.NOT_MODELLED, NotModelled(feature=feature).reason()
     return None

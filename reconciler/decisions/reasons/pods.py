@@ -210,6 +210,15 @@ class NotModelled(Because, frozen=True, kw_only=True):
     template = "it uses {feature}, which is not modelled, so no node is added or kept for it"
 
 
+class NotJudged(Because, frozen=True, kw_only=True):
+    """Judging the pod failed by a defect of the product. All other pods are judged."""
+
+    code = "NotJudged"
+    why: str
+
+    template = "it is not judged, so no node is added or kept for it: {why}. Please report it"
+
+
 class DefaultSpread(Because, frozen=True, kw_only=True):
     """The pod has no spread constraints, so the scheduler's default constraints apply (`scheduler.defaultConstraints`)."""
 

@@ -10,6 +10,7 @@ from functools import cache
 
 import msgspec
 
+from reconciler.cluster.defects import judged
 from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Memory
@@ -80,6 +81,10 @@ class DrainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def drain_report(world: World, policy: PolicySet, now_seconds: int, thresholds: tuple[int, ...], work_budget: int) -> DrainReport:
     """Examine every node alone. Timers, budgets, cool-downs, group sizes and holds do not count here."""
+    return judged(world, lambda some: _report(some, policy, now_seconds, thresholds, work_budget))
+
+
+def _report(world: World, policy: PolicySet, now_seconds: int, thresholds: tuple[int, ...], work_budget: int) -> DrainReport:
     draft = View.of(world, policy, Memory(), now_seconds, Work(work_budget)).draft(lift_holds=True)
     world = draft.world
     ledger = DisruptionLedger(world)

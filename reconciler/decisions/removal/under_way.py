@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from reconciler.cluster.defects import judged
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.limits import LimitLedger, counted_shapes
@@ -84,8 +85,10 @@ def called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int
     """
     marked = [any(taint.key == OUR_TAINT for taint in shape.taints) for shape in world.node_shapes]
     under_way = [index for index, node in enumerate(world.nodes) if marked[node.shape] and not node.deleting]
-    if not under_way:
-        return ()
+    return judged(world, lambda some: _called_off(some, policy, memory, now_seconds, under_way)) if under_way else ()
+
+
+def _called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int, under_way: list[int]) -> tuple[CalledOff, ...]:
     view = View.of(world, policy, memory, now_seconds, Work(0))
     world = view.world
     going = [index for index in under_way if _may_be_called_off(view, index)]
