@@ -16,6 +16,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.buffers import KeptRoom, keep_buffers
 from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
+from reconciler.decisions.growth.pledges import pledges
 from reconciler.decisions.growth.promises import Keeping, promised_again, promises
 from reconciler.decisions.growth.provisioning import KeptRequests, keep_requests
 from reconciler.decisions.growth.requests import cancel_requests
@@ -42,6 +43,7 @@ from reconciler.decisions.removal.consolidation import consolidate
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.scale_down import Removals
 from reconciler.decisions.situation.backoff import denials_of
+from reconciler.decisions.situation.evidence import contradictions
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
@@ -178,6 +180,7 @@ def _all_judged(
         promised=promises(draft, grown.served),
         bookings=bookings(draft, grown.asked.outcomes),
         refuted=remembered_refutations(draft),
+        pledges=pledges(draft),
         examine_next=removals.stopped_at,
     )
     later = foreseen(draft, looked, grown.served, done, halted) if ahead else None
@@ -334,6 +337,8 @@ def _grow(
     conflict_reasons(draft, queue.served)
     for group in draft.groups:
         group.reasons.extend(one.reason() for one in denials_of(draft.memory, str(group.group.target)))
+        found = contradictions(draft.memory, str(group.group.target), draft.now_seconds)
+        group.reasons.extend(one.reason() for _, one in found)
     # Pods that follow each other share what is said of them, and are passed over here without a look at each.
     answers = tuple(entry for entry, _ in groupby(queue.served.values()))
     waited_for = frozenset(entry.node for entry in answers if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)

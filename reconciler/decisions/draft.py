@@ -294,7 +294,7 @@ class Draft:
             draft.daemons = self._daemons(draft)
             if self.zone_minded:
                 machines = self.members.machines[draft.position]
-                draft.order = zone_order(self.world, draft.group, draft.situation, self.members, machines)
+                draft.order = zone_order(self.world, draft.group, draft.situation, self.members, machines, self.memory)
         self._ordered = tuple(draft for draft in self.groups if draft.order is not None)
         for index, node in enumerate(self.world.nodes):
             where = self.members.group_of[index]
@@ -514,6 +514,10 @@ class Draft:
     def next_landing(self, draft: GroupDraft) -> Landing | None:
         """Of the next new node of the group, where its zone matters."""
         return draft.order.landing(self.coming(draft)) if draft.order is not None else None
+
+    def tries_again(self, draft: GroupDraft, number: int) -> bool:
+        """Whether the node with this number of those to come would be a second one for a zone in which nodes did not come."""
+        return draft.order is not None and draft.order.landing(number).again
 
     def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, OpenZones]:
         """Future nodes whose zone is open. `trials` are additional ones of the group `trying`. Once each of the zones with the

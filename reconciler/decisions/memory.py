@@ -99,13 +99,38 @@ class KnownTarget(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Refuted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A node that rejected a pod although its template accepts it. `node` and `why` are as last seen at `seen_seconds`.
-    `template` is a short digest of the template without its nodes."""
+    """A promise that did not come true, last at `seen_seconds`, `times` times in a row. `template` is a short digest of what
+    makes the nodes. For a kind of pod, `node` rejected it for the reason `why`, although the template accepts it. For a zone,
+    `why` are the zones in which the nodes came instead, asked for since `asked_seconds`, and `node` is empty."""
 
     node: str
     why: str
     template: str
     seen_seconds: int
+    times: int = 2
+    asked_seconds: int = 0
+
+
+class Pledge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a plan at `asked_seconds` adds to a target, whose size is then `to`. By zone: how many of the new `nodes` pods need
+    there. `template` as in `Refuted`."""
+
+    asked_seconds: int
+    to: int
+    nodes: int
+    zones: Mapping[str, int] = {}
+    template: str
+
+
+class Came(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a target was asked for, the first of it at `asked_seconds`, and the machines that `came` since, by zone. `nodes` and
+    `zones` as in `Pledge`; without nodes, nothing is awaited any more."""
+
+    asked_seconds: int
+    nodes: int = 0
+    zones: Mapping[str, int] = {}
+    came: Mapping[str, int] = {}
+    template: str
 
 
 class Claim(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
@@ -150,7 +175,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     the policy requires approvals. `intended`: target -> nodes whose removal is about to be written; entries remain only if the
     process ended there. `known_targets`: target -> its machines. `claims`: targets that this policy means to write,
     except those that another policy has. `promised`: target -> pods by shape that wait for a node that was added for them.
-    `refuted`: target and kind of pod -> the node that did not help. `tiers`: tier with `returnAfter` -> its capacity.
+    `refuted`: target and kind of pod or zone -> what did not help. `pledges`: target -> what the last plan adds. `purchases`:
+    target -> what has come of what was asked for. `tiers`: tier with `returnAfter` -> its capacity.
     `lead_times`: target -> how long its nodes took, and which are under way.
     `bookings`: uid of a ProvisioningRequest -> until when its room is kept.
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
@@ -179,6 +205,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     claims: Mapping[str, Claim] = {}
     promised: Mapping[str, Mapping[str, int]] = {}
     refuted: Mapping[str, Refuted] = {}
+    pledges: Mapping[str, Pledge] = {}
+    purchases: Mapping[str, Came] = {}
     tiers: Mapping[str, TierState] = {}
     lead_times: Mapping[str, LeadTimes] = {}
     bookings: Mapping[str, int] = {}

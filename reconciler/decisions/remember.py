@@ -15,6 +15,7 @@ from reconciler.decisions.removal.approval_ceiling import departed, lasting
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.backoff import DENIED, BackoffRule, with_outcome
 from reconciler.decisions.situation.backoff import lasting as standing_denials
+from reconciler.decisions.situation.evidence import asked
 from reconciler.plan.plan import ActionKind, NodeState
 from reconciler.policy.documents import Mode
 
@@ -95,7 +96,7 @@ def _left_empty(draft: Draft, judged: dict[int, Judged], memory: Memory) -> tupl
 def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:
     """What to remember once the actions of a plan were done or refused."""
     for outcome in outcomes:
-        memory = with_outcome(_settled(memory, outcome), outcome)
+        memory = asked(with_outcome(_settled(memory, outcome), outcome), outcome)
         claim = memory.claims.get(outcome.target)
         if outcome.done and claim is not None and outcome.kind != ActionKind.RELEASE:
             written = msgspec.structs.replace(claim, written=True)

@@ -25,6 +25,7 @@ from reconciler.decisions.ownership.second_writer import (
 from reconciler.decisions.provisioning import with_requests_asked
 from reconciler.decisions.situation.backoff import forget, note_failures, note_tiers
 from reconciler.decisions.situation.belonging import Belonging, belongings, note_targets
+from reconciler.decisions.situation.evidence import as_observed, note_arrivals
 from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states, note_waiting
 from reconciler.decisions.situation.requests_under_way import note_lead_times
 from reconciler.decisions.work import Work
@@ -60,6 +61,8 @@ class View(msgspec.Struct, frozen=True):
         world = with_buffers_asked(with_last_writes(world, memory, now_seconds), policy.policy)
         world = with_requests_asked(world, policy.policy)
         world = with_resolved_claims(with_default_spread(world, policy.policy))
+        memory = note_arrivals(memory, world, policy.digest, now_seconds)
+        world = as_observed(world, memory, now_seconds)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
         memory = forget(memory, groups, resumed, now_seconds)

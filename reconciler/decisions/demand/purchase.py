@@ -17,6 +17,7 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Purchase
+from reconciler.decisions.situation.evidence import in_vain_since
 from reconciler.plan.plan import NodeState
 
 # How many pods of each kind are asked for, wherever they run: what tells whether a demand still is.
@@ -131,10 +132,16 @@ def _folded(counts: Counts, digits: int) -> Counts:
 
 
 class Bought(msgspec.Struct, frozen=True):
-    """Nodes (indices of the World) that came for the present demand; `since` by the position of a group that grew for it."""
+    """Nodes (indices of the World) that came for the present demand; `since` by the position of a group that grew for it.
+    `in_vain` are nodes of these groups that came for it as well, but do not help it."""
 
     nodes: frozenset[int] = frozenset()
     since: Mapping[int, int] = {}
+    in_vain: frozenset[int] = frozenset()
+
+    def keeps(self, position: int, node: int) -> int | None:
+        """Since when the group of a node has grown for the demand, which therefore keeps the node; None: it does not."""
+        return None if node in self.in_vain else self.since.get(position)
 
 
 NOTHING = Bought()
@@ -211,15 +218,29 @@ class Demand:
             for group in draft.groups
             if (target := str(group.group.target)) in purchase.since
         }
-        # A node that did not help was bought for nothing.
-        vain = {position for (position, _), seen in draft.refuted.items() if seen is not None}
-        nodes = [
+        nodes = {
             index
             for position, instant in since.items()
             for index in draft.groups[position].situation.nodes
-            if draft.world.nodes[index].created_seconds >= instant and not (position in vain and index not in draft.busy)
-        ]
-        return Bought(frozenset(nodes), since)
+            if draft.world.nodes[index].created_seconds >= instant
+        }
+        in_vain = frozenset(index for index in nodes if index not in draft.busy and self._in_vain(index))
+        return Bought(frozenset(nodes - in_vain), since, in_vain)
+
+    @cached_property
+    def _vain_since(self) -> Mapping[int, int]:
+        """By the position of a group: since when its nodes may not have helped."""
+        draft = self._draft
+        since = {position: 0 for (position, _), seen in draft.refuted.items() if seen is not None}
+        for group in draft.groups:
+            if (asked := in_vain_since(draft.memory, str(group.group.target))) is not None:
+                since.setdefault(group.position, asked)
+        return since
+
+    def _in_vain(self, index: int) -> bool:
+        """Whether an empty node was added for a promise that did not come true."""
+        since = self._vain_since.get(self._draft.members.group_of[index])
+        return since is not None and self._draft.world.nodes[index].created_seconds >= since
 
     def purchase(self, grown: Collection[str], adopted: Collection[str]) -> Purchase | None:
         """What to remember when the groups of these names grow for pods or headroom now, and others are adopted. What somebody

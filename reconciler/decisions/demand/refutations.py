@@ -4,7 +4,6 @@ A node that does not help never ends its demand: the pod is still pending, and t
 ready node of the group counts more than the template.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -16,6 +15,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.passing_taints import starts_with, transient
 from reconciler.decisions.memory import Refuted
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, TemplateRefuted, TemplateRefutedBefore
+from reconciler.decisions.situation.evidence import holds, made_of, remembers, target_of, until_seconds
 from reconciler.plan.plan import NodeState
 from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.verdict import Shortage, shortages_text
@@ -139,8 +139,6 @@ def _is_usable(shape: NodeShape, startup_taints: Sequence[str]) -> bool:
 
 # What is remembered of it, for the time when the node is gone: the demand that it was bought for is still there then.
 
-REMEMBERED_SECONDS = 86_400
-"""What made the node is not all in the policy and the target (images, services): once a day is worth a try."""
 MOST_REMEMBERED, _MOST_CHARACTERS = 100, 300
 """About 40 KiB of text."""
 
@@ -149,22 +147,12 @@ def _key(group: GroupDraft, draft: Draft, shape: int) -> str:
     return f"{group.group.target} {kind_of(draft.state.pod_shape(shape))}"
 
 
-def _made_of(draft: Draft, group: GroupDraft) -> str:
-    facts = group.group.facts
-    text = msgspec.json.encode((draft.policy_digest, facts.template if facts is not None else None))
-    return hashlib.sha256(text).hexdigest()[:16]
-
-
 def _before(draft: Draft, group: GroupDraft, shape: int) -> TemplateRefutedBefore | None:
     entry = draft.memory.refuted.get(_key(group, draft, shape)) if draft.memory.refuted else None
-    if entry is None or not _holds(draft, entry, _made_of(draft, group)):
+    if entry is None or not holds(entry, made_of(draft.policy_digest, group.group.facts), draft.now_seconds):
         return None
-    until = instant_text(entry.seen_seconds + REMEMBERED_SECONDS)
+    until = instant_text(until_seconds(entry))
     return TemplateRefutedBefore(group=group.group.name, node=entry.node, why=entry.why, until=until)
-
-
-def _holds(draft: Draft, entry: Refuted, template: str) -> bool:
-    return entry.template == template and draft.now_seconds - entry.seen_seconds < REMEMBERED_SECONDS
 
 
 def remembered(draft: Draft) -> Mapping[str, Refuted]:
@@ -172,15 +160,16 @@ def remembered(draft: Draft) -> Mapping[str, Refuted]:
     before = draft.memory.refuted
     if not before and not draft.refuted:
         return before
-    made_of = {str(group.group.target): _made_of(draft, group) for group in draft.groups}
-    entries = {key: entry for key, entry in before.items() if _holds(draft, entry, made_of.get(key.rpartition(" ")[0], ""))}
+    now = draft.now_seconds
+    digests = {str(group.group.target): made_of(draft.policy_digest, group.group.facts) for group in draft.groups}
+    entries = {key: entry for key, entry in before.items() if remembers(entry, digests.get(target_of(key), ""), now)}
     for (position, shape), seen in draft.refuted.items():
         group = draft.groups[position]
         key = _key(group, draft, shape)
         entries.pop(key, None)
         if seen is not None:
             why = seen.why[:_MOST_CHARACTERS]
-            template = made_of[str(group.group.target)]
-            entries[key] = Refuted(node=seen.node, why=why, template=template, seen_seconds=draft.now_seconds)
+            template = digests[str(group.group.target)]
+            entries[key] = Refuted(node=seen.node, why=why, template=template, seen_seconds=now)
     newest = sorted(entries.items(), key=lambda item: (-item[1].seen_seconds, item[0]))[:MOST_REMEMBERED]
     return dict(sorted(newest))

@@ -106,6 +106,8 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
             bindings.append((shape, nodes[node], pods))
             left -= pods
         while left and len(nodes) < room:
+            if shape in draft.zone_minded and draft.tries_again(group, coming + len(nodes)):
+                break
             before = state.mark()
             (node,) = draft.open(group, [f"{group.group.name}-try-{len(nodes)}"], template, coming + len(nodes))
             pods = sum(bound for _, bound in place(draft, shape, left, [node], draft.elsewhere(group, [*nodes, node])))

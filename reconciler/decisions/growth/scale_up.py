@@ -2,8 +2,11 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 
+import msgspec
+
+from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
 from reconciler.decisions.demand.pending import Queue, Served, rejections
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
@@ -28,7 +31,16 @@ from reconciler.decisions.reasons.pods import (
     TemplateRefuted,
 )
 from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
-from reconciler.decisions.reasons.sizes import GrownForShare, GrownWhole, MinNotReached, PendingPods, ReservedFirst
+from reconciler.decisions.reasons.sizes import (
+    CameElsewhere,
+    GrownForShare,
+    GrownWhole,
+    MinNotReached,
+    PendingPods,
+    ReservedFirst,
+    ZoneTried,
+)
+from reconciler.decisions.situation.evidence import contradictions
 from reconciler.decisions.tier_shares import ShareShort
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Because, Reason
@@ -468,6 +480,17 @@ def _note_smaller(draft: Draft, group: GroupDraft, shape: int, rejected: Because
         draft.refuted[group.position, shape] = TemplateRefuted(group=group.group.name, node=node, why=rejected.why)
 
 
+def _contradicted(draft: Draft, group: GroupDraft, template: NodeShape, shape: int) -> Iterator[CameElsewhere]:
+    """What keeps the group from growing for a pod that would run in a zone where its nodes did not come."""
+    for zone, why in contradictions(draft.memory, str(group.group.target), draft.now_seconds):
+        mark = draft.state.mark()
+        there = msgspec.structs.replace(template, labels=tuple(sorted({**dict(template.labels), ZONE_LABEL: zone}.items())))
+        fits = draft.state.fits(shape, draft.state.add_node(f"{group.group.name}-try", there, group.daemons))
+        draft.state.undo(mark)
+        if fits:
+            yield why
+
+
 def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
     able: list[str] = []
     details: list[Reason] = []
@@ -481,6 +504,7 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
         if rejected is not None:
             _note_smaller(draft, group, shape, rejected)
             details.append(rejected.reason())
+            details.extend(one.reason() for one in _contradicted(draft, group, template, shape))
             continue
         refuted = refutations.of(group, shape)
         if refuted is not None:
@@ -488,6 +512,8 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
             details.append(refuted.reason())
             continue
         able.append(group.group.name)
+        if shape in draft.zone_minded and draft.tries_again(group, draft.coming(group)):
+            details.append(ZoneTried(group=group.group.name).reason())
         room, refusal = draft.room(group, template)
         details.extend(one.reason() for one in (stop, refusal if room <= 0 else None) if one is not None)
     return tuple(able), tuple(details)

@@ -275,6 +275,34 @@ class ZoneShiftedAway(Because, frozen=True, kw_only=True):
         return f"{self.group} does not grow: its next node may come to {self.zone}, and {shift}"
 
 
+class CameElsewhere(Because, frozen=True, kw_only=True):
+    """Nodes that pods need in a zone came in other zones, so the group is not expected to make nodes there for a while."""
+
+    code = "CameElsewhere"
+    zone: str
+    came: str
+    times: int
+    until: str
+
+    def sentence(self) -> str:
+        """What was promised, what came, and when it is tried again."""
+        came = f"came in {self.came}" if self.came else "did not come"
+        return (
+            f"new nodes for pods that need zone {self.zone} {came} ({count_text(self.times, 'time')}). "
+            f"The group is tried for {self.zone} again from {self.until}, when a node of it comes there, "
+            "or after a change of the policy or the target"
+        )
+
+
+class ZoneTried(Because, frozen=True, kw_only=True):
+    """Nodes did not come in a zone before. One node is added there first."""
+
+    code = "ZoneTried"
+    group: str
+
+    template = "{group} made no nodes in this zone before, so one node is tried first; it adds more once that one has come there"
+
+
 class ZoneAvoided(Because, frozen=True, kw_only=True):
     """Work is moved away from a zone of the group, so its new nodes come to other zones."""
 

@@ -286,7 +286,7 @@ class Removals:
             return ReceivesPods().blocker()
         if group.desired > group.situation.current:
             return GroupGrows(group=group.group.name).blocker()
-        since = self._bought.since.get(group.position)
+        since = self._bought.keeps(group.position, candidate.index)
         if since is not None and KINDS[reason].saves and not came_late(draft, candidate.index):
             return SameDemand(group=group.group.name, since=instant_text(since)).blocker()
         if group.situation.size - self._gone[group.position] - 1 < group.group.min_size:

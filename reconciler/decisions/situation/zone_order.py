@@ -5,7 +5,7 @@ it takes, it does not say.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -14,8 +14,11 @@ from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.situation.evidence import contradicted_zones
 from reconciler.decisions.situation.group_situation import GroupSituation
 
+_NOTHING = Memory()
 NEVER = 1 << 40
 """The `last` of a node of which nobody knows the zone."""
 
@@ -23,19 +26,25 @@ NEVER = 1 << 40
 class Landing(msgspec.Struct, frozen=True):
     """One future node, and the `zones` where it may be created, if the nodes before it are in their assumed zones. `shape` is the
     node in the first of these zones, `others` are the nodes in the rest. `last` is the number of the node after which each of
-    these zones has one."""
+    these zones has one. `again`: an earlier one already tries whether nodes come there."""
 
     zones: tuple[str, ...]
     shape: NodeShape
     others: tuple[NodeShape, ...] = ()
     last: int = -1
+    again: bool = False
 
 
 class ZoneOrder:
     """The future nodes of one group, in order. `on_the_way` are the zones of those that the platform has already created, which
-    come first. `counts` are all instances by zone, these included; None if their zones are unknown."""
+    come first. `counts` are all instances by zone, these included; None if their zones are unknown. `doubtful` are zones in which
+    nodes did not come before: they are tried by one node."""
 
-    def __init__(self, group: EffectiveGroup, counts: Counter[str] | None, on_the_way: Sequence[str]) -> None:
+    def __init__(
+        self, group: EffectiveGroup, counts: Counter[str] | None, on_the_way: Sequence[str], doubtful: Collection[str] = ()
+    ) -> None:
+        self._doubtful = doubtful
+        self._tried: set[str] = set()
         self._shapes = dict(group.in_zones)
         self._counts = None if counts is None else Counter({zone: counts[zone] for zone in self._shapes})
         self._landings = [Landing((zone,), self._shapes[zone]) if zone in self._shapes else self._any() for zone in on_the_way]
@@ -57,11 +66,18 @@ class ZoneOrder:
         zones = tuple(zone for zone in self._shapes if self._counts[zone] == fewest)
         self._counts[zones[0]] += 1
         last = len(self._landings) + len(zones) - 1
-        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]), last)
+        again = zones[0] in self._doubtful and zones[0] in self._tried
+        self._tried.add(zones[0])
+        return Landing(zones, self._shapes[zones[0]], tuple(self._shapes[zone] for zone in zones[1:]), last, again)
 
 
 def zone_order(
-    world: World, group: EffectiveGroup, situation: GroupSituation, members: Membership, machines: Sequence[Machine]
+    world: World,
+    group: EffectiveGroup,
+    situation: GroupSituation,
+    members: Membership,
+    machines: Sequence[Machine],
+    memory: Memory = _NOTHING,
 ) -> ZoneOrder | None:
     """The order of a group whose zones the platform fills; None for any other."""
     if not group.in_zones:
@@ -74,7 +90,8 @@ def zone_order(
     starting = frozenset(situation.starting)
     on_the_way = [label for index, _, label in there if index in starting]
     on_the_way += [machine.zone for machine in waiting if machine.name not in failed]
-    return ZoneOrder(group, Counter(zones) if all(zones) else None, on_the_way[: situation.upcoming + len(starting)])
+    counts, doubtful = Counter(zones) if all(zones) else None, contradicted_zones(memory, str(group.target))
+    return ZoneOrder(group, counts, on_the_way[: situation.upcoming + len(starting)], doubtful)
 
 
 def _gone(machine: Machine | None) -> bool:

@@ -51,7 +51,7 @@ def _passes(group: Group, name: str, values: list[str]) -> bool:
 
 def description(group: Group, *, instances: bool = True) -> Parameters:
     """One group as AWS describes it."""
-    specification = {"LaunchTemplateId": group.launch_template, "LaunchTemplateName": group.name, "Version": "1"}
+    specification = {"LaunchTemplateId": group.launch_template, "LaunchTemplateName": group.name, "Version": group.follows}
     return {
         "AutoScalingGroupName": group.name,
         "AutoScalingGroupARN": group.arn,
@@ -72,7 +72,7 @@ def description(group: Group, *, instances: bool = True) -> Parameters:
                 "LifecycleState": one.state,
                 "HealthStatus": one.health,
                 "ProtectedFromScaleIn": one.protected,
-                "LaunchTemplate": specification,
+                "LaunchTemplate": specification | {"Version": str(one.version)},
             }
             for one in group.instances.values()
         ]
@@ -215,7 +215,7 @@ def describe_templates(account: Account, region: str, parameters: Parameters) ->
         {
             "LaunchTemplateId": one.launch_template,
             "LaunchTemplateName": one.name,
-            "VersionNumber": 1,
+            "VersionNumber": one.version,
             "DefaultVersion": True,
             "CreateTime": stamp(account),
             "LaunchTemplateData": {"InstanceType": one.instance_type, **one.template},

@@ -32,6 +32,8 @@ class Instance:
     protected: bool = False
     launched_at: float = 0
     reservation: str = ""
+    version: int = 1
+    """Of the launch template."""
 
     @property
     def counts(self) -> bool:
@@ -100,6 +102,10 @@ class Group:
     """Zones that a zonal shift moves the group away from, if it is registered."""
     template: dict[str, Any] = field(default_factory=dict)
     """Fields of its launch template beside the instance type."""
+    version: int = 1
+    """The number of the newest version of its launch template."""
+    follows: str = "1"
+    """The version that the group names: a number, or `$Latest`."""
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -235,6 +241,7 @@ class Account:
             changes_at=self.now + self.timing.launch,
             protected=group.protects_new,
             launched_at=self.now + number / 1e6,
+            version=group.version,
         )
         group.instances[instance.instance_id] = instance
         return instance
