@@ -14,7 +14,7 @@ The life of a promise, for every platform:
 A machine that comes to a contradicted zone ends its entry at once. So does a change of the policy or of the target's template.
 Machines that came since the last purchase show what the target makes now, even if its declared template is another one.
 
-Whoever buys a node to learn a fact (a probe) pledges nothing, and reads the fact from what came.
+A node that is added to learn a fact (a probe) promises nothing. The fact is read from what came.
 """
 
 import hashlib
@@ -214,7 +214,7 @@ def contradictions(memory: Memory, target: str, now_seconds: int) -> Iterator[tu
 
 def as_observed(world: World, memory: Memory, now_seconds: int) -> World:
     """The World with targets as their machines show them: without zones that are contradicted. Instances of a cloud that came
-    since their target was last asked are of its present template: what was read of that template may be older."""
+    since their target was last asked are of its present template. What was read of the template may be older."""
     doubtful = {target_of(key) for key in memory.refuted if _ZONE in key}
     if doubtful:
         targets = tuple(
