@@ -11,8 +11,8 @@ from docs.generator.table import code
 
 ROOT = Path(__file__).resolve().parents[2]
 _LAYERS = (
-    "values", "policy", "cluster", "scheduling", "decisions", "plan", "rendering", "simulation", "gitops", "kube", "control",
-    "providers", "platforms", "cli",
+    "values", "policy", "cluster", "scheduling", "decisions", "plan", "rendering", "importers", "simulation", "gitops", "kube",
+    "control", "providers", "platforms", "cli",
 )  # fmt: skip
 
 

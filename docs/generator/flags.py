@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 
 from docs.generator.table import code, table
+from reconciler.importers.conversion import Conversion
+from reconciler.importers.flag_reasons import RELEASE
+from reconciler.importers.settings import Setting
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.platform_parts import PlaceNeededError
-from reconciler.rendering.imported.conversion import Conversion
-from reconciler.rendering.imported.flag_reasons import RELEASE
-from reconciler.rendering.imported.settings import Setting
 
 _FLAGS = Path(__file__).with_name("cluster_autoscaler_flags.csv")
 

@@ -7,11 +7,11 @@ import msgspec
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
+from reconciler.importers.document import imported_policy
+from reconciler.importers.settings import settings_in
+from reconciler.importers.sources import Sources
 from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.policy.tree import default_policy, read_tree
-from reconciler.rendering.imported.document import imported_policy
-from reconciler.rendering.imported.settings import settings_in
-from reconciler.rendering.imported.sources import Sources
 from reconciler.scheduling.default_spread import with_default_spread
 from reconciler.scheduling.fit import fit
 

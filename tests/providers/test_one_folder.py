@@ -23,7 +23,7 @@ ALLOWED: Mapping[str, str] = {
     "cluster/targets/owner_evidence.py": "the domain of another project's keys, by which it marks targets of whatever platform",
     "decisions/ownership/owner.py": "the topology of a Cluster is a kind of owner, of which plans, lints and evidence speak",
     "policy/field_tables/group_fields.py": "the sentence of a setting for pools",
-    "rendering/imported/karpenter.py": "Karpenter calls a kind of its own as a platform calls its pools; the API group differs",
+    "importers/karpenter.py": "Karpenter calls a kind of its own as a platform calls its pools; the API group differs",
 }
 
 

@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
+from reconciler.importers.document import imported_policy
+from reconciler.importers.settings import settings_in
+from reconciler.importers.sources import Sources
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.imported.document import imported_policy
-from reconciler.rendering.imported.settings import settings_in
-from reconciler.rendering.imported.sources import Sources
 from reconciler.scheduling.default_spread import with_default_spread
 from reconciler.scheduling.state import SchedulingState
 from tests.testbed.capture import captured

@@ -9,7 +9,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.telling import tell
 
 if TYPE_CHECKING:
-    from reconciler.rendering.imported.settings import ImportedSettings
+    from reconciler.importers.settings import ImportedSettings
 
 
 @click.command("import")
@@ -46,13 +46,13 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.cli.commands.policy_output import check_policies, write_policies
     from reconciler.cli.inputs.policy_files import read_policy_files
     from reconciler.cli.outputs.failure import InputError
+    from reconciler.importers import capacity_quota, karpenter, scheduler_configuration
+    from reconciler.importers.conversion import UnsupportedCloudError
+    from reconciler.importers.document import imported_policy
+    from reconciler.importers.settings import ImportedFileError, ImportedSettings, settings_in
+    from reconciler.importers.sources import NOT_THERE, Sources
     from reconciler.policy.platform_parts import PlaceNeededError, platform_flags
     from reconciler.rendering.group_names import policy_name
-    from reconciler.rendering.imported import capacity_quota, karpenter, scheduler_configuration
-    from reconciler.rendering.imported.conversion import UnsupportedCloudError
-    from reconciler.rendering.imported.document import imported_policy
-    from reconciler.rendering.imported.settings import ImportedFileError, ImportedSettings, settings_in
-    from reconciler.rendering.imported.sources import NOT_THERE, Sources
     from reconciler.rendering.plain import plain
 
     if name != policy_name(name):
@@ -98,7 +98,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
 
 def _anything(imported: "ImportedSettings") -> bool:
     """Whether a file says something to an autoscaler."""
-    from reconciler.rendering.imported.conversion import Conversion
+    from reconciler.importers.conversion import Conversion
 
     understood = any(Conversion().known(setting) for setting in imported.settings)
     return bool(understood or imported.sized or imported.priorities or imported.annotated or imported.objects)

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from reconciler.importers.conversion import UnsupportedCloudError
+from reconciler.importers.document import imported_policy
+from reconciler.importers.settings import ImportedFileError, ImportedSettings, settings_in
+from reconciler.importers.sources import Sources
 from reconciler.policy.platform_parts import PlaceNeededError
-from reconciler.rendering.imported.conversion import UnsupportedCloudError
-from reconciler.rendering.imported.document import imported_policy
-from reconciler.rendering.imported.settings import ImportedFileError, ImportedSettings, settings_in
-from reconciler.rendering.imported.sources import Sources
 from tests.cli.wrong_inputs import IMPORTS, _spots
 
 _VALUES = (None, True, 7, "x", [], ["x"], [{}], [[]], {}, {"a": "b"}, {"name": {}})

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler.cli.main import cli
-from reconciler.rendering.imported.conversion import settings_elsewhere
-from reconciler.rendering.imported.flag_reasons import WHY_NOT
+from reconciler.importers.conversion import settings_elsewhere
+from reconciler.importers.flag_reasons import WHY_NOT
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 with (DOCS / "generator" / "cluster_autoscaler_flags.csv").open(encoding="utf-8", newline="") as _file:

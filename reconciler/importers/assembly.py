@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
+from reconciler.importers.conversion import Conversion, Note
+from reconciler.importers.other_objects import OtherObject, ReadObject, read_objects
+from reconciler.importers.settings import Setting
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.import_fragment import Piece, TargetlessGroup
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.policy.problems.findings import Severity
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.imported.conversion import Conversion, Note
-from reconciler.rendering.imported.other_objects import OtherObject, ReadObject, read_objects
-from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
 from reconciler.values.shown_text import cut
 

@@ -7,13 +7,13 @@ import msgspec
 from reconciler.cluster.platform_reading import known_kind
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.platform_rules import rules_of
+from reconciler.importers.assembly import Assembly, PlannedGroup, assemble, merge, to_write
+from reconciler.importers.conversion import Conversion, Note
+from reconciler.importers.settings import ImportedSettings, Setting, Sized
+from reconciler.importers.sources import NOT_THERE
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.platform_parts import flags_of, platform_keys
 from reconciler.rendering.group_names import commented_out, group_names
-from reconciler.rendering.imported.assembly import Assembly, PlannedGroup, assemble, merge, to_write
-from reconciler.rendering.imported.conversion import Conversion, Note
-from reconciler.rendering.imported.settings import ImportedSettings, Setting, Sized
-from reconciler.rendering.imported.sources import NOT_THERE
 from reconciler.rendering.policy_yaml import Value, block, comment, flow
 
 _DEFAULTS_THAT_DIFFER = (

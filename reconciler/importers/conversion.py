@@ -10,13 +10,13 @@ import msgspec
 
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS
+from reconciler.importers.flag_reasons import RELEASE, WHY_NOT
+from reconciler.importers.settings import Setting
 from reconciler.policy.balancing import preset_of_cloud
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.platform_parts import NamedTarget, PlaceNeededError, flags_of, platform_flags
 from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS
-from reconciler.rendering.imported.flag_reasons import RELEASE, WHY_NOT
-from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
 from reconciler.values.decoding import decode
 from reconciler.values.duration import DurationError, duration_text, parse_duration

@@ -12,10 +12,9 @@ import msgspec
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.snapshots import texts
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
-from reconciler.policy.platform_parts import SizedTarget, autoscaler_cloud, autoscaler_object, flags_of, platform_flags
-from reconciler.rendering.imported.other_objects import OtherObject, is_other_object
-from reconciler.rendering.imported.priorities import Priorities, PrioritiesError, priorities_of
-from reconciler.rendering.imported.sources import (
+from reconciler.importers.other_objects import OtherObject, is_other_object
+from reconciler.importers.priorities import Priorities, PrioritiesError, priorities_of
+from reconciler.importers.sources import (
     Missing,
     Sources,
     argo_sources,
@@ -31,6 +30,7 @@ from reconciler.rendering.imported.sources import (
     variable_from,
     with_paths,
 )
+from reconciler.policy.platform_parts import SizedTarget, autoscaler_cloud, autoscaler_object, flags_of, platform_flags
 from reconciler.values.loose_json import Object, list_at, mapping_at, mappings_at, text_at
 
 # Values of the Helm chart `cluster-autoscaler`, as the settings that the chart derives from them.
