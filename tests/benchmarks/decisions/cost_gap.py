@@ -15,7 +15,7 @@ from fractions import Fraction
 import msgspec
 
 from reconciler.decisions.growth.cost.master import solver
-from reconciler.decisions.growth.cost.mixes import at_least, least_cost
+from reconciler.decisions.growth.cost.mixes import at_least, greedy_mix, least_cost
 from reconciler.decisions.growth.cost.problem import Problem, nodes_of
 from tests.decisions.growth.cost.instances import instance, one_choice
 from tests.decisions.growth.cost.judge import judge
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = one_choice(problem)
         answer = least_cost(problem, given, solver)
         costs.append(answer.cost_micros / optimum.bound_micros)
-        starts.append(answer.greedy_micros / optimum.bound_micros)
+        starts.append(problem.cost(greedy_mix(problem, given)) / optimum.bound_micros)
         print(f"{optimum.seed:8}  {costs[-1]:9.4f}  {starts[-1]:11.4f}  {problem.cost(given) / optimum.bound_micros:16.4f}")
     mean, median = statistics.mean(costs), statistics.median(costs)
     print(f"{len(costs)} instances: median {median:.4f}, mean {mean:.4f}, worst {max(costs):.4f}")

@@ -27,7 +27,7 @@ class NodeFilling:
         self._width = len(problem.offers[0].free)
         self._items = items = len(problem.items)
         offers = len(problem.offers)
-        self._counts = array("q", [item.count for item in problem.items])
+        self.counts = array("q", [item.count for item in problem.items])
         self._needs = array("q", [need for item in problem.items for need in item.need])
         self._free = array("q", [amount for offer in problem.offers for amount in offer.free])
         self._may = bytearray(item.offers[offer] for offer in range(offers) for item in problem.items)
@@ -50,20 +50,20 @@ class NodeFilling:
     def by_value(self, offer: int, values: "array[int]", judge: "array[int]", above: int, most: int) -> list[Load]:
         """Loads in order of value per use, with each resource weighted by its scarcity. They are the `most` loads with the
         highest worth by `values`, if they are worth more than `above` by `judge`."""
-        self._fill(offer, values, self._counts)
+        self._fill(offer, values, self.counts)
         fillings.worths_of(judge, self._rows, _TURNS, self._judged)
         rows = dict(zip(self._worths, range(_TURNS), strict=True))
         best = [rows[worth] for worth in sorted(rows, reverse=True)[:most]]
         return [tuple(self._row(row)) for row in best if self._judged[row] > above]
 
-    def improved(self, offer: int, values: "array[int]", steps: int) -> tuple[Valued, int]:
-        """The best of `by_value`, improved by exchanging pods, then by a search in order of value. Each may use `steps`; a step
-        is a look at one item. Also the number of steps used."""
-        size = self._fill(offer, values, self._counts)
+    def improved(self, offer: int, values: "array[int]", counts: "array[int]", steps: int) -> tuple[Valued, int]:
+        """The best of `by_value` for so many pods of each item, improved by exchanging pods, then by a search in order of value.
+        Each may use `steps`; a step is a look at one item. Also the number of steps used."""
+        size = self._fill(offer, values, counts)
         items = self._items
         best, trial = self._row(self._best()), array("q", bytes(8 * items))
         order = self._order[offer * items : offer * items + size]
-        columns = self._counts, self._needs, self._width, self._free
+        columns = counts, self._needs, self._width, self._free
         left = improvements.exchange(values, *columns, offer, order, self._least, self._left, self._base, trial, best, steps)
         rest = improvements.search(values, *columns, offer, order, self._keys, self._weights, self._left, trial, best, steps)
         load = tuple(best)
@@ -318,7 +318,7 @@ class _ColumnsSearch:
         """The best of so many steps an offer, of enough offers, the one after the last first."""
         values, best_fillings = array("q", prices.values), list[Filling]()
         for offer in (*self._every[self._first :], *self._every[: self._first]):
-            best, taken = self._node.improved(offer, values, self._steps)
+            best, taken = self._node.improved(offer, values, self._node.counts, self._steps)
             self.left -= taken
             if best.worth > prices.prices[offer] + ROUNDING:
                 best_fillings.append(Filling(offer, best.load))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MICROS_A_UNIT = 10_000  # costs near 1 keep the solver's absolute tolerances meaningful
 _WHOLE = 1e-6
+_A_PART = 0.999
 
 
 class Prices(msgspec.Struct, frozen=True):
@@ -91,6 +92,23 @@ class Master:
         cost = self._problem.offers[filling.offer].price_micros / _MICROS_A_UNIT
         highs.addCol(cost, 0.0, self._highs.kHighsInf, len(rows), rows, weights)
 
+    def pose(self, rest: Problem) -> None:
+        """Ask from now on about the pods and bounds of `rest`, what remains of the problem. A filling with more pods than remain
+        counts at most in part: without it there might be no answer."""
+        infinity, row = self._highs.kHighsInf, len(rest.items)
+        left = [item.count for item in rest.items]
+        for index, count in enumerate(left):
+            self._lp.changeRowBounds(index, float(count), infinity)
+        for index in self._offer_rows:
+            self._lp.changeRowBounds(row, -infinity, float(rest.offers[index].most))
+            row += 1
+        for cap in rest.caps:
+            self._lp.changeRowBounds(row, -infinity, float(cap.bound) / max(cap.weights))
+            row += 1
+        for column, filling in enumerate(self.fillings):
+            fits = all(map(int.__le__, filling.load, left))
+            self._lp.changeColBounds(column, 0.0, infinity if fits else _A_PART)
+
     def relaxed(self) -> Prices | None:
         """Solve the linear program over the fillings so far; None when that did not come to an end."""
         lp = self._lp
@@ -113,27 +131,24 @@ class Master:
             amounts=list(solution.col_value),
         )
 
-    def whole(self, known: Mix, prices: Prices, nodes: int, most: int | None = None) -> tuple[Mix | None, bool]:
+    def whole(self, known: Mix, prices: Prices, nodes: int) -> tuple[Mix | None, bool]:
         """The cheapest mix of the fillings in whole numbers, no more expensive than `known`, and whether that is proved.
 
         Fillings whose reduced cost alone closes the gap to `known` are left out: none of them is in a cheaper mix. A
         second solve decides between mixes of equal cost: fewest nodes, then the earliest fillings.
-
-        With `most`, only that many fillings with the least reduced cost are used. The solver also searches for its own mixes with
-        less effort, because that effort grows faster than the square of the fillings.
         """
         problem = self._problem
         budget = problem.cost(known)
         slack = budget - prices.bound
-        useful = sorted((reduced, one) for one in self.fillings if (reduced := self._reduced(one, prices)) <= slack + 1)
-        columns = sorted({*(filling for _, filling in useful[:most]), *(filling for filling, _ in known)})
-        first = self._integers(columns, nodes, quick=most is not None)
+        useful = (one for one in self.fillings if self._reduced(one, prices) <= slack + 1)
+        columns = sorted({*useful, *(filling for filling, _ in known)})
+        first = self._integers(columns, nodes)
         self._give(first, columns, known)
         mix, proved = self._solve(first, columns)
         if mix is None or not proved:
             return mix, False
         cost = sum(problem.offers[filling.offer].price_micros * times for filling, times in mix)
-        second = self._integers(columns, nodes, quick=most is not None)
+        second = self._integers(columns, nodes)
         rows = list(range(len(columns)))
         spent = [problem.offers[filling.offer].price_micros / _MICROS_A_UNIT for filling in columns]
         second.addRow(-self._highs.kHighsInf, cost / _MICROS_A_UNIT + _WHOLE, len(columns), rows, spent)
@@ -146,7 +161,7 @@ class Master:
     def _reduced(self, filling: Filling, prices: Prices) -> int:
         return prices.prices[filling.offer] - sum(map(int.__mul__, prices.values, filling.load))
 
-    def _integers(self, columns: Sequence[Filling], nodes: int, *, quick: bool) -> "highspy.Highs":
+    def _integers(self, columns: Sequence[Filling], nodes: int) -> "highspy.Highs":
         highs = self._model()
         for option, value in (
             ("mip_max_nodes", nodes),
@@ -155,8 +170,6 @@ class Master:
             # Both cost a third of the time each and gained nothing on the instances that are measured.
             ("mip_allow_restart", False),
             ("mip_heuristic_run_rins", False),
-            ("mip_heuristic_run_rens", not quick),
-            ("mip_heuristic_run_root_reduced_cost", not quick),
         ):
             highs.setOptionValue(option, value)
         whole = self._highs.HighsVarType.kInteger

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from reconciler.decisions.growth.cost.dives import PREFERENCES, Dives
 from reconciler.decisions.growth.cost.fillings import FirstFits, NodeFilling, Pricing, generate, match
 from reconciler.decisions.growth.cost.master import Master, Prices
-from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room, nodes_of, parts
+from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room, nodes_of, parts, remainder
 
 # A first mix without any solver: the filling that costs least for what its pods are worth, again and again.
 
@@ -141,7 +142,7 @@ def polish(problem: Problem, mix: Mix) -> Mix:
                 break
             work.downgrade()
         for _ in range(_PASSES):
-            if not work.merge(as_dear=True):
+            if not work.merge(as_dear=True) and not work.gather():
                 break
     return tuple(sorted((filling, times) for filling, times in work.nodes.items() if times))
 
@@ -271,6 +272,24 @@ class _Polish:
             return True
         return False
 
+    def gather(self) -> bool:
+        """Several loads onto one node that costs at most as much as theirs together, the dearest that fit first."""
+        present = sorted(self.nodes.elements(), key=lambda one: (-self._prices[one.offer], one))
+        for rank, offer in reversed(list(enumerate(self._sizes.by_price))):
+            if self._room.of(offer) <= 0:
+                continue
+            chosen, left = [], self._problem.offers[offer].free
+            for filling in present:
+                used, offers = self.taken(filling.load)
+                if filling.offer != offer and offers >> rank & 1 and all(map(int.__le__, used, left)):
+                    chosen.append(filling)
+                    left = tuple(map(int.__sub__, left, used))
+            if len(chosen) > 1 and sum(self._prices[filling.offer] for filling in chosen) >= self._prices[offer]:
+                load = tuple(map(sum, zip(*(filling.load for filling in chosen), strict=True)))
+                self._swap(tuple(Counter(chosen).items()), ((Filling(offer, load), 1),))
+                return True
+        return False
+
     def dissolve(self) -> bool:
         """Spread the load of one of the emptiest nodes over the free room of the others."""
         present = [filling for filling, times in self.nodes.items() if times]
@@ -322,20 +341,18 @@ class _Polish:
 
 _LARGE = 200  # size above which only quick steps are taken
 _FEW_WAYS = 2  # ways to fill a node that large problems try
-_LARGE_NODE_COUNT = 100
-_CLOSE_PERMILLE = 2
+_ENOUGH_PERMILLE = 4  # so far above the linear program's bound the search ends
+_FEW_PODS = 40  # of which the cheapest mix of all is searched for
 _BRANCH_NODES = 5
-_MOST_FILLINGS = 200  # that large problems choose from in whole numbers: 1,200 took 6 s and cost the same
 _NEAR_STEPS, _NEAR_FILLINGS = 2_000, 60
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The cheapest mix found and the cost of the greedy one, in micros. `bound_micros` is the result of the linear program over
-    the fillings (0: not solved)."""
+    """The cheapest mix found and its cost in micros. `bound_micros` is the result of the linear program over the fillings (0: not
+    solved)."""
 
     mix: Mix
     cost_micros: int
-    greedy_micros: int
     bound_micros: int = 0
     solver_missing: bool = False
 
@@ -349,7 +366,7 @@ def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | N
     """At most as dear as `given`, which places everything, and of no more nodes where as dear. `solver` is called where a mix may
     still be cheaper."""
     if not problem.proper(given):
-        return Answer(given, problem.cost(given), problem.cost(given))
+        return Answer(given, problem.cost(given))
     apart = parts(problem)
     answers = [_least_cost(part.problem, part.of(given), solver) for part in apart]
     if len(apart) == 1:
@@ -359,7 +376,6 @@ def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | N
     return Answer(
         tuple(sorted(mix)),
         sum(answer.cost_micros for answer in answers),
-        sum(answer.greedy_micros for answer in answers),
         sum(answer.bound_micros or answer.cost_micros for answer in answers),
         any(answer.solver_missing for answer in answers),
     )
@@ -367,24 +383,22 @@ def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | N
 
 def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | None]) -> Answer:
     """Method: column generation for the cutting-stock form of the problem (Gilmore, Gomory 1961), with one knapsack per offer.
-    Then a solve in whole numbers chooses among the columns.
+    Then dives round its linear program. For few pods, a solve in whole numbers chooses among the columns.
     """
-    start, starts = greedy_mix(problem, given)
-    cost = problem.cost(start)
-    if cost <= at_least(problem, start):
-        return Answer(start, cost, cost)
+    start = greedy_mix(problem, given) if _few(problem) else _cheapest(problem, [given, given])
+    if problem.cost(start) <= problem.reachable(at_least(problem, start)):
+        return Answer(start, problem.cost(start))
     highs = solver()
-    if highs is None:
-        return Answer(start, cost, cost, solver_missing=True)
-    master = Master(highs, problem)
-    for mix in (*starts, start):
-        master.add(filling for filling, _ in mix)
-    prices = generate(problem, master)
-    if prices is None:
-        return Answer(start, cost, cost)
-    polished: dict[Mix, Mix] = {}
-    best = _cheapest(problem, _whole(problem, master, prices, start, polished), polished)
-    return Answer(best, problem.cost(best), cost, round(prices.bound))
+    if highs is not None:
+        master = Master(highs, problem)
+        for mix in (given, start):
+            master.add(filling for filling, _ in mix)
+        prices = generate(problem, master)
+        if prices is not None:
+            best = _whole(problem, master, prices, start)
+            return Answer(best, problem.cost(best), round(prices.bound))
+    best = greedy_mix(problem, start)
+    return Answer(best, problem.cost(best), solver_missing=highs is None)
 
 
 def at_least(problem: Problem, mix: Mix) -> int:
@@ -403,8 +417,8 @@ def at_least(problem: Problem, mix: Mix) -> int:
     return bound
 
 
-def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
-    """The cheapest of `given` and all greedy mixes, polished, and all of them as they were."""
+def greedy_mix(problem: Problem, given: Mix) -> Mix:
+    """The cheapest of `given` and all greedy mixes, polished."""
     large = _large(problem)
     ways = ways_to_fill(problem).first(_FEW_WAYS) if large else ways_to_fill(problem)
     mixes = [given]
@@ -412,47 +426,58 @@ def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
         mix = greedy(problem, worth, ways)
         if mix is not None:
             mixes.append(mix)
-    polished = [mix for mix in (polish(problem, mix) for mix in dict.fromkeys(mixes)) if problem.proper(mix)]
-    return min((given, *polished), key=lambda mix: (problem.rank(mix), mix)), mixes
+    return _cheapest(problem, [given, *dict.fromkeys(mixes)])
+
+
+def _few(problem: Problem) -> bool:
+    return sum(item.count for item in problem.items) <= _FEW_PODS and problem.size <= SMALL
 
 
 def _large(problem: Problem) -> bool:
     return problem.size > _LARGE
 
 
-def _whole(problem: Problem, master: Master, prices: Prices, start: Mix, polished: dict[Mix, Mix]) -> list[Mix]:
-    """Mixes in whole numbers: rounded down with a greedy rest, and for problems that are not large the solver's own. `polished`
-    are mixes with what became of them, as in `_cheapest`."""
+def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> Mix:
+    """A mix in whole numbers: rounded down with a greedy rest, then by dives, and of few pods the solver's own. The search ends
+    near the bound of the linear program, or at the least cost that is possible above it."""
+    enough = problem.reachable(prices.bound)
+    if not _few(problem):
+        enough = max(enough, round(prices.bound * (1000 + _ENOUGH_PERMILLE)) // 1000)
+    best = start
     rounded = _rounded(problem, master.fillings, prices)
-    mixes = [start] if rounded is None else [start, rounded]
-    large = _large(problem)
-    if large and sum(prices.amounts) > _LARGE_NODE_COUNT:
-        # What is lost by rounding is the less the more nodes there are.
-        return mixes
-    best = _cheapest(problem, mixes, polished)
+    if rounded is not None:
+        best = _cheapest(problem, [best, rounded])
+    dives = Dives(problem, master)
+    for preference in PREFERENCES:
+        if problem.cost(best) <= enough:
+            return best
+        mix = dives.dive(prices, problem.cost(best), preference)
+        if mix is not None:
+            best = _cheapest(problem, [best, mix])
+    return _searched(problem, master, prices, best) if _few(problem) and problem.cost(best) > enough else best
+
+
+def _searched(problem: Problem, master: Master, prices: Prices, best: Mix) -> Mix:
+    """The solver's choice among the fillings, then among those that are nearly worth their node as well.
+
+    A mix cheaper than the best holds no filling whose reduced cost is above what is still to be gained. Where all others can be
+    listed, what the solver then chooses is the optimum.
+    """
     master.add(filling for filling, _ in best)
-    chosen, _ = master.whole(best, prices, _BRANCH_NODES, _MOST_FILLINGS if large else None)
+    chosen, _ = master.whole(best, prices, _BRANCH_NODES)
     if chosen is not None:
-        mixes.append(chosen)
-        best = _cheapest(problem, mixes, polished)
-    # A mix cheaper than the best holds no filling whose reduced cost is above what is still to be gained; where all others
-    # can be listed, what the solver then chooses is the optimum.
-    slack = problem.cost(best) - round(prices.bound)
-    close = slack <= problem.cost(best) * _CLOSE_PERMILLE // 1000
-    if problem.size <= SMALL and not close and master.add(_near(problem, prices, slack)):
+        best = _cheapest(problem, [best, chosen])
+    if master.add(_near(problem, prices, problem.cost(best) - round(prices.bound))):
         chosen, _ = master.whole(best, prices, _BRANCH_NODES)
         if chosen is not None:
-            mixes.append(chosen)
-    return mixes
+            best = _cheapest(problem, [best, chosen])
+    return best
 
 
-def _cheapest(problem: Problem, mixes: Sequence[Mix], polished: dict[Mix, Mix]) -> Mix:
-    """The cheapest of mixes once what they have too much is cut off and they are polished; the first of them is proper.
-    `polished` remembers what became of each."""
-    for mix in mixes[1:]:
-        if mix not in polished:
-            polished[mix] = polish(problem, problem.trimmed(mix))
-    neat = [mixes[0], *map(polished.__getitem__, mixes[1:])]
+def _cheapest(problem: Problem, mixes: Sequence[Mix]) -> Mix:
+    """The cheapest of mixes once what they have too much is cut off and they are polished. The first one is proper, and stays as
+    it is."""
+    neat = [mixes[0], *(polish(problem, problem.trimmed(mix)) for mix in mixes[1:])]
     return min((mix for mix in neat if problem.proper(mix)), key=lambda mix: (problem.rank(mix), mix))
 
 
@@ -482,27 +507,6 @@ def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> M
         return None
     best = min((polish(rest, mix) for mix in mixes), key=lambda mix: (rest.rank(mix), mix))
     return merged(kept, best)
-
-
-def remainder(problem: Problem, mix: Mix) -> Problem:
-    """What is left to place next to the nodes of `mix`, within the remaining bounds."""
-    nodes = [0] * len(problem.offers)
-    left = [item.count for item in problem.items]
-    for filling, times in mix:
-        nodes[filling.offer] += times
-        left = [have - pods * times for have, pods in zip(left, filling.load, strict=True)]
-    return msgspec.structs.replace(
-        problem,
-        items=tuple(msgspec.structs.replace(item, count=pods) for item, pods in zip(problem.items, left, strict=True)),
-        offers=tuple(
-            msgspec.structs.replace(offer, most=max(0, offer.most - node_count))
-            for offer, node_count in zip(problem.offers, nodes, strict=True)
-        ),
-        caps=tuple(
-            msgspec.structs.replace(cap, bound=cap.bound - sum(w * n for w, n in zip(cap.weights, nodes, strict=True)))
-            for cap in problem.caps
-        ),
-    )
 
 
 def merged(one: Mix, other: Mix) -> Mix:

@@ -3,10 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable
 from itertools import compress
+from math import ceil, gcd
 from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
+
+_ROUNDING = 1e-8  # of a bound: what it may be too high as a floating-point number
 
 Load = tuple[int, ...]
 """Pods a node takes, by item."""
@@ -61,6 +64,11 @@ class Problem(msgspec.Struct, frozen=True):
     def cost(self, mix: Mix) -> int:
         """Micros an hour."""
         return sum(self.offers[filling.offer].price_micros * times for filling, times in mix)
+
+    def reachable(self, bound: float) -> int:
+        """The least cost that a mix can have if none costs less than `bound`: a multiple of what divides all prices."""
+        unit = gcd(*(offer.price_micros for offer in self.offers)) or 1
+        return -(-ceil(bound * (1 - _ROUNDING)) // unit) * unit
 
     def rank(self, mix: Mix) -> tuple[int, int]:
         """The least is the best: the cost, of those that cost the same the fewest nodes. A cloud's sizes mostly cost the same for
@@ -144,6 +152,27 @@ class Room:
         self._most[offer] -= nodes
         for index, cap in enumerate(self._caps):
             self._bounds[index] -= cap.weights[offer] * nodes
+
+
+def remainder(problem: Problem, mix: Mix) -> Problem:
+    """What is left to place next to the nodes of `mix`, within the remaining bounds."""
+    nodes = [0] * len(problem.offers)
+    left = [item.count for item in problem.items]
+    for filling, times in mix:
+        nodes[filling.offer] += times
+        left = [have - pods * times for have, pods in zip(left, filling.load, strict=True)]
+    return msgspec.structs.replace(
+        problem,
+        items=tuple(msgspec.structs.replace(item, count=pods) for item, pods in zip(problem.items, left, strict=True)),
+        offers=tuple(
+            msgspec.structs.replace(offer, most=max(0, offer.most - node_count))
+            for offer, node_count in zip(problem.offers, nodes, strict=True)
+        ),
+        caps=tuple(
+            msgspec.structs.replace(cap, bound=cap.bound - sum(w * n for w, n in zip(cap.weights, nodes, strict=True)))
+            for cap in problem.caps
+        ),
+    )
 
 
 # A problem taken apart where nothing ties its parts together: no pod may go to nodes of two of them, no bound is over both.

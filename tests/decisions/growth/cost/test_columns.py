@@ -61,7 +61,7 @@ def test_no_filling_is_missing(seed: int) -> None:
 def test_work_ends_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """With work for one round the program is asked twice; with more of it the bound falls, and never below that of all rounds."""
     problem = mixed(7)
-    start, _ = greedy_mix(problem, one_choice(problem))
+    start = greedy_mix(problem, one_choice(problem))
     bounds, asked = list[float](), list[int]()
     for steps in (1, 50_000, 1_000_000, 14_000_000):
         monkeypatch.setattr(fillings, "_ALL_STEPS", steps)
@@ -80,7 +80,7 @@ def test_a_round_first_asks_the_offers_that_gave_something() -> None:
     """All of them the first time; what that takes is counted by item and offer."""
     problem = mixed(3, 50, 20)
     search = fillings._ColumnsSearch(problem)
-    master = Counted(problem, greedy_mix(problem, one_choice(problem))[0])
+    master = Counted(problem, greedy_mix(problem, one_choice(problem)))
     asked = list[int]()
     for _ in range(30):
         prices = master.relaxed()
@@ -101,7 +101,7 @@ def test_a_closer_look_goes_on_behind_the_last_offer() -> None:
     """Enough fillings end it; the next one begins with the offer after the last that gave one."""
     problem = mixed(5, 40, 20)
     search = fillings._ColumnsSearch(problem)
-    master = Counted(problem, greedy_mix(problem, one_choice(problem))[0])
+    master = Counted(problem, greedy_mix(problem, one_choice(problem)))
     prices = master.relaxed()
     assert prices is not None
     first = search._looked_at(prices)

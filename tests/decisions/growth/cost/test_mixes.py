@@ -2,14 +2,13 @@
 
 import subprocess
 import sys
-from typing import Any
 
 import msgspec
 import pytest
 
-from reconciler.decisions.growth.cost.master import Master, solver
+from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.mixes import _cheapest as cheapest_of
-from reconciler.decisions.growth.cost.mixes import least_cost
+from reconciler.decisions.growth.cost.mixes import greedy_mix, least_cost
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
 from tests.decisions.growth.cost.brute_force import cheapest
 from tests.decisions.growth.cost.instances import few_pods, instance, one_choice
@@ -29,12 +28,12 @@ def test_few_pods_get_the_cheapest_mix_of_all(first: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_never_dearer_than_what_is_given(seed: int) -> None:
-    """Beside the given and the greedy mix, and every pod is placed within what nodes offer."""
+    """Every pod is placed within what nodes offer."""
     problem = instance(seed, pods=60)
     given = one_choice(problem)
     answer = least_cost(problem, given, solver)
     assert problem.proper(answer.mix)
-    assert answer.cost_micros <= answer.greedy_micros <= problem.cost(given)
+    assert answer.cost_micros <= problem.cost(given)
 
 
 def two_offers(*, small: int = 10, large: int = 10, caps: tuple[Cap, ...] = ()) -> Problem:
@@ -51,7 +50,7 @@ SMALL_ONES: Mix = ((Filling(0, (2,)), 1), (Filling(0, (4,)), 2))
 
 def test_the_first_of_mixes_is_there_where_no_other_is_proper() -> None:
     """As it was given: nothing is cut off it, and nothing made cheaper."""
-    assert cheapest_of(two_offers(), [SMALL_ONES, ()], {}) == SMALL_ONES
+    assert cheapest_of(two_offers(), [SMALL_ONES, ()]) == SMALL_ONES
 
 
 @pytest.mark.parametrize(
@@ -96,10 +95,11 @@ def test_a_closed_offer_takes_no_pod() -> None:
 def test_without_a_solver_the_greedy_mix_is_the_answer() -> None:
     """It says so, and it is as proper."""
     problem = instance(2, pods=60)
-    answer = least_cost(problem, one_choice(problem), lambda: None)
+    given = one_choice(problem)
+    answer = least_cost(problem, given, lambda: None)
     assert answer.solver_missing
     assert problem.proper(answer.mix)
-    assert answer.cost_micros == answer.greedy_micros
+    assert answer.mix == greedy_mix(problem, given)
 
 
 def test_the_solver_is_not_asked_where_the_bound_is_met() -> None:
@@ -125,22 +125,3 @@ def test_equal_bytes_in_processes_with_other_hash_seeds() -> None:
         for seed in ("1", "2")
     }
     assert len(texts) == 1
-
-
-def test_a_large_problem_puts_few_fillings_to_the_solver_in_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thirty items: of the fillings that the linear program knows the best 200 are chosen from, and the mix to be beaten.
-    What the solver takes for them grows with more than their square."""
-    asked: list[tuple[int, int]] = []
-    plain = Master._integers
-
-    def integers(self: Master, columns: Any, nodes: int, **how: bool) -> Any:
-        asked.append((len(columns), len(self.fillings)))
-        return plain(self, columns, nodes, **how)
-
-    monkeypatch.setattr(Master, "_integers", integers)
-    problem = instance(3, pods=120, shapes=30, offers=7)
-    given = one_choice(problem)
-    answer = least_cost(problem, given, solver)
-    assert answer.cost_micros <= problem.cost(given)
-    assert asked
-    assert all(columns <= 200 + 20 < known for columns, known in asked)
