@@ -63,8 +63,9 @@ def answer(arguments: list[str], make: Callable[[Any], bytes]) -> int:
     return 0
 
 
-def hold_to_bounds(cpu_seconds: int, memory_bytes: int, output_bytes: int) -> None:
-    """Set these limits if the system has them. The waiting process has a time limit everywhere."""
+def hold_to_bounds(cpu_seconds: int, memory_bytes: int, output_bytes: int, data_bytes: int | None = None) -> None:
+    """Set these limits if the system has them. The waiting process has a time limit everywhere. `memory_bytes` is address space,
+    and `data_bytes` is what can be filled of it."""
     if sys.platform != "win32":
         # At the first figure the kernel sends a signal, at the second it kills. Nothing here could answer.
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
@@ -73,6 +74,8 @@ def hold_to_bounds(cpu_seconds: int, memory_bytes: int, output_bytes: int) -> No
     if sys.platform == "linux":
         # Others refuse it, or count more than a process uses.
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+        if data_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_DATA, (data_bytes, data_bytes))
 
 
 _KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "CAPI_GROUP", "TMPDIR")

@@ -5,24 +5,18 @@ They read a copy of the tree with only plain files, and a kustomization cannot n
 be safe is not rendered.
 """
 
-import ctypes
-import os
-import platform
+import re
 import shutil
-import signal
-import struct
-import subprocess
-import sys
-import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
 
 from reconciler.cluster.snapshots import texts
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
-from reconciler.gitops.bounded_child import ChildBounds, hold_to_bounds
+from reconciler.gitops.isolated_run import IsolatedRunError, isolated_output
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import SUFFIXES
 from reconciler.policy.yaml_nodes import Place
@@ -41,8 +35,10 @@ _SAFE = _SAME | {
     "patchesStrategicMerge", "patchesJson6902", "images", "imageTags", "replicas", "replacements", "vars", "configMapGenerator",
     "secretGenerator", "generatorOptions", "configurations", "crds", "openapi", "sortOptions", "buildMetadata",
 }  # fmt: skip
-_BOUNDS = ChildBounds(seconds=60, cpu_seconds=30, memory_bytes=8 << 30, output_bytes=16 << 20)
 _WORDS = 300
+MOST_SECONDS = 60
+"""For all places of a tree together. No program is started after that."""
+_LATE = f"the places before it took more than {MOST_SECONDS} s"
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +78,12 @@ def render_places(files: Mapping[str, bytes], which: Callable[[str], str | None]
     places = [place for place, body in kustomizations.items() if place not in inner and not _as_written(place, body)]
     charts = [str(PurePosixPath(path).parent) for path in files if _named(path) == CHART]
     tops = [place for place in charts if not any(_below(place, other) for other in charts if other != place)]
-    return tuple(render(files, place, which) for place in sorted((*places, *tops)))
+    began, rendered = time.monotonic(), []
+    for place in sorted((*places, *tops)):
+        late = time.monotonic() - began > MOST_SECONDS
+        one = render(files, place, _no_program if late else which)
+        rendered.append(msgspec.structs.replace(one, why=_LATE) if late else one)
+    return tuple(rendered)
 
 
 def needs_rendering(files: Mapping[str, bytes], place: str) -> bool:
@@ -98,20 +99,20 @@ def render(files: Mapping[str, bytes], place: str, which: Callable[[str], str | 
     source = f"{_prefix(place)}{CHART}" if chart else _kustomization(files, place)[0]
     reads = tuple(sorted(_reads(files, place)))
     rendered = Rendered(place=place, source=source, command=" ".join((name, *words[:-1], place)), reads=reads)
-    refused = "" if chart else _refused(files, place)
+    refused = _schema_refused(files, place) if chart else _refused(files, place)
     program = which(name)
     if refused or program is None:
         return msgspec.structs.replace(rendered, why=refused or f"cannot find {name} on the PATH")
     if not chart:
         words = (*words, "--load-restrictor", "LoadRestrictionsRootOnly")
     try:
-        return msgspec.structs.replace(rendered, text=_run(files, place, (program, *words)))
-    except _RenderingError as error:
+        return msgspec.structs.replace(rendered, text=isolated_output(files, place, (program, *words)))
+    except IsolatedRunError as error:
         return msgspec.structs.replace(rendered, why=str(error))
 
 
-class _RenderingError(Exception):
-    """The message states why nothing was rendered."""
+def _no_program(_: str) -> None:
+    return None
 
 
 def _named(path: str) -> str:
@@ -200,91 +201,27 @@ def _refused(files: Mapping[str, bytes], place: str) -> str:
     return ""
 
 
-# One run of a program: a copy of the tree, bounds of the kernel, and no sockets of any kind.
-#
-# SOURCE: seccomp(2), and linux/audit.h for the names of machines. A filter needs no privilege and cannot be removed.
-
-_ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
-"""Machine -> its audit value and the number of `socket`."""
-_RINGS, _FOREIGN = 425, 0x40000000
-_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000
-_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER, _SIGNAL_WITH_PARENT = 38, 22, 2, 1
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_SCHEMA = "values.schema.json"
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_KNOWN_DIALECT = re.compile(r"https?://json-schema\.org/draft(-0[0-9]|/20[0-9]{2}-[0-9]{2})/schema#?")
+"""helm has these; it would read any other one from a file."""
 
 
-def _filter(audit: int, socket: int) -> bytes:
-    steps = (
-        (_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), (_RETURN, 0, 0, _KILL),
-        (_LOAD, 0, 0, 0), (_AT_LEAST, 0, 1, _FOREIGN), (_RETURN, 0, 0, _KILL),
-        (_EQUAL, 1, 0, socket), (_EQUAL, 0, 1, _RINGS), (_RETURN, 0, 0, _REFUSE), (_RETURN, 0, 0, _ALLOW),
-    )  # fmt: skip
-    return b"".join(struct.pack("HBBI", *step) for step in steps)
-
-
-def _cut_off() -> Callable[[], None] | None:
-    """What a child does to itself before it starts the program; None if this machine has no such mechanism."""
-    known = _ARCHITECTURES.get(platform.machine())
-    if sys.platform != "linux" or known is None:
-        return None
-    steps = ctypes.create_string_buffer(_filter(*known))
-    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(steps)))
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def cut() -> None:
-        hold_to_bounds(_BOUNDS.cpu_seconds, _BOUNDS.memory_bytes, _BOUNDS.output_bytes)
-        done = [
-            libc.prctl(*map(ctypes.c_ulong, words))
-            for words in (
-                (_SIGNAL_WITH_PARENT, signal.SIGKILL, 0, 0, 0),
-                (_NO_NEW_PRIVILEGES, 1, 0, 0, 0),
-                (_SET_SECCOMP, _FILTER, ctypes.addressof(program), 0, 0),
-            )
-        ]
-        if any(done):
-            raise OSError(ctypes.get_errno(), "no filter")
-        _ = steps
-
-    return cut
-
-
-def _run(files: Mapping[str, bytes], place: str, words: tuple[str, ...]) -> bytes:
-    cut = _cut_off()
-    if cut is None:
-        raise _RenderingError("this machine cannot isolate a program from the network")
-    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as made, tempfile.TemporaryFile() as errors:
-        tree, empty = Path(home) / "tree", Path(home) / "home"
-        empty.mkdir()
-        _write(files, tree)
-        environment = {"HOME": str(empty), "TMPDIR": str(empty), "PATH": "", "HELM_PLUGINS": str(empty)}
-        try:
-            with subprocess.Popen(  # noqa: S603 - a program that the user has on the PATH
-                words, cwd=tree / place, env=environment, stdin=subprocess.DEVNULL, stdout=made, stderr=errors,
-                start_new_session=True, preexec_fn=cut,  # noqa: PLW1509 - commands have one thread
-            ) as child:  # fmt: skip
-                try:
-                    code = child.wait(_BOUNDS.seconds)
-                except BaseException:
-                    os.killpg(child.pid, signal.SIGKILL)
-                    raise
-        except subprocess.TimeoutExpired:
-            raise _RenderingError(f"it took more than {_BOUNDS.seconds:g} s") from None
-        except (OSError, subprocess.SubprocessError) as error:
-            raise _RenderingError(f"cannot start {words[0]} isolated from the network ({error})") from None
-        errors.seek(0)
-        if code != 0:
-            last = plain(errors.read(1 << 16).decode("utf-8", "replace")).replace(str(tree), "").split("\n")
-            why = shortened(" ".join(line.strip() for line in last if line.strip()), _WORDS)
-            raise _RenderingError(f"it ended with {code}: {why}")
-        made.seek(0)
-        return made.read()
-
-
-def _write(files: Mapping[str, bytes], tree: Path) -> None:
-    """Only paths that stay below the tree: those that were read do."""
-    tree.mkdir()
-    for path, body in files.items():
-        file = tree / path
-        if ".." in PurePosixPath(path).parts or PurePosixPath(path).is_absolute():
-            continue
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(body)
+def _schema_refused(files: Mapping[str, bytes], place: str) -> str:
+    """Why the schemas of a chart's values may not be used; empty if each refers to itself alone."""
+    for path in files:
+        if path.startswith(_prefix(place)) and _named(path) == _SCHEMA:
+            try:
+                left = [msgspec.json.decode(files[path])]
+            except DECODING_ERRORS:
+                return f"cannot read {path}"
+            while left:
+                value = left.pop()
+                left += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+                for key, one in value.items() if isinstance(value, dict) else ():
+                    own = not isinstance(one, str) or (
+                        _KNOWN_DIALECT.fullmatch(one) if key == "$schema" else key not in _REFERENCES or one.startswith("#")
+                    )
+                    if not own:
+                        return f"{path} refers to {shortened(plain(one), _WORDS)}, which is not in the same file"
+    return ""
