@@ -98,7 +98,8 @@ class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
     `managed_fields_present` is False if the object has none at all (stripped, so ownership is unknown). `topology_owned` is the
     label `topology.cluster.x-k8s.io/owned`. `topology_replicas` is what the Cluster's topology declares for this deployment, or
     None if it leaves replicas unset. `topology_read` is False if the Cluster or its entry could not be read.
-    `last_applied_replicas` is the value in a client-side last-applied manifest. `tracking` is who manages the object, by its
+    `last_applied_replicas` is the value in a client-side last-applied manifest. `applied_without_replicas`: there is such a
+    manifest, and it leaves replicas out. `tracking` is who manages the object, by its
     marks (`argocd:NAME`, `rancher:DOMAIN`). `unreadable` are sentences about unreadable evidence: with any, ownership is unknown.
     """
 
@@ -109,6 +110,7 @@ class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
     topology_read: bool = True
     topology_replicas: int | None = None
     last_applied_replicas: int | None = None
+    applied_without_replicas: bool | msgspec.UnsetType = msgspec.UNSET
     tracking: tuple[str, ...] = ()
     controller: str = ""
     paused: str = ""

@@ -319,15 +319,18 @@ def test_unreadable_field_set(fields: Any) -> None:
 
 @pytest.mark.parametrize(("text", "replicas"), [('{"spec":{"replicas":4}}', 4), ('{"spec":{}}', None), ("{}", None)])
 def test_last_applied(text: str, replicas: int | None) -> None:
-    """The replicas of a client-side applied manifest, where it has some; the manifest itself is not kept."""
+    """The replicas of a client-side applied manifest, or that it leaves them out; the manifest itself is not kept."""
     found = annotated(**{"kubectl.kubernetes.io/last-applied-configuration": text})
     assert (found.owner.last_applied_replicas, found.annotations) == (replicas, ())
+    assert bool(found.owner.applied_without_replicas) is (replicas is None)
+    assert not annotated().owner.applied_without_replicas
 
 
 def test_broken_last_applied() -> None:
     """A manifest that cannot be read may hold replicas: ownership is unknown."""
     found = annotated(**{"kubectl.kubernetes.io/last-applied-configuration": '{"spec":'})
     assert not found.owner.managed_fields_present
+    assert not found.owner.applied_without_replicas
     assert "last-applied" in found.owner.unreadable[0]
 
 

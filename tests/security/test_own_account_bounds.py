@@ -241,6 +241,24 @@ def test_a_written_claim_is_taken_from_people_alone(
         bounded.refused(lambda: claim_taken(cluster, "scaled"), FOREIGN)
 
 
+@pytest.mark.parametrize(("manifest", "taken"), [('{"spec":{"paused":false}}', True), ('{"spec":{"replicas":0}}', False)])
+def test_the_default_of_an_apply_without_replicas_is_taken(
+    bounded: Guarded, bounds: Object, cluster: WorkCluster, manifest: str, taken: bool
+) -> None:
+    """The manifest declares nothing; one with replicas does."""
+    cluster.api.apply(without_replicas("scaled"), "kubectl")
+    item = cluster.api.read(without_replicas("scaled"))
+    change = {"metadata": {"annotations": {LAST_APPLIED: manifest}}, "spec": {"replicas": 1 - item["spec"]["replicas"]}}
+    cluster.api.merge(item, change, "kubectl-client-side-apply")
+    try:
+        if taken:
+            bounded.allowed(lambda: claim_taken(cluster, "scaled"))
+        else:
+            bounded.refused(lambda: claim_taken(cluster, "scaled"), FOREIGN)
+    finally:
+        cluster.api.merge(item, {"metadata": {"annotations": {LAST_APPLIED: None}}}, "kubectl-client-side-apply")
+
+
 def test_the_last_applied_manifest_stays_where_kubectl_is_not_named(
     bounded: Guarded, bounds: Object, cluster: WorkCluster
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 import msgspec
+from msgspec import UNSET
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.values.instant import unix_seconds
@@ -113,6 +114,7 @@ def evidence(meta: TargetMeta, whole: tuple[str, str] = ("", "")) -> OwnerEviden
         managed_fields_present=bool(meta.managed_fields) and not unreadable,
         owners=owners,
         last_applied_replicas=last_applied,
+        applied_without_replicas=True if LAST_APPLIED in annotations and last_applied is None and not unreadable else UNSET,
         tracking=tracking(labels, annotations, meta.owner_references or (), whole),
         controller=controller(meta.owner_references, meta.namespace),
         deleting=meta.deletion_timestamp is not None,

@@ -233,10 +233,10 @@ def _fields(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[
 def _claimed(others: tuple[FieldOwner, ...], evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
     """Held by whoever declares and is not named in adoptFrom, then by a person's recent write; else adoptable.
 
-    A person's write declares nothing. Where a tool keeps the object, what the person overwrote may be declared there, so that
-    adoptFrom has to name the person's tool.
+    A person's write declares nothing, and neither does an apply that left replicas out. Where a tool keeps the object, what they
+    overwrote may be declared there, so that adoptFrom has to name the person's tool.
     """
-    persons = tuple(owner for owner in others if by_person(owner))
+    persons = tuple(owner for owner in others if by_person(owner) or _by_default(owner, evidence))
     declared = tuple(owner for owner in others if evidence.tracking or owner not in persons)
     foreign = tuple(owner for owner in declared if not _adoptable_from(owner.manager, terms.adopt_from))
     holders = _named(foreign or others), tuple(_sentence(owner, evidence) for owner in foreign or others)
@@ -272,7 +272,7 @@ def _until(since_seconds: int, terms: Terms) -> str:
 def _named_as_tool(owner: FieldOwner, adopt_from: tuple[str, ...]) -> bool:
     """Whether the policy names this person's tool, so that its writes hold no longer. `kubectl` and `oc` are named for manifests
     that were applied with them: what a person scales by them holds all the same."""
-    return owner.manager in adopt_from and owner.manager in PERSON_TOOLS
+    return _adoptable_from(owner.manager, adopt_from) and owner.manager in (*PERSON_TOOLS, CLIENT_SIDE_APPLY)
 
 
 def _named(owners: tuple[FieldOwner, ...]) -> str:
@@ -313,9 +313,16 @@ def _adoptable_from(manager: str, adopt_from: tuple[str, ...]) -> bool:
     return manager in adopt_from or (manager == CLIENT_SIDE_APPLY and "kubectl" in adopt_from)
 
 
+def _by_default(owner: FieldOwner, evidence: OwnerEvidence) -> bool:
+    """Whether a manifest without replicas made this write. The API server records the default under the name of whoever applies.
+    No later apply of that manifest touches the field."""
+    return bool(evidence.applied_without_replicas) and owner.manager == CLIENT_SIDE_APPLY and owner.operation == "Update"
+
+
 def _sentence(owner: FieldOwner, evidence: OwnerEvidence) -> str:
     if owner.manager == CLIENT_SIDE_APPLY and evidence.last_applied_replicas is not None:
         return f"{_APPLIED} declares replicas {evidence.last_applied_replicas}"
     how = f"{owner.operation}, subresource {owner.subresource}" if owner.subresource else owner.operation
     when = f" since {instant_text(owner.time_seconds)}" if owner.time_seconds else ""
-    return f"{_FIELDS}{owner.manager} ({how}) owns spec.replicas{when}"
+    default = ", a default: the last-applied manifest leaves it out" if _by_default(owner, evidence) else ""
+    return f"{_FIELDS}{owner.manager} ({how}) owns spec.replicas{when}{default}"

@@ -28,6 +28,10 @@ COUNTED = "a person's write holds for 1h, until 2027-01-15T09:00:00Z, counted fr
 UNTIL = "a person's write holds for 1h, until 2027-01-15T08:59:00Z"
 EDIT = f"managedFields: kubectl-edit (Update) owns spec.replicas {SINCE}"
 CREATE = f"managedFields: kubectl-create (Update) owns spec.replicas {SINCE}"
+DEFAULT = (
+    f"managedFields: kubectl-client-side-apply (Update) owns spec.replicas {SINCE}, "
+    "a default: the last-applied manifest leaves it out"
+)
 NO_FIELDS = "managedFields are missing"
 CAPTURE = " (a capture has them with `kubectl get --show-managed-fields`, or from `reconciler snapshot`)"
 LABEL = "label topology.cluster.x-k8s.io/owned is set"
@@ -124,6 +128,30 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
     "a manifest of kubectl declared other fields": (
         _facts(3, CLIENT), TERMS,
         (HELD, "kubectl-client-side-apply", (f"managedFields: kubectl-client-side-apply (Update) owns spec.replicas {SINCE}",)),
+    ),
+    "kubectl applied a manifest without replicas a minute ago": (
+        _facts(3, CLIENT, applied_without_replicas=True), TERMS,
+        (HELD, "kubectl-client-side-apply", (DEFAULT, UNTIL)),
+    ),
+    "kubectl applied a manifest without replicas an hour ago": (
+        _facts(3, CLIENT, applied_without_replicas=True), _terms(now_seconds=NOW + 3540),
+        (ADOPTABLE, "kubectl-client-side-apply", (DEFAULT, "a one-off write, not a declaration")),
+    ),
+    "kubectl applied a manifest without replicas, and may be taken over": (
+        _facts(3, CLIENT, applied_without_replicas=True), _terms(adopt_from=("kubectl",)),
+        (ADOPTABLE, "kubectl-client-side-apply", (DEFAULT, "the policy's adoptFrom allows it")),
+    ),
+    "kubectl applied a manifest without replicas, and a tool keeps the object": (
+        _facts(3, CLIENT, applied_without_replicas=True, tracking=("helm:web",)), _terms(now_seconds=NOW + 3540),
+        (HELD, "kubectl-client-side-apply", (DEFAULT, "tracked by helm:web")),
+    ),
+    "kubectl applied a manifest without replicas, and a script wrote them": (
+        _facts(3, CLIENT, SCRIPT, applied_without_replicas=True), _terms(now_seconds=NOW + 3540),
+        (HELD, "nightly", (f"managedFields: nightly (Update) owns spec.replicas {SINCE}",)),
+    ),
+    "a person scaled it with the name of kubectl, a manifest leaves replicas out, and manifests may be taken over": (
+        _facts(3, SCALED, applied_without_replicas=True), _terms(first_seen_seconds=None, adopt_from=("kubectl",)),
+        (HELD, "kubectl", ("managedFields: kubectl (Update, subresource scale) owns spec.replicas", COUNTED)),
     ),
     "a manifest declares it and nobody owns the field": (
         _facts(3, last_applied_replicas=2), TERMS,
