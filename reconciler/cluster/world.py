@@ -18,6 +18,7 @@ from reconciler.cluster.unread import Unread
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
+from reconciler.cluster.workloads.pod_quota import ResourceQuota
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.values.cluster_identity import ClusterIdentity, FleetPlace
 
@@ -92,7 +93,8 @@ class PodsOfSet(msgspec.Struct, frozen=True, order=True, kw_only=True):
 class RequestPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """The pods that one ProvisioningRequest asks room for, all at once. There are no `sets` where `code` and `problem` say why,
     or if nobody here answers its class. `over`: its status says that it wants nothing any more. Its status says since
-    `provisioned_seconds` that the room is there (None: it does not). `writers` are the managers that write its status."""
+    `provisioned_seconds` that the room is there (None: it does not). `writers` are the managers that write its status. `quotas`
+    are those of its namespace that count its pods."""
 
     namespace: str
     name: str
@@ -106,6 +108,7 @@ class RequestPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
     over: bool = False
     provisioned_seconds: int | None = None
     writers: tuple[str, ...] = ()
+    quotas: tuple[ResourceQuota, ...] = ()
     code: BufferProblem | None = None
     problem: str = ""
 

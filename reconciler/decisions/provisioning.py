@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.pods.pod import PodPhase, PodShape
 from reconciler.cluster.pods.pod_table import phase_code
 from reconciler.cluster.wire.pod import CONSUMES
+from reconciler.cluster.workloads.pod_quota import MOST_PODS, MOST_PODS_OF_CLUSTER, shares
 from reconciler.cluster.workloads.provisioning_request import CLASSES, REQUEST
 from reconciler.cluster.world import PodsOfSet, RequestPods, World
 from reconciler.decisions.buffers import answered_by
@@ -93,6 +94,37 @@ def requests_asked(world: World, policy: NodeGroupPolicy, memory: Memory) -> tup
         return one.until_seconds is None, one.request.created_seconds, one.request.namespace, one.request.name
 
     return tuple(sorted(asked, key=turn))
+
+
+class Allowance:
+    """How many pods requests may still ask room for: what the quotas of their namespaces leave, and bounds of our own."""
+
+    def __init__(self, shapes: Sequence[PodShape], requests: Sequence[Asked]) -> None:
+        self._shapes = shapes
+        asked: dict[str, int] = {}
+        for one in requests:
+            asked[one.request.namespace] = asked.get(one.request.namespace, 0) + one.pods
+        self._pods = shares(asked)
+        self._taken: dict[tuple[str, str], dict[str, int]] = {}
+
+    def take(self, asked: Asked) -> str:
+        """Count the pods of a request that do not exist yet. If they are too many, what limits them; then nothing is counted."""
+        namespace, taken = asked.request.namespace, self._taken
+        if asked.pods > self._pods[namespace]:
+            return f"the bound of {MOST_PODS} pods per namespace and {MOST_PODS_OF_CLUSTER} per cluster"
+        wanted = [(self._shapes[one.shape].requests, one.count) for one in asked.left]
+        needs: list[tuple[tuple[str, str], dict[str, int]]] = []
+        for quota in asked.request.quotas:
+            if quota.problem:
+                return f"ResourceQuota {quota.name}, which cannot be read ({quota.problem}),"
+            before = taken.get((namespace, quota.name), {})
+            need = {name: before.get(name, 0) + sum(one.get(name) * pods for one, pods in wanted) for name, _ in quota.left}
+            if any(need[name] > left and need[name] > before.get(name, 0) for name, left in quota.left):
+                return f"ResourceQuota {quota.name}"
+            needs.append(((namespace, quota.name), need))
+        taken.update(needs)
+        self._pods[namespace] -= asked.pods
+        return ""
 
 
 def ended(asked: Asked, now_seconds: int) -> Because | None:

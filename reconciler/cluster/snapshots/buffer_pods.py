@@ -8,20 +8,24 @@ from msgspec import Raw
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.pods.pod_shaping import ShapeDraft, draft_shape
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, Kept, Key, RawPart, finding
+from reconciler.cluster.values.resources import PODS
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire.meta import EMPTY
 from reconciler.cluster.wire.pod import PodTemplate
-from reconciler.cluster.workloads.capacity_buffer import (
-    ACTIVE,
+from reconciler.cluster.workloads.capacity_buffer import ACTIVE, SCALABLE, CapacityBuffer
+from reconciler.cluster.workloads.pod_quota import (
     MOST_PODS,
-    SCALABLE,
-    CapacityBuffer,
+    MOST_PODS_OF_CLUSTER,
     ResourceQuota,
+    counts_pods,
     pods_within,
+    shares,
 )
 from reconciler.cluster.world import BufferPods, BufferProblem
 
 POD_TEMPLATE, QUOTA = "PodTemplate", "ResourceQuota"
+OWN_BOUND = f"{MOST_PODS} pods per namespace and {MOST_PODS_OF_CLUSTER} per cluster"
+"""What limits a buffer besides quotas."""
 _template = RawPart(PodTemplate, "template")
 
 
@@ -128,7 +132,8 @@ def buffer_pods(
 ) -> tuple[BufferPods, ...]:
     """What is asked for, by namespace and name. `numbers` are those of the shapes of buffers with a draft.
 
-    SOURCE: the Cluster Autoscaler serves quotas by the age of the buffers, then by name, and counts requests only.
+    SOURCE: the Cluster Autoscaler serves quotas by the age of the buffers, then by name. Here, the number of pods counts
+    as well, since the namespace could not have these pods.
     """
     by_namespace: dict[str, list[ResourceQuota]] = {}
     for quota in quotas:
@@ -141,7 +146,8 @@ def buffer_pods(
         asked, code, problem = (0, one.code, one.problem) if shape < 0 else _count(one, shapes[shape])
         count, limited_by = asked, tuple[str, ...]()
         if code is None and asked:
-            mine = [quota for quota in by_namespace.get(buffer.namespace, ()) if _counts(quota, shapes[shape], one.class_name)]
+            requests, here = shapes[shape].requests, by_namespace.get(buffer.namespace, ())
+            mine = [quota for quota in here if counts_pods(quota, requests, one.class_name)]
             unknown = next((quota for quota in mine if quota.problem), None)
             if unknown is not None:
                 code, problem = BufferProblem.QUOTA_UNKNOWN, f"{QUOTA} {unknown.name}: {unknown.problem}"
@@ -166,7 +172,21 @@ def buffer_pods(
                 problem=problem,
             )
         )
-    return tuple(sorted(made, key=lambda entry: (entry.namespace, entry.name)))
+    return tuple(sorted(_bounded(made), key=lambda entry: (entry.namespace, entry.name)))
+
+
+def _bounded(buffers: Iterable[BufferPods]) -> Iterable[BufferPods]:
+    """The buffers, the oldest first, each with no more pods than the bounds of its namespace and of the cluster leave."""
+    ordered = list(buffers)
+    asked: dict[str, int] = {}
+    for one in ordered:
+        asked[one.namespace] = asked.get(one.namespace, 0) + one.count
+    left = shares(asked)
+    for one in ordered:
+        allowed = min(one.count, left[one.namespace])
+        left[one.namespace] -= allowed
+        limits = (*one.limited_by, OWN_BOUND) if allowed < one.count else one.limited_by
+        yield msgspec.structs.replace(one, count=allowed, limited_by=limits)
 
 
 def _count(one: BufferDraft, shape: PodShape) -> tuple[int, BufferProblem | None, str]:
@@ -175,7 +195,7 @@ def _count(one: BufferDraft, shape: PodShape) -> tuple[int, BufferProblem | None
     wanted = [max(0, buffer.replicas)] if buffer.replicas is not None else []
     if buffer.percentage is not None and buffer.scalable is not None:
         wanted.append(max(0, -(-buffer.percentage * one.replicas // 100)))
-    allowed = pods_within(buffer.limits, shape.requests)
+    allowed = pods_within(tuple(one for one in buffer.limits if one[0] != PODS), shape.requests)
     if buffer.limits and allowed is None:
         return 0, BufferProblem.LIMITS_UNMATCHED, "its pods request nothing of what spec.limits names"
     if not wanted and allowed is None:
@@ -185,34 +205,6 @@ def _count(one: BufferDraft, shape: PodShape) -> tuple[int, BufferProblem | None
     if count > MOST_PODS:
         return 0, BufferProblem.TOO_MANY, f"it asks for {count} pods; at most {MOST_PODS} are kept room for"
     return count, None, ""
-
-
-def _counts(quota: ResourceQuota, shape: PodShape, class_name: str) -> bool:
-    """Whether the quota counts such pods. A scope that is not known here counts them.
-
-    SOURCE: the scopes of ResourceQuotas in Kubernetes 1.36. As in the Cluster Autoscaler, pods of buffers do not terminate.
-    """
-    best_effort = not (shape.requests.cpu_milli or shape.requests.memory_bytes)
-    for scope, operator, values in quota.scopes:
-        if scope == "Terminating" or (scope == "BestEffort" and not best_effort) or (scope == "NotBestEffort" and best_effort):
-            return False
-        if scope == "PriorityClass" and not _of_class(operator, values, class_name):
-            return False
-    return True
-
-
-def _of_class(operator: str, values: tuple[str, ...], name: str) -> bool:
-    match operator:
-        case "Exists":
-            return bool(name)
-        case "DoesNotExist":
-            return not name
-        case "In":
-            return name in values
-        case "NotIn":
-            return name not in values
-        case _:
-            return True
 
 
 def _within(

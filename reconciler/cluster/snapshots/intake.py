@@ -51,8 +51,9 @@ from reconciler.cluster.wire import devices as device_wire
 from reconciler.cluster.wire import provisioning_request as request_wire
 from reconciler.cluster.workloads.admission import admitted
 from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscaler
-from reconciler.cluster.workloads.capacity_buffer import BUFFER, CapacityBuffer, ResourceQuota, capacity_buffer, resource_quota
+from reconciler.cluster.workloads.capacity_buffer import BUFFER, CapacityBuffer, capacity_buffer
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota, capacity_quota
+from reconciler.cluster.workloads.pod_quota import ResourceQuota, resource_quota
 from reconciler.cluster.workloads.provisioning_request import REQUEST, ProvisioningRequest, provisioning_request
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget, service
@@ -459,7 +460,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         rivals=at_work(controllers, _homes(targets)),
         daemon_pods=of_daemon_sets,
         buffers=buffer_pods(buffers, of_buffers, pod_shapes, intake.resource_quotas.values()),
-        provisioning_requests=request_pods(requests, numbers[len(asked) :]),
+        provisioning_requests=request_pods(requests, numbers[len(asked) :], pod_shapes, intake.resource_quotas.values()),
         namespaces=tuple((name, labels) for (_, name), labels in intake.namespaces.by_key().items()),
         storage=Storage(
             volumes=tuple(intake.volumes.values()),

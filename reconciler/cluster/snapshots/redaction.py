@@ -34,8 +34,9 @@ from reconciler.cluster.wire.meta import LastApplied
 from reconciler.cluster.wire.pod import PodAnnotations
 from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
-from reconciler.cluster.workloads.capacity_buffer import QUOTA_REQUESTS, capacity_buffer, resource_quota
+from reconciler.cluster.workloads.capacity_buffer import capacity_buffer
 from reconciler.cluster.workloads.capacity_quota import capacity_quota
+from reconciler.cluster.workloads.pod_quota import QUOTA_REQUESTS, resource_quota
 from reconciler.cluster.workloads.provisioning_request import provisioning_request
 from reconciler.values.decoding import convert, decode
 from reconciler.values.instant import InstantError, parse_instant
@@ -185,7 +186,7 @@ PriorityClass PersistentVolume PersistentVolumeClaim StorageClass CSINode CSIDri
 LimitRange RuntimeClass Container CapacityQuota nodes
 
 CapacityBuffer PodTemplate ResourceQuota core buffer.x-k8s.io/active-capacity requests.cpu requests.memory
-requests.ephemeral-storage requests.nvidia.com/gpu BestEffort NotBestEffort NotTerminating
+requests.ephemeral-storage count/pods requests.nvidia.com/gpu BestEffort NotBestEffort NotTerminating
 
 ProvisioningRequest Provisioned BookingExpired CapacityRevoked ValidUntilSeconds noRetry true
 check-capacity.reconciler.dev best-effort-atomic-scale-up.reconciler.dev

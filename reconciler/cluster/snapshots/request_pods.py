@@ -4,20 +4,23 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
 from reconciler.cluster.snapshots.buffer_pods import POD_TEMPLATE, Admission, StatedTemplate, stated_pods
 from reconciler.cluster.values.object_parts import Kept
 from reconciler.cluster.values.unreadable import UnreadableError
+from reconciler.cluster.workloads.pod_quota import ResourceQuota, counts_pods
 from reconciler.cluster.workloads.provisioning_request import ProvisioningRequest
 from reconciler.cluster.world import BufferProblem, PodsOfSet, RequestPods
 
 
 class RequestDraft(msgspec.Struct, frozen=True):
-    """A request whose pods have no numbers of shapes yet; `drafts` are those of its sets. Without them there is a problem, or
-    nobody here answers its class."""
+    """A request whose pods have no numbers of shapes yet; `drafts` are those of its sets, and `class_names` the priority
+    classes of their pods. Without drafts there is a problem, or nobody here answers its class."""
 
     request: ProvisioningRequest
     drafts: tuple[ShapeDraft, ...] = ()
+    class_names: tuple[str, ...] = ()
     code: BufferProblem | None = None
     problem: str = ""
 
@@ -41,27 +44,36 @@ def _draft(
     if request.pod_sets and POD_TEMPLATE not in captured:
         problem = f"{POD_TEMPLATE} objects were not captured"
         return RequestDraft(request, code=BufferProblem.NOT_CAPTURED, problem=problem)
-    drafts = []
+    drafts, class_names = [], []
     for name, _ in request.pod_sets:
         stated = templates.get((request.namespace, name))
         if stated is None:
             problem = f"there is no {POD_TEMPLATE} {name} in namespace {request.namespace}"
             return RequestDraft(request, code=BufferProblem.NOT_FOUND, problem=problem)
         try:
-            drafts.append(stated_pods(request.namespace, f"{POD_TEMPLATE} {name}", stated, admission)[1])
+            template, draft = stated_pods(request.namespace, f"{POD_TEMPLATE} {name}", stated, admission)
+            drafts.append(draft)
+            class_names.append(template.spec.priority_class_name or "")
         except UnreadableError as error:
             return RequestDraft(request, code=BufferProblem.UNREADABLE, problem=str(error))
-    return RequestDraft(request, tuple(drafts))
+    return RequestDraft(request, tuple(drafts), tuple(class_names))
 
 
-def request_pods(drafts: Sequence[RequestDraft], numbers: Iterable[int]) -> tuple[RequestPods, ...]:
+def request_pods(
+    drafts: Sequence[RequestDraft], numbers: Iterable[int], pod_shapes: Sequence[PodShape], quotas: Iterable[ResourceQuota]
+) -> tuple[RequestPods, ...]:
     """What is asked for, by namespace and name. `numbers` are those of the shapes of all drafts, in their order."""
     left = iter(numbers)
+    of_namespace: dict[str, list[ResourceQuota]] = {}
+    for quota in quotas:
+        of_namespace.setdefault(quota.namespace, []).append(quota)
     made = []
     for one in drafts:
         request = one.request
         shapes = [next(left) for _ in one.drafts]
         counts = [count for _, count in request.pod_sets] if shapes else []
+        here = of_namespace.get(request.namespace, ())
+        asked = [(pod_shapes[shape].requests, name) for shape, name in zip(shapes, one.class_names, strict=True)]
         made.append(
             RequestPods(
                 namespace=request.namespace,
@@ -76,6 +88,7 @@ def request_pods(drafts: Sequence[RequestDraft], numbers: Iterable[int]) -> tupl
                 over=request.over,
                 provisioned_seconds=request.provisioned_seconds,
                 writers=request.writers,
+                quotas=tuple(quota for quota in here if any(counts_pods(quota, *pods) for pods in asked)),
                 code=one.code,
                 problem=one.problem,
             )

@@ -10,7 +10,7 @@ import msgspec
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, RawPart, finding
 from reconciler.cluster.values.quantity import milli, whole
-from reconciler.cluster.values.resources import CPU, PODS, Resources
+from reconciler.cluster.values.resources import CPU
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import capacity_buffer as wire
 from reconciler.cluster.wire.meta import EMPTY
@@ -20,9 +20,6 @@ from reconciler.values.decoding import decode
 BUFFER = "CapacityBuffer"
 ACTIVE = "buffer.x-k8s.io/active-capacity"
 """The only strategy of the API: nodes are added so that the pods would run at once."""
-MOST_PODS = 10_000
-"""Room for more pods than that is not kept for one buffer."""
-
 SCALABLE = {
     ("apps", "Deployment"): ("apps", "Deployment"),
     ("apps", "ReplicaSet"): ("apps", "ReplicaSet"),
@@ -113,52 +110,3 @@ def _amounts(limits: Amounts) -> tuple[tuple[str, int], ...]:
             raise UnreadableError(f"spec.limits.{name} is below zero")
         amounts.append((name, read))
     return tuple(amounts)
-
-
-def pods_within(limits: tuple[tuple[str, int], ...], requests: Resources) -> int | None:
-    """How many pods with these requests the limits allow; None if they limit nothing that such a pod requests."""
-    rooms = [most // asked for name, most in limits if name != PODS and (asked := requests.get(name)) > 0]
-    return min(rooms, default=None)
-
-
-# What the quota of a namespace leaves for pods that are not there yet.
-
-# SOURCE: the resource names that kube-controller-manager and the quota admission plugin of Kubernetes 1.36 count for pods.
-QUOTA_REQUESTS = "requests."
-_PLAIN = frozenset({"cpu", "memory", "ephemeral-storage"})
-
-
-class ResourceQuota(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """What a quota still leaves of the requests of pods: cpu in milli, the rest in whole units, never below zero. `scopes` are
-    (name, operator, values). `problem` is why that cannot be told (empty: it can)."""
-
-    namespace: str
-    name: str
-    left: tuple[tuple[str, int], ...] = ()
-    scopes: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
-    problem: str = ""
-
-
-def resource_quota(item: wire.ResourceQuota) -> ResourceQuota:
-    """One quota. It never raises: room must not be kept past a quota because nobody can read it."""
-    namespace, name, spec = item.metadata.namespace, item.metadata.name, item.spec
-    scopes: list[tuple[str, str, tuple[str, ...]]] = [(scope, "Exists", ()) for scope in spec.scopes or ()]
-    selector = spec.scope_selector.match_expressions if spec.scope_selector else None
-    scopes += [(one.scope_name, one.operator, tuple(sorted(one.values or ()))) for one in selector or ()]
-    try:
-        left = _left(spec.hard or {}, (item.status.used if item.status else None) or {})
-    except UnreadableError as error:
-        return ResourceQuota(namespace=namespace, name=name, problem=str(error))
-    return ResourceQuota(namespace=namespace, name=name, left=left, scopes=tuple(sorted(scopes)))
-
-
-def _left(hard: Amounts, used: Amounts) -> tuple[tuple[str, int], ...]:
-    left: dict[str, int] = {}
-    for key, most in hard.items():
-        name = key if key in _PLAIN else key.removeprefix(QUOTA_REQUESTS) if key.startswith(QUOTA_REQUESTS) else ""
-        if not name or name == "storage":
-            continue
-        unit = milli if name == CPU else whole
-        rest = max(0, unit(str(most)) - unit(str(used.get(key, 0))))
-        left[name] = min(rest, left.get(name, rest))
-    return tuple(sorted(left.items()))

@@ -12,7 +12,8 @@ from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, RawPart, finding
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import provisioning_request as wire
-from reconciler.cluster.workloads.capacity_buffer import MOST_PODS, status_writers
+from reconciler.cluster.workloads.capacity_buffer import status_writers
+from reconciler.cluster.workloads.pod_quota import MOST_PODS
 from reconciler.values.decoding import decode
 from reconciler.values.duration import DurationError, parse_duration
 from reconciler.values.whole_number import whole_number

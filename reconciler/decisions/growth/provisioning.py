@@ -14,13 +14,14 @@ from reconciler.decisions.growth.buffers import busy_nodes, fill_busy
 from reconciler.decisions.growth.cost.rearrange import Growth
 from reconciler.decisions.growth.placeholders import Placeholders
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for
-from reconciler.decisions.provisioning import Asked, ended, valid_until_seconds
+from reconciler.decisions.provisioning import Allowance, Asked, ended, valid_until_seconds
 from reconciler.decisions.reasons.pods import GroupRejects, NoGroupFits, ResourceNotOffered
 from reconciler.decisions.reasons.provisioning import (
     GrownForRequest,
     RequestFits,
     RequestFitsNoGroup,
     RequestGrows,
+    RequestLimited,
     RequestNoRoom,
     RequestNotRepeated,
     RequestNotTried,
@@ -128,8 +129,17 @@ def keep_requests(draft: Draft) -> KeptRequests:
     """
     draft.share_among({one.request.namespace for one in draft.requests})
     tries = _Tries(draft)
-    outcomes = tuple([_keep(draft, asked, tries) for asked in draft.requests])
+    allowance = Allowance(draft.world.pod_shapes, draft.requests)
+    outcomes = tuple([_within(draft, asked, tries, allowance) for asked in draft.requests])
     return KeptRequests(outcomes, frozenset(tries.grown))
+
+
+def _within(draft: Draft, asked: Asked, tries: _Tries, allowance: Allowance) -> RequestOutcome:
+    limit = allowance.take(asked) if ended(asked, draft.now_seconds) is None else ""
+    if not limit:
+        return _keep(draft, asked, tries)
+    because = RequestLimited(pods=asked.pods, limit=limit)
+    return RequestOutcome(asked=asked, reasons=(because.reason(),), failed=_failed(draft, asked, ()))
 
 
 def _keep(draft: Draft, asked: Asked, tries: _Tries) -> RequestOutcome:

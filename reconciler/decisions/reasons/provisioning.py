@@ -93,6 +93,17 @@ class RequestNotTried(Because, frozen=True, kw_only=True):
     template = "{others:request} got no room before this one, which waits for its turn in a later plan"
 
 
+class RequestLimited(Because, frozen=True, kw_only=True):
+    """A ResourceQuota of its namespace, or a bound of the product, leaves too little for its pods. It waits, and so do later ones
+    that need the same."""
+
+    code = "RequestLimited"
+    pods: int
+    limit: str
+
+    template = "it waits with its {pods:pod}, since {limit} leaves too little"
+
+
 class RequestRefused(Because, frozen=True, kw_only=True):
     """What the request asks for cannot be told, so no room is kept for it."""
 

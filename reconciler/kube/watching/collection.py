@@ -80,18 +80,21 @@ SERVICES = Collection(group="", kind="Service", version="v1", plural="services")
 QUOTAS = Collection(group="autoscaling.x-k8s.io", kind="CapacityQuota", plural="capacityquotas", optional=True)
 """Read of the same cluster. Few servers have the kind. SOURCE: the Cluster Autoscaler's own definition; it is cluster-scoped."""
 
+_QUOTAS = Collection(group="", kind="ResourceQuota", version="v1", plural="resourcequotas", optional=True)
 _TEMPLATES = Collection(group="", kind="PodTemplate", version="v1", plural="podtemplates", optional=True)
 BUFFERS = (
     Collection(group="autoscaling.x-k8s.io", kind="CapacityBuffer", plural="capacitybuffers", optional=True),
     _TEMPLATES,
-    Collection(group="", kind="ResourceQuota", version="v1", plural="resourcequotas", optional=True),
+    _QUOTAS,
 )
 """Read of the same cluster where the policy keeps room for CapacityBuffers: these, what they refer to, and what bounds them."""
 REQUESTS = (
     Collection(group="autoscaling.x-k8s.io", kind="ProvisioningRequest", plural="provisioningrequests", optional=True),
     _TEMPLATES,
+    _QUOTAS,
 )
-"""Read of the same cluster where the policy answers ProvisioningRequests: these, and the templates that they name."""
+"""Read of the same cluster where the policy answers ProvisioningRequests: these, the templates that they name, and what bounds
+them."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):

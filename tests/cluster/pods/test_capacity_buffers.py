@@ -172,7 +172,10 @@ def test_a_percentage_of_nothing_is_nothing() -> None:
         ([_quota("a", {"cpu": "2"}), _quota("b", {"cpu": "1"})], 2, ("a", "b")),
         ([_quota("q", {"requests.cpu": "3"}, {"requests.cpu": "4"})], 0, ("q",)),
         ([_quota("q", {"cpu": "100"})], 5, ()),
-        ([_quota("q", {"pods": "1", "limits.cpu": "1", "requests.storage": "1"})], 5, ()),  # requests only, as upstream
+        ([_quota("q", {"limits.cpu": "1", "requests.storage": "1"})], 5, ()),  # requests and pods alone
+        ([_quota("q", {"pods": "4"}, {"pods": "1"})], 3, ("q",)),
+        ([_quota("q", {"count/pods": "4"}, {"count/pods": "2"}), _quota("r", {"pods": "9"})], 2, ("q",)),
+        ([_quota("q", {"pods": "0"}, scopes=["Terminating"])], 5, ()),
         ([_quota("q", {"cpu": "1"}, scopes=["Terminating"])], 5, ()),
         ([_quota("q", {"cpu": "1"}, scopes=["NotTerminating"])], 2, ("q",)),
         ([_quota("q", {"cpu": "1"}, scopes=["BestEffort"])], 5, ()),
@@ -302,3 +305,12 @@ def test_in_a_snapshot_that_leaves_the_house(hides_names: bool) -> None:
 def test_the_order_of_reading_does_not_matter() -> None:
     items = [_buffer(**DEPLOYED, percentage=30), _workload("Deployment", "apps/v1", replicas=10), _quota("q", {"cpu": "1"})]
     assert _world(*items) == _world(*reversed(items))
+
+
+def test_no_namespace_gets_room_for_more_than_ten_thousand_pods() -> None:
+    """The older buffer has its 6,000, the younger one what is left of the bound."""
+    old = _buffer("old", **SMALL, replicas=6_000)
+    new = _buffer("young", **SMALL, replicas=6_000, created="2026-11-25T09:00:00Z")
+    found = {one.name: (one.asked, one.count, one.limited_by) for one in _world(old, new, _template()).buffers}
+    bound = "10000 pods per namespace and 30000 per cluster"
+    assert found == {"old": (6_000, 6_000, ()), "young": (6_000, 4_000, (bound,))}

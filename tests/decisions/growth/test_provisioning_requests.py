@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.pods.pod import ClaimUse
+from reconciler.cluster.workloads.pod_quota import ResourceQuota
 from reconciler.cluster.world import BufferProblem, World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import Memory
@@ -594,3 +595,38 @@ def test_the_same_plan_from_any_order() -> None:
         plan, _ = decide(world, _rules(), Memory(), NOW, budget)
         assert len(plan.request_lines) == 4
     assert msgspec.json.decode(next(iter(plans)))["provisioningRequests"][0]["request"] == "ml/r0"
+
+
+QUOTA = ResourceQuota(namespace="ml", name="small", left=(("pods", 3),))
+
+
+def test_the_quota_of_the_namespace_bounds_the_pods() -> None:
+    """Four pods of which the quota leaves three never come, so that no node is added. Two requests together count too."""
+    cluster = _one_node()
+    cluster.request("large", (4, "2"), quotas=(QUOTA,), created=NOW - 90)
+    cluster.request("first", (2, "2"), quotas=(QUOTA,), created=NOW - 80)
+    cluster.request("second", (2, "2"), quotas=(QUOTA,), created=NOW - 70)
+    cluster.request("third", (1, "2"), quotas=(QUOTA,), created=NOW - 60)
+    plan = plan_of(cluster.world(), _rules())
+    assert _said(_line(plan, "ml/large")) == _said(_line(plan, "ml/second")) == ["RequestLimited"]
+    assert _line(plan, "ml/large").reasons[0].data["limit"] == "ResourceQuota small"
+    assert {_line(plan, name).state for name in ("ml/first", "ml/third")} == {RequestState.WAITING}
+
+
+def test_a_quota_that_cannot_be_read() -> None:
+    """Nobody knows what it leaves."""
+    cluster = _one_node()
+    cluster.request("train", (1, "2"), quotas=(msgspec.structs.replace(QUOTA, problem="cpu: is text"),))
+    assert _said(_line(plan_of(cluster.world(), _rules()))) == ["RequestLimited"]
+
+
+def test_requests_of_one_namespace_do_not_take_all() -> None:
+    """10,000 pods of a namespace are examined in one plan; another namespace has its own."""
+    cluster = _one_node()
+    for name in ("old", "new"):
+        cluster.request(name, (6_000, "100"), created=NOW - (90 if name == "old" else 60))
+    cluster.request("other", (1, "2"), namespace="web")
+    plan = plan_of(cluster.world(), _rules())
+    assert "RequestLimited" not in _said(_line(plan, "ml/old"))
+    assert _said(_line(plan, "ml/new")) == ["RequestLimited"]
+    assert _line(plan, "web/other").fits == 1
