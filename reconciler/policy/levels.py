@@ -5,6 +5,7 @@ decisions and explanations all resolve these fields here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from enum import StrEnum
 from functools import cache
 from operator import attrgetter
@@ -23,7 +24,7 @@ from reconciler.policy.documents import (
     TierMatch,
     Window,
 )
-from reconciler.policy.field import Field, Kind, structs_in
+from reconciler.policy.field import Field, Kind, Loosens, structs_in, words_from_tightest
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.values.label_selector import selector_matches
 from reconciler.policy.values.pattern import matches
@@ -40,12 +41,26 @@ GroupScalar = int | str
 
 class GroupValue(msgspec.Struct, frozen=True):
     """The field at `path` (`scaleDown.unneededTime`). `read` gives the value of a level, or None. `built_in` applies if no level
-    has a value; None means no value. Durations are in seconds, percentages are integers, and choices are enum members."""
+    has a value; None means no value. Durations are in seconds, percentages are integers, and choices are enum members. `loosens`
+    is that of the field."""
 
     path: str
     kind: Kind
     read: Callable[[GroupFields], GroupScalar | None]
     built_in: GroupScalar | None
+    loosens: str = ""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether of two values one is stricter."""
+        return self.loosens not in ("", Loosens.SAFE)
+
+    def looseness(self, value: GroupScalar) -> Decimal:
+        """The less, the stricter the value is."""
+        if self.loosens in (Loosens.UP, Loosens.DOWN):
+            return Decimal(value) if self.loosens == Loosens.UP else -Decimal(value)
+        words = words_from_tightest(self.loosens)
+        return Decimal(words.index(str(value)) if value in words else -1)
 
     def text(self, value: GroupScalar) -> str:
         """A value as people read it: `10m`, `50%`, `Enabled`."""
@@ -61,7 +76,7 @@ def group_value(path: str) -> GroupValue:
     if not field.attribute or field.children:
         raise KeyError(path)
     read = attrgetter(".".join(attributes_of(path)))
-    return GroupValue(path, field.kind, read, _built_in(field, _choices(path)))
+    return GroupValue(path, field.kind, read, _built_in(field, _choices(path)), field.loosens)
 
 
 def fields_below(path: str) -> tuple[Field, ...]:

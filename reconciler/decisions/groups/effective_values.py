@@ -1,6 +1,6 @@
 """The chain of effective values: an open window, the NodeGroup, the target itself, its tier, the policy's defaults, built-in."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, partial
 from typing import Any, Generic, TypeVar
@@ -48,7 +48,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         return () if nearest is None else nearest[1]
 
     def ahead(self) -> tuple[OpenWindow, ...]:
-        """The open windows that set more than bounds. They come before all levels, in their order."""
+        """The open windows that set more than bounds. They come before all levels, and the strictest of them counts."""
         return tuple(one for one in self.opened if window_level(one) is not None)
 
     def fields(self) -> tuple[GroupFields, ...]:
@@ -138,24 +138,38 @@ def resolve(
     rank = len(levels)
     if target is not None and sources.policy.target_annotations is TargetAnnotations.READ:
         rank = len(sources.ahead()) + (0 if sources.document is None else 1)
+    order = _in_order(levels, len(sources.ahead()), path, read)
 
     def sourced() -> tuple[Origin, ...]:
         origins: list[Origin] = []
-        for level, fields in enumerate(levels):
+        for level in order:
             if level == rank and target is not None:
                 origins.append(Origin(source=target[1], value=text(target[0])))
-            value = read(fields)
+            value = read(levels[level])
             if value is not None:
                 origins.append(Origin(source=sources.place(level, path), value=text(value)))
         return (*origins, Origin(source=last, value=text(built_in)))
 
-    for level, fields in enumerate(levels):
+    for level in order:
         if level == rank and target is not None:
             return Resolved(target[0], sourced)
-        value = read(fields)
+        value = read(levels[level])
         if value is not None:
             return Resolved(value, sourced)
     return Resolved(built_in, sourced)
+
+
+def _in_order(
+    levels: Sequence[GroupFields], windows: int, path: str, read: Callable[[GroupFields], Value | None]
+) -> Sequence[int]:
+    """The levels as they count. Of open windows, which are the first ones, the strictest value counts, whatever their order."""
+    if windows <= 1:
+        return range(len(levels))
+    setting = [level for level in range(windows) if read(levels[level]) is not None]
+    if len(setting) > 1:
+        value = group_value(path)
+        setting.sort(key=lambda level: value.looseness(value.read(levels[level]) or 0))
+    return (*setting, *range(windows, len(levels)))
 
 
 def target_option(facts: TargetFacts | None, path: str) -> tuple[int, str] | None:

@@ -100,12 +100,12 @@ class LastTimers:
         opened = self._opened[key]
         kept = [(one.until_seconds, least) for one in opened if left < (least := one.window.size.min or 0)]
         if not kept:
-            # Of several open windows, the first that sets a value wins.
-            setting = next((one for one in opened if one.window.scale_down.mode is not None), None)
-            if setting is None or setting.window.scale_down.mode is Toggle.ENABLED:
+            # Of several open windows, the strictest value counts.
+            off_until = max((one.until_seconds for one in opened if one.window.scale_down.mode is Toggle.DISABLED), default=None)
+            if off_until is None:
                 return None
-            off = RemovalsOffByWindow(group=group.group.name, until=instant_text(setting.until_seconds))
-            return Timer(at_seconds=setting.until_seconds, blocker=off.blocker())
+            off = RemovalsOffByWindow(group=group.group.name, until=instant_text(off_until))
+            return Timer(at_seconds=off_until, blocker=off.blocker())
         until, least = max(kept)
         why = KeptByWindow(group=group.group.name, min=least, until=instant_text(until))
         return Timer(at_seconds=until, blocker=why.blocker())

@@ -370,7 +370,7 @@ _WINDOWS = Field(
     kind=Kind.LIST,
     description=(
         "Time spans with other values: recurring, between two dates, or both. Of bounds, the largest min and the smallest max "
-        "win, among the group's own and those of all open windows. Of other values, the first open window that sets one wins."
+        "win, among the group's own and those of all open windows. Of other values, the strictest one of the open windows wins."
     ),
     attribute="windows",
     item=Field(

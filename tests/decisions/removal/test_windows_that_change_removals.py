@@ -6,6 +6,9 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Consolidation, ScaleDown, Size, Toggle, Window
+from reconciler.policy.field import rooted, walk
+from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
+from reconciler.policy.levels import group_value
 from reconciler.policy.pace import Pace
 from reconciler.simulation.timers import next_timer_seconds
 from tests.builders import NOW, ClusterBuilder, node_group, policy
@@ -52,14 +55,30 @@ def test_an_open_window_comes_before_the_group_itself() -> None:
     assert later.scale_down.unneeded_time_seconds == 2 * HOUR
 
 
-def test_of_two_open_windows_the_first_that_sets_a_value_wins() -> None:
-    first = _window(ScaleDown(consolidation=Consolidation(mode=Toggle.ENABLED)))
-    second = _window(ScaleDown(consolidation=Consolidation(mode=Toggle.DISABLED), unneeded_time_seconds=60))
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_open_windows_the_strictest_value_counts(turned: bool) -> None:
+    """Value by value, whichever window comes first; money is compared as an amount."""
+    loose = ScaleDown(consolidation=Consolidation(mode=Toggle.ENABLED, min_saving_per_moved_pod="0.50"), unneeded_time_seconds=60,
+                      utilization_threshold_percent=20)  # fmt: skip
+    strict = ScaleDown(consolidation=Consolidation(mode=Toggle.DISABLED, min_saving_per_moved_pod="0.5"), unneeded_time_seconds=7,
+                       utilization_threshold_percent=90, mode=Toggle.DISABLED)  # fmt: skip
+    windows = (_window(loose), _window(strict))
     cluster = ClusterBuilder()
     cluster.group("general", nodes=1)
-    (group,) = effective_groups(cluster.world(), policy(node_group("general", windows=(first, second))), NOW)
-    assert group.scale_down.consolidation.mode is Toggle.ENABLED
-    assert group.scale_down.unneeded_time_seconds == 60
+    rules = policy(node_group("general", windows=windows[::-1] if turned else windows))
+    (group,) = effective_groups(cluster.world(), rules, NOW)
+    found = group.scale_down
+    assert (found.mode, found.consolidation.mode) == (Toggle.DISABLED, Toggle.DISABLED)
+    assert (found.unneeded_time_seconds, found.utilization_threshold_percent) == (60, 20)
+    assert found.consolidation.min_saving_per_moved_pod in ("0.50", "0.5")
+    assert [origin.value for origin in group.chains["scaleDown.unneededTime"]] == ["1m", "7s", "10m"]
+
+
+def test_every_value_of_a_window_has_a_strictest_one() -> None:
+    """Else two open windows could contradict each other."""
+    (scale_down,) = (field for field in GROUP_FIELDS if field.yaml_key == "scaleDown")
+    paths = [one.path for one in walk(rooted(scale_down, "scaleDown")) if not one.children]
+    assert [path for path in paths if not group_value(path).ordered] == []
 
 
 def test_a_window_that_turns_removals_off_when_the_node_is_due() -> None:
@@ -68,7 +87,7 @@ def test_a_window_that_turns_removals_off_when_the_node_is_due() -> None:
     when, codes, timer = _decided(off)
     assert (when, codes, timer) == ("2027-01-15T10:03:00Z", ["RemovalsOffByWindow"], NOW + 2 * HOUR + 180)
     assert _decided(_window(QUICK, start="3 8"), off)[1] == ["RemovalsOffByWindow"]  # the first does not set the mode
-    assert _decided(_window(ScaleDown(mode=Toggle.ENABLED), start="3 8"), off)[0] == "2027-01-15T08:05:00Z"
+    assert _decided(_window(ScaleDown(mode=Toggle.ENABLED), start="3 8"), off)[1] == ["RemovalsOffByWindow"]
 
 
 @pytest.mark.parametrize(
