@@ -19,6 +19,21 @@ defects.CAUGHT = ()
 __all__ = ["cluster_api", "control_plane", "machine_api", "new_cluster"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--seeds 200` runs every property test on so many random inputs."""
+    parser.addoption("--seeds", type=int, default=0, help="random inputs of each test with the mark `seeds` (0: its own number)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "seeds(count): run with `seed` from 0 to below `count`, or `--seeds`")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    mark = metafunc.definition.get_closest_marker("seeds")
+    if mark is not None:
+        metafunc.parametrize("seed", range(metafunc.config.getoption("--seeds") or mark.args[0]))
+
+
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Tests that share a control plane run in one worker."""
     for item in items:

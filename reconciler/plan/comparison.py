@@ -9,7 +9,7 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.plan.money import difference
-from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
+from reconciler.plan.plan import SETTLING_CUT_SHORT, Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
 from reconciler.scheduling.departing import departing
 
 Line = TypeVar("Line")
@@ -54,6 +54,11 @@ class PlanComparison(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def settled(self) -> bool:
+        """Whether the settled columns of both plans are those of a steady state."""
+        return all(pair.either.code != SETTLING_CUT_SHORT for pair in self.problems)
+
+    @property
     def desired_per_hour_change(self) -> Decimal | None:
         """How much more the second plan costs once it is done; None when unknown or in two currencies."""
         return self._change(self.cost_before.desired_per_hour, self.cost_after.desired_per_hour)
@@ -76,10 +81,17 @@ def compare_plans(before: Plan, after: Plan) -> PlanComparison:
         actions=_pairs(before.actions, after.actions, _action_name, lambda line: (line.from_, line.to, line.reason.code)),
         pods=_pairs(before.pods, after.pods, lambda line: line.pod, _pod_essence),
         nodes=_pairs(before.nodes, after.nodes, lambda line: line.node, lambda line: line),
-        problems=_pairs(before.problems, after.problems, lambda line: (line.code, line.object), lambda line: line),
+        problems=_problem_pairs(before, after),
         cost_before=before.cost,
         cost_after=after.cost,
     )
+
+
+def _problem_pairs(before: Plan, after: Plan) -> tuple[Pair[PlanProblem], ...]:
+    """Those that differ. Two sides that are cut short are told as well: their settled columns cannot be compared."""
+    pairs = _pairs(before.problems, after.problems, lambda line: (line.code, line.object), lambda line: line)
+    cut = [line for line in after.problems if line.code == SETTLING_CUT_SHORT and line in before.problems]
+    return (*pairs, *(Pair(line, line) for line in cut))
 
 
 def _pairs(

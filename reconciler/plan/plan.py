@@ -202,6 +202,10 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     unpriced_groups: tuple[str, ...] = ()
 
 
+SETTLING_CUT_SHORT = "SettlingCutShort"
+"""The code of the problem that a plan has if its settled columns are not those of a steady state."""
+
+
 class PlanProblem(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
     """Something that a reader must know: what could not be read, was not examined, or is contradictory."""
 

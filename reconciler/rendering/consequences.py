@@ -374,7 +374,7 @@ def _nodes_of(groups: Sequence[GroupLine]) -> int:
 
 
 def _problems(comparison: PlanComparison) -> Iterator[Consequence]:
-    new = [pair.after for pair in comparison.problems if pair.before is None and pair.after is not None]
+    new = [pair.after for pair in comparison.problems if pair.after is not None and pair.before in (None, pair.after)]
     if new:
         first = new[0]
         about = foreign_sentence(f"{f'{first.object}: ' if first.object else ''}{first.message} [{first.code}]")

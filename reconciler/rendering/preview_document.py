@@ -22,7 +22,8 @@ from reconciler.values.duration import duration_text
 
 GROUPS, ACTIONS, PODS, NODES, PROBLEMS, POLICY = "Groups", "Actions", "Pods", "Nodes", "Problems", "Policy"
 WARNINGS = "Warnings about the policy"
-STEADY_STATES = f"Both sides are steady states: under the policy of {MAIN}, and under that of {THIS_PR}."
+_STEADY_STATES = f"Both sides are steady states: under the policy of {MAIN}, and under that of {THIS_PR}."
+_NOT_STEADY = "At least one side is cut short before its steady state (see Problems), so these numbers are not final."
 OLD_SECONDS = 24 * 3600
 """From this age on a snapshot is warned of."""
 _DIGEST_SHOWN = len("sha256:") + 16
@@ -55,7 +56,7 @@ def _alone(preview: Preview) -> Iterator[tree.Block]:
 def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Block]:
     yield from test_blocks(preview.tests, everything=not fold.names)
     yield from consequence_alarms(preview, everything=not fold.names)
-    yield _figures(preview)
+    yield _figures(preview, compared)
     sections = [section for section in _sections(preview, compared, fold) if section.differences or section.blocks]
     last = [section for section in sections if section.heading == POLICY]
     yield from (section for section in sections if section.opened)
@@ -128,12 +129,17 @@ def _ended(head: str, words: str) -> Sentence:
     return (head, *foreign_sentence(words)) if words.endswith("..") else (head, *foreign_sentence(words.removesuffix(".")), ".")
 
 
-def _figures(preview: Preview) -> tree.Table:
+def steady_states(compared: PlanComparison) -> str:
+    """What the figures of both sides are."""
+    return _STEADY_STATES if compared.settled else _NOT_STEADY
+
+
+def _figures(preview: Preview, compared: PlanComparison) -> tree.Table:
     rows = (*((figure.name, *figure.cells()) for figure in change_figures(preview)), *limit_rows(preview))
     columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     unpriced = preview.plan.cost.unpriced_groups
     note = f"{count(len(unpriced), 'group')} without a price not counted." if unpriced else ""
-    return tree.Table(columns=columns, rows=rows, caption=STEADY_STATES, note=note)
+    return tree.Table(columns=columns, rows=rows, caption=steady_states(compared), note=note)
 
 
 def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Section]:

@@ -10,6 +10,7 @@ from reconciler.decisions.ownership.handover import FromTopology
 from reconciler.decisions.ownership.owner import declared_by, held_for_a_person
 from reconciler.plan.money import difference, money_text
 from reconciler.plan.plan import (
+    SETTLING_CUT_SHORT,
     Action,
     ActionKind,
     BufferLine,
@@ -175,7 +176,21 @@ def rest_words(plan: Plan) -> str:
     if rest == desired or not plan.actions:
         return ""
     more = f"{count(abs(rest - desired), 'node')} {'fewer' if rest < desired else 'more'} ({desired} -> {rest})"
-    return f"In steady state, {more}."
+    when = "In steady state" if reaches_steady_state(plan) else f"After {count(plan.settled_loops or 0, 'plan')}"
+    return f"{when}, {more}."
+
+
+def reaches_steady_state(plan: Plan) -> bool:
+    """Whether the settled columns are those of a steady state."""
+    return all(problem.code != SETTLING_CUT_SHORT for problem in plan.problems)
+
+
+def loops_words(plan: Plan) -> str:
+    """What the foot of a plan adds to the digest: ` · steady state after 3 iterations`."""
+    if plan.settled_loops is None:
+        return ""
+    state = "steady state" if reaches_steady_state(plan) else "no steady state"
+    return f" · {state} after {count(plan.settled_loops, 'iteration')}"
 
 
 def group_mark(group: GroupLine, others: frozenset[str]) -> str:

@@ -16,10 +16,9 @@ from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import Impact, evicted_now, losing_data
-from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
+from reconciler.plan.plan import SETTLING_CUT_SHORT, ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
 from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
-from reconciler.policy.pace import Pace
 from reconciler.scheduling.default_spread import with_default_spread
 from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
@@ -30,10 +29,12 @@ from reconciler.simulation.step_ahead import is_plain, step
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.values.instant import parse_instant
 from reconciler.values.money import parse_money, price_text
+from reconciler.values.plural import count_text
 
 # How far a look ahead has come.
 
-MAX_LOOPS = 60
+STEPS_OF_A_PLAN = 500_000
+"""Every further plan counts as at least so many steps. With the work budget of a plan as it is, 1,000 plans are made at most."""
 STEP_SECONDS = 10
 
 
@@ -61,13 +62,13 @@ def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Wor
     it `rests`), if something else happens, or if `work` runs out. After a step, time moves until none of its timers runs."""
     if not is_plain(at.world):
         return at
-    while foreseen is not None and at.loops < MAX_LOOPS:
+    while foreseen is not None:
         then, due = _next(at, foreseen, policy.policy)
         if then is None or _gives_way(then.world):
             return at
         if due is None:
             return _with_waiting(at, rests=True)
-        if not work.spend(len(then.world.nodes) + len(then.world.pods)):
+        if not work.spend(STEPS_OF_A_PLAN + len(then.world.nodes) + len(then.world.pods)):
             break
         one = Work(min(work_budget, work.budget - work.spent))
         decision = decide_ahead(one_by_one(then.world), policy, then.memory, due, one, tells_wanted=False)
@@ -127,7 +128,7 @@ EMPTY_PLANS = 3
 
 
 def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Standing:
-    """Carry the plan out on an embedded cluster and decide again, until the steady state or 60 plans.
+    """Carry the plan out on an embedded cluster and decide again, until the steady state, or until the steps run out.
 
     Machines join at once, and pods end at once. Evicted pods with an owner return pending and healthy, and kube-scheduler's rules
     place them. Budgets of pods are recomputed. After an empty plan, time jumps to the next timer (a node becomes removable, or a
@@ -139,7 +140,7 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
     cluster = SimulatedCluster(at.world, policy, at.now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
     _finish_starting(cluster, at.world, policy, at.now_seconds)
     writes = SimulatedWrites(cluster)
-    current, memory, loops, resting = at.plan, at.memory, at.loops, 0
+    current, memory, loops, resting, rests = at.plan, at.memory, at.loops, 0, False
     while True:
         if current.actions:
             resting = 0
@@ -152,10 +153,11 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
                 resting += 1
                 # The very first plan was made before upcoming machines had joined.
                 due = cluster.now_seconds + STEP_SECONDS if loops == 1 else cluster.agenda.next_seconds
-        if due is None or resting == EMPTY_PLANS or loops == MAX_LOOPS:
+        rests = due is None or resting == EMPTY_PLANS
+        if due is None or rests:
             break
         cluster.advance_to(due)
-        if not work.spend(len(cluster.objects.nodes) + len(cluster.objects.pods)):
+        if not work.spend(STEPS_OF_A_PLAN + len(cluster.objects.nodes) + len(cluster.objects.pods)):
             break
         one = Work(min(work_budget, work.budget - work.spent))
         simulated = one_by_one(cluster.world())
@@ -164,7 +166,7 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
         if not work.spend(one.spent) or one.exhausted:
             work.spend(work.budget)
             break
-    return _ended(at, current, cluster, loops)
+    return _ended(at, current, cluster, loops, rests=rests)
 
 
 def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet, now_seconds: int) -> None:
@@ -178,7 +180,7 @@ def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet,
             cluster.finish_start(node, group.template, group.startup_taints)
 
 
-def _ended(at: Standing, plan: Plan, cluster: SimulatedCluster, loops: int) -> Standing:
+def _ended(at: Standing, plan: Plan, cluster: SimulatedCluster, loops: int, *, rests: bool) -> Standing:
     """Read from what happened; a pod that was made in the place of another counts under the name of the first one."""
     first: dict[str, str] = {}
     evicted: list[str] = []
@@ -200,7 +202,7 @@ def _ended(at: Standing, plan: Plan, cluster: SimulatedCluster, loops: int) -> S
         evicted=(*at.evicted, *evicted),
         joined=Counter(at.joined) + joined,
         waiting=tuple(first.get(pod.key, pod.key) for pod in cluster.objects.pending()),
-        rests=True,
+        rests=rests,
     )
 
 
@@ -249,7 +251,7 @@ def come_to_rest(
     ignored, because this shows what would happen. Held groups stay as they are.
 
     Each decision has `work_budget` steps, and all of them together have ten times as many. Simulated nodes and pods count, too.
-    If the steps run out, it ends there, and the plan says so.
+    Each plan counts as well, as `STEPS_OF_A_PLAN`. If the steps run out, it ends there, and the plan says so.
     """
     return judged(
         world,
@@ -268,7 +270,7 @@ def _at_rest(
 ) -> Rest:
     # What a decision foresees counts pods by the numbers of shapes in the World that it judged.
     world = with_resolved_claims(with_default_spread(world, policy.policy))
-    hasty = msgspec.structs.replace(policy, policy=_unpaced(policy.policy))
+    hasty = msgspec.structs.replace(policy, policy=unpaced(policy.policy))
     work = Work(DECISIONS_WORTH * work_budget)
     defects = any(problem.code == DEFECT for problem in plan.problems)
     if decision is None and (defects or len(world.pods) > MOST_PLAYED or not _knows_purchase(memory, plan, now_seconds)):
@@ -280,20 +282,19 @@ def _at_rest(
     at = Standing(world=world, memory=_with_timers(known, plan), now_seconds=now_seconds, plan=plan)
     if decision is not None and len(world.pods) > MOST_PLAYED:
         at = follow(at, decision.foreseen, hasty, work, work_budget)
-    if not at.rests and not work.exhausted and at.loops < MAX_LOOPS:
+    if not at.rests and not work.exhausted:
         at = play(at, hasty, work, work_budget)
     return Rest(_filled(plan, at, work), _impact(world, plan, at), at.world)
 
 
-def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
+def unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
+    """The policy without bounds on how many nodes come and go at a time. A bound of zero stays."""
     pace = policy.pace
     return msgspec.structs.replace(
         policy,
         budgets=tuple(_lifted(budget) for budget in policy.budgets) or (Budget(nodes=_ANY_NUMBER),),
-        pace=Pace(
-            delay_after_add_seconds=pace.delay_after_add_seconds,
-            delay_after_delete_seconds=pace.delay_after_delete_seconds,
-            delay_after_failure_seconds=pace.delay_after_failure_seconds,
+        pace=msgspec.structs.replace(
+            pace,
             max_added_nodes=_ANY_NUMBER if pace.max_added_nodes else 0,
             max_removed_percent=100 if pace.max_removed_percent else 0,
             require_approval_above=0 if pace.require_approval_above == 0 else None,
@@ -347,9 +348,12 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
     )
     cost = msgspec.structs.replace(plan.cost, settled_per_hour=_price(groups))
     problems = plan.problems
-    if work.exhausted:
-        message = f"the settled columns end after {at.loops} plans, before the steady state: {work.budget} steps ran out"
-        problems = tuple(sorted({*problems, PlanProblem(code="SettlingCutShort", message=message)}))
+    if not at.rests:
+        message = (
+            f"steady state not reached after {count_text(at.loops, 'plan')}: {work.budget} steps ran out; "
+            "the settled columns show how far it came"
+        )
+        problems = tuple(sorted({*problems, PlanProblem(code=SETTLING_CUT_SHORT, message=message)}))
     sentence = summary(groups, plan.actions, plan.pods, cost, problems)
     return with_digest(
         msgspec.structs.replace(plan, summary=sentence, groups=groups, cost=cost, settled_loops=at.loops, problems=problems)

@@ -1,13 +1,15 @@
 """When a decision could come out differently although nothing happened: the next timer after an instant."""
 
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.removal.consolidation import PATIENCE_SECONDS
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.values.instant import parse_instant
 
 
 def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, after_seconds: int) -> int | None:
-    """The first of: a node becomes removable, a back-off ends, a cool-down ends. None: no such timer runs."""
+    """The first of: a node becomes removable, a back-off ends, a cool-down ends, a replacement is given up. None: no such timer
+    runs."""
     pace = policy.pace
     running = [state.until_seconds for state in memory.backoffs.values()]
     running.extend(
@@ -20,6 +22,7 @@ def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, afte
         if since
     )
     running.extend(_removable(plan))
+    running.extend(one.started_seconds + PATIENCE_SECONDS + 1 for one in memory.replacements)
     return min((instant for instant in running if instant > after_seconds), default=None)
 
 

@@ -25,6 +25,7 @@ from reconciler.rendering.wording import (
     action_mark,
     action_words,
     header_words,
+    loops_words,
     rest_words,
     rooms_of_buffers,
     rooms_of_requests,
@@ -101,7 +102,7 @@ def plan_html(plan: Plan, pictures: Pictures) -> str:
     )
     actions = action_section(plan)
     sections = [*([actions] if actions else []), *plan_sections(plan, pictures, None)]
-    return document(head, sections, [group.name for group in plan.groups], foot(plan.digest, plan.settled_loops))
+    return document(head, sections, [group.name for group in plan.groups], foot(plan.digest, plan))
 
 
 def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | None) -> list[Section]:
@@ -173,10 +174,9 @@ def cautions(plan: Plan) -> str | None:
     return plain_sentence(sentence) if (sentence := plan_cautions(plan)) else None
 
 
-def foot(digest: str, loops: int | None) -> Sequence[str]:
+def foot(digest: str, plan: Plan | None) -> Sequence[str]:
     """What the file is made from, so that two can be told apart."""
-    rest = "" if loops is None else f" · steady state after {counted(loops, 'iteration')}"
-    return (f"{digest}{rest}", f"reconciler {__version__}")
+    return (f"{digest}{loops_words(plan) if plan is not None else ''}", f"reconciler {__version__}")
 
 
 def _cost(cost: Cost) -> Html | None:

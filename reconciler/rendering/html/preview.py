@@ -13,7 +13,7 @@ from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
 from reconciler.rendering.html.page import Head, Section, counted, document, fold, mark
 from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.html.replay import replay_section
-from reconciler.rendering.preview_document import POLICY, STEADY_STATES, WARNINGS, preview_document, side_words
+from reconciler.rendering.preview_document import POLICY, WARNINGS, preview_document, side_words, steady_states
 from reconciler.rendering.problems.text import render_problem
 from reconciler.rendering.refusal import refusal
 from reconciler.rendering.replay_document import with_side_names
@@ -43,7 +43,7 @@ def preview_html(preview: Preview) -> str:
         lead=plain_sentence(preview_tree.lead) if compared else plan.summary,
         facts=(*preview_tree.facts, *sources),
         figures=_figures(preview),
-        caption=STEADY_STATES if compared else "",
+        caption=steady_states(preview.comparison) if preview.comparison is not None else "",
         warning=_warning(preview_tree, cautions(plan)),
     )
     sections = [
@@ -58,7 +58,7 @@ def preview_html(preview: Preview) -> str:
         sections.append(Section(actions.anchor, title, actions.body, actions.note))
     sections += plan_sections(plan, pictures, (f"{MAIN}'s policy", f"{THIS_PR}'s policy") if compared else None)
     sections += _own(preview_tree, POLICY, "policy", "value")
-    return document(head, sections, [group.name for group in plan.groups], foot(preview_tree.digest, plan.settled_loops))
+    return document(head, sections, [group.name for group in plan.groups], foot(preview_tree.digest, plan))
 
 
 def _warning(preview_tree: tree.Document, of_plan: str | None) -> Html | None:

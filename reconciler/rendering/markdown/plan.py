@@ -17,10 +17,10 @@ from reconciler.rendering.wording import (
     OTHER,
     SAME,
     STAY_PENDING,
-    count,
     group_mark,
     groups_with_other_actions,
     header_words,
+    loops_words,
     rest_words,
 )
 
@@ -91,7 +91,7 @@ def plan_document(plan: Plan) -> tree.Document:
     single actions and the table of groups. Then come notes about groups, evidence for held groups, the cost and problems. The
     last are lines of the diff, from its end.
     """
-    loops = "" if plan.settled_loops is None else f" · steady state after {count(plan.settled_loops, 'iteration')}"
+    loops = loops_words(plan)
     blocks: list[tree.Block] = [tree.Paragraph((plan.summary,), strong=True)]
     blocks += [] if plan.groups else [tree.Paragraph((f"No node groups: {NO_GROUPS}.",))]
     blocks += [tree.Paragraph((rest,))] if (rest := rest_words(plan)) else []

@@ -27,6 +27,7 @@ from reconciler.rendering.wording import (
     group_mark,
     groups_with_other_actions,
     header_words,
+    loops_words,
     placed_words,
     pods_words,
     removable_words,
@@ -338,11 +339,9 @@ class Page:
 
     def foot(self) -> list[str]:
         """The summary line and the digest."""
-        loops = self._plan.settled_loops
-        settled = "" if loops is None else f" · steady state after {count(loops, 'iteration')}"
         lines = [line for line in paragraph(rest_words(self._plan), self._width, 0) if line]
         lines += self._painted(paragraph(self._plan.summary, self._width, 0), Tone.HEADING)
-        foot = plain(self._plan.digest) + settled
+        foot = plain(self._plan.digest) + loops_words(self._plan)
         return [*lines, self._style.paint(foot, Tone.FAINT)] if self._plan.digest else lines
 
     def _more(self, number: int, noun: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.simulation.embedded.agenda import Agenda, Durations
 from reconciler.simulation.embedded.objects import ClusterObjects
@@ -105,13 +107,7 @@ class Drains:
         self._reshape(node, shape, kept, cordoned=False)
 
     def _reshape(self, node: NodeObject, shape: NodeShape, taints: set[Taint], *, cordoned: bool) -> None:
-        fresh = NodeShape(
-            labels=shape.labels,
-            taints=tuple(sorted(taints)),
-            unschedulable=cordoned,
-            capacity=shape.capacity,
-            allocatable=shape.allocatable,
-        )
+        fresh = msgspec.structs.replace(shape, taints=tuple(sorted(taints)), unschedulable=cordoned)
         self._objects.change_node(node, node_shape=fresh)
 
 

@@ -12,7 +12,7 @@ from reconciler.cluster.pods.pod import AffinityTerm, Owner, PodShape, PodTraits
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetRef
 from reconciler.cluster.values.quantity import QuantityError, milli, whole
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.world import Storage, World
+from reconciler.cluster.world import World
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.membership import target_ref
 from reconciler.policy.documents import PolicySet
@@ -489,14 +489,11 @@ def _merged(worlds: Sequence[World]) -> World:
         ),
         services=_latest((world.services for world in worlds), lambda item: (item.namespace, item.name)),
         namespaces=_latest((world.namespaces for world in worlds), lambda item: item[0]),
-        storage=Storage(
+        storage=msgspec.structs.replace(
+            storage[0],
             volumes=_latest((part.volumes for part in storage), lambda item: item.name),
             claims=_latest((part.claims for part in storage), lambda item: (item.namespace, item.name)),
             classes=_latest((part.classes for part in storage), lambda item: item.name),
-            csi_nodes=storage[0].csi_nodes,
-            csi_drivers=storage[0].csi_drivers,
-            capacities=storage[0].capacities,
-            attachments=storage[0].attachments,
         ),
     )
 
