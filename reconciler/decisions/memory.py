@@ -166,7 +166,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     the last decision. A name that vanishes is released. A new name for the same target keeps its timers, which are by node.
     `conflicts`: target -> a second writer. `leaving`: node name -> when its removal began. `left_empty`: those that leave because
     they were empty. `foreign_since`: target -> when a write without a time by somebody else was first seen. `waiting_since`:
-    request for a node without an age -> when it was first seen. `sizes`: target -> its size, and since when. `failed_machines`:
+    request for a node -> when it was made, as far as known. `sizes`: target -> its size, and since when. `failed_machines`:
     failures that are already counted. `held_groups`: under a hold (in git or on the target) at the last decision.
 
     `purchase`: the demand of the last added nodes, so that it does not add nodes again. `replaceable_since`: replacement -> first

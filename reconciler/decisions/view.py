@@ -26,7 +26,8 @@ from reconciler.decisions.provisioning import with_requests_asked
 from reconciler.decisions.situation.backoff import forget, note_failures, note_tiers
 from reconciler.decisions.situation.belonging import Belonging, belongings, note_targets
 from reconciler.decisions.situation.evidence import as_observed, note_arrivals
-from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states, note_waiting
+from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states
+from reconciler.decisions.situation.request_clocks import note_waiting
 from reconciler.decisions.situation.requests_under_way import note_lead_times
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
@@ -68,7 +69,7 @@ class View(msgspec.Struct, frozen=True):
         memory = forget(memory, groups, resumed, now_seconds)
         states = node_states(world, groups, members, memory, now_seconds)
         waited_since = memory.waiting_since
-        memory = note_waiting(memory, groups, members.machines, now_seconds)
+        memory = note_waiting(memory, groups, members, states, now_seconds)
         memory = note_targets(memory, groups, members, in_fleet=world.fleet is not None)
         belonging = belongings(world, policy.policy, groups, members, memory)
         situations = group_situations(world, groups, members, states, memory, now_seconds, belonging)

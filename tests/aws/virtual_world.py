@@ -108,6 +108,7 @@ class VirtualWorld:
         self.joins_after_seconds = 40.0
         """From the launch of an instance until its Node is there."""
         self.joins: Callable[[Group, Instance], bool] = lambda _group, _instance: True
+        self.is_ready: Callable[[Group, Instance], bool] = lambda _group, _instance: True
         self.events: list[Callable[[], None]] = []
         """Called before every iteration of the loop."""
         self.store = InMemoryStore()
@@ -241,7 +242,8 @@ class VirtualWorld:
                 found.append(node(name, cpu=cpu, memory=memory, spec=spec, labels=labels))
                 created = instant_text(int(one.launched_at + self.joins_after_seconds))
                 found[-1]["metadata"]["creationTimestamp"] = created
-                found[-1]["status"]["conditions"][0]["lastTransitionTime"] = created
+                condition = found[-1]["status"]["conditions"][0]
+                condition |= {"lastTransitionTime": created, "status": str(self.is_ready(group, one))}
         return found
 
     # The scheduler and the controllers of the pods.

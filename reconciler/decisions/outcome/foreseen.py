@@ -12,8 +12,8 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.reasons.kept_nodes import KeptByShare
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.scale_down import Judged
-from reconciler.decisions.situation.group_situation import unmade_key, waiting_key
 from reconciler.decisions.situation.lead_times import expectation, overdue_after_seconds
+from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_key
 from reconciler.decisions.view import View
 from reconciler.plan.plan import Action, ActionKind, NodeState, PodOutcome
 from reconciler.policy.documents import NodeGroupPolicy
@@ -159,7 +159,7 @@ def upcoming_nodes(view: View) -> tuple[UpcomingNode, ...]:
         failed = dict(situation.failed)
         waiting = [machine for machine in machines if not machine.node and not machine.deleting]
         for machine in waiting:
-            since = machine.created_seconds or view.memory.waiting_since.get(waiting_key(group, machine), view.now_seconds)
+            since = requested_seconds(view.memory, group, machine, view.now_seconds)
             upcoming.append(
                 UpcomingNode(
                     group=group.name, since_seconds=since, machine=machine.name, until_seconds=since + patience,

@@ -1,7 +1,7 @@
 """Where things stand before anything is decided: how each node is, what each group has, what is on its way."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 
 import msgspec
@@ -13,9 +13,10 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.decisions.groups.template_devices import DeviceEvidence
-from reconciler.decisions.memory import Memory, SizeState
+from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.belonging import Belonging
 from reconciler.decisions.situation.lead_times import overdue_after_seconds, patience_text
+from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_key
 from reconciler.plan.plan import NodeState
 
 CONFIGURATION = "Configuration"
@@ -141,16 +142,6 @@ def group_situations(
     )
 
 
-def waiting_key(group: EffectiveGroup, machine: Machine) -> str:
-    """What `Memory.waiting_since` calls a machine that does not say since when it is."""
-    return f"{group.target}/{machine.name}"
-
-
-def unmade_key(group: EffectiveGroup, replicas: int) -> str:
-    """The name in `Memory.waiting_since` for the requests of a target, at one size, without a machine."""
-    return f"{group.target} at {replicas}"
-
-
 def _situation(
     world: World,
     group: EffectiveGroup,
@@ -173,7 +164,7 @@ def _situation(
     overdue_after, patience = overdue_after_seconds(times, most), patience_text(times, most)
     failed: list[tuple[str, str]] = []
     for machine in waiting:
-        since = machine.created_seconds or memory.waiting_since.get(waiting_key(group, machine), now_seconds)
+        since = requested_seconds(memory, group, machine, now_seconds)
         if machine.failed:
             failed.append((machine.name, machine.failed))
         elif now_seconds - since >= overdue_after:
@@ -235,29 +226,3 @@ def unhealthy(states: Iterable[NodeState], max_unready_percent: int, ok_unready_
 def exceeds_unready_bounds(unready: int, nodes: int, max_unready_percent: int, ok_unready_count: int) -> bool:
     """Whether both bounds are passed, strictly: the same test for all managed nodes and for those of one group."""
     return unready > ok_unready_count and unready * 100 > max_unready_percent * nodes
-
-
-# Since when each request for a node is waited for, where the platform does not say.
-
-
-def note_waiting(
-    memory: Memory, groups: Sequence[EffectiveGroup], machines: Sequence[tuple[Machine, ...]], now_seconds: int
-) -> Memory:
-    """The memory with the first sight of everything that is expected and has no time of its own. These are machines without a
-    creation time (AWS has none) and replicas without a machine. A new size starts again."""
-    before: Mapping[str, int] = memory.waiting_since
-    waiting_since: dict[str, int] = {}
-    sizes: dict[str, SizeState] = {}
-    for group, mine in zip(groups, machines, strict=True):
-        keys = [waiting_key(group, machine) for machine in mine if not machine.node and not machine.created_seconds]
-        replicas = group.facts.replicas if group.facts is not None else None
-        if replicas is not None and replicas > sum(1 for machine in mine if not machine.deleting):
-            keys.append(unmade_key(group, replicas))
-        if replicas is not None:
-            known = memory.sizes.get(str(group.target))
-            same = known is not None and known.replicas == replicas
-            sizes[str(group.target)] = (
-                known if known is not None and same else SizeState(replicas=replicas, since_seconds=now_seconds)
-            )
-        waiting_since.update((key, before.get(key, now_seconds)) for key in keys)
-    return msgspec.structs.replace(memory, waiting_since=dict(sorted(waiting_since.items())), sizes=dict(sorted(sizes.items())))

@@ -16,8 +16,9 @@ from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.decisions.situation.belonging import Belonging
-from reconciler.decisions.situation.group_situation import GroupSituation, unmade_key, waiting_key, waits_for
+from reconciler.decisions.situation.group_situation import GroupSituation, waits_for
 from reconciler.decisions.situation.lead_times import overdue_after_seconds, with_requests
+from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_key
 from reconciler.plan.plan import NodeState
 
 FOLLOWS_WITHIN_SECONDS = 60
@@ -141,7 +142,7 @@ class _Following:
             waits = not machine.node and name not in self._node_of
             came = before is not None and name in self._node_of and machine.created_seconds > before.newest_seconds
             if (waits or came) and name not in self._kept:
-                since = machine.created_seconds or self._memory.waiting_since.get(waiting_key(self._group, machine), self._now)
+                since = requested_seconds(self._memory, self._group, machine, self._now)
                 fresh[name] = self._asked(since)
         return fresh
 

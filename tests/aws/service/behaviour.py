@@ -64,6 +64,8 @@ def _rests(group: Group) -> bool:
     """Whether nothing can happen to it: most groups of an account, most of the time."""
     if len(group.zones) > 1 or group.pool is not None or len(group.instances) != group.desired:
         return False
+    if group.fails_after_seconds:
+        return False
     return all(one.state == "InService" and one.health == "Healthy" for one in group.instances.values())
 
 
@@ -72,8 +74,15 @@ def _moved_on(account: Account, group: Group, instance: Instance) -> None:
         return
     if instance.state == "Pending" and group.launch_hook_seconds:
         instance.state, instance.changes_at = "Pending:Wait", account.now + group.launch_hook_seconds
+    elif instance.state == "Pending:Wait" and group.abandons:
+        terminate(
+            account, group, instance, "an instance was taken out of service in response to a launch hook that was abandoned"
+        )
+    elif instance.state == "InService" and 0 < group.fails_after_seconds <= account.now - instance.changes_at:
+        instance.health = "Unhealthy"
     elif instance.state in ("Pending", "Pending:Wait", "Pending:Proceed"):
         instance.state = "InService"
+        instance.changes_at = account.now
         _finish(account, instance)
         for told in account.joined:
             told(group, instance)

@@ -86,6 +86,10 @@ class Group:
     suspended: set[str] = field(default_factory=set)
     instances: dict[str, Instance] = field(default_factory=dict)
     launch_hook_seconds: float = 0
+    abandons: bool = False
+    """Its launch hook ends with ABANDON: the instance goes, and another one is launched."""
+    fails_after_seconds: float = 0
+    """An instance is found unhealthy so long after it came into service (0: never)."""
     terminate_hook_seconds: float = 0
     retains: bool = False
     """An instance whose hook on the way out is abandoned stays, beside the group."""

@@ -76,7 +76,7 @@ def _machine(name: str, **fields: object) -> Machine:
     [
         (_world(2), {}),
         (_world(3), {f"{TARGET} at 3": NOW}),
-        (_world(3, _machine("x", created_seconds=NOW - 5)), {}),
+        (_world(3, _machine("x", created_seconds=NOW - 5)), {f"{TARGET}/x": NOW - 5}),
         (_world(3, _machine("x")), {f"{TARGET}/x": NOW}),
         (_world(4, _machine("x")), {f"{TARGET}/x": NOW, f"{TARGET} at 4": NOW}),
         (_world(3, _machine("x", created_seconds=NOW - 5, deleting=True)), {f"{TARGET} at 3": NOW}),
@@ -84,7 +84,7 @@ def _machine(name: str, **fields: object) -> Machine:
     ],
 )
 def test_what_is_waited_for_since_its_first_sight(world: World, waits: dict[str, int]) -> None:
-    """Machines that do not say their age, and replicas for which there is no machine; seen before, it counts from then."""
+    """Machines that are no nodes yet, by their age where they say it, and replicas without a machine: since the first sight."""
     rules = policy(node_group("general"))
     found = decide(world, rules, Memory(waiting_since={"gone": 1}), NOW)[1]
     assert found.waiting_since == waits
