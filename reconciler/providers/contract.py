@@ -135,6 +135,15 @@ class Finishing(Protocol):
         """Remove it once that is due. Nothing is asked if there is nothing to remove. Raises only what the guard raises."""
 
 
+@runtime_checkable
+class FindsNodes(Protocol):
+    """A `TargetProvider` whose targets may have machines that a description of the target does not show yet."""
+
+    def concealed(self, target: TargetRef, provider_ids: Sequence[str]) -> WriteResult | None:
+        """The refusal of a smaller size: one of these Nodes, which belong to no target that was read, is a machine of it. None:
+        none of them is."""
+
+
 class NodeRemoval(msgspec.Struct, frozen=True, kw_only=True):
     """A node that is to leave its target. `replicas` is the expected value after this removal and those before it in the plan.
     Removals of one target may end in any order. So each lowers the current value by one, and never below `replicas` of the last

@@ -13,6 +13,7 @@ from reconciler.platforms.aws.writing.marks import OUR_TAGS
 READS = (
     "arc-zonal-shift:ListManagedResources",
     "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeAutoScalingInstances",
     "autoscaling:DescribeInstanceRefreshes",
     "autoscaling:DescribeLaunchConfigurations",
     "autoscaling:DescribePolicies",

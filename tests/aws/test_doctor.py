@@ -18,6 +18,7 @@ ROLE = "arn:aws:iam::123456789012:role/other"
 ENABLED, CLUSTER = "k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/prod"
 RIGHTS = (
     "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeAutoScalingInstances",
     "autoscaling:DescribeInstanceRefreshes",
     "autoscaling:DescribePolicies",
     "autoscaling:DescribeScheduledActions",
@@ -114,7 +115,7 @@ def test_a_right_that_is_missing(right: str) -> None:
     statement = json.loads(line.advice[line.advice.index("{") : line.advice.rindex("}") + 1])
     assert statement == {"Effect": "Allow", "Action": right, "Resource": "*"}
     assert sum(one.code == "AWSRight" for one in lines) == len(RIGHTS)
-    stops = not right.startswith(("ec2:", "arc-")) and "LaunchConf" not in right
+    stops = not right.startswith(("ec2:", "arc-")) and not right.endswith(("LaunchConfigurations", "AutoScalingInstances"))
     assert line.state is (State.FAIL if stops else State.WARN)
 
 

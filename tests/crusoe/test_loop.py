@@ -44,7 +44,7 @@ def test_stock_out_and_the_next_tier(service: Service) -> None:
     loop.turn()
     assert pool.count == 2
     loop.turns(4)
-    assert (pool.count, more.count) == (1, 1)
+    assert (pool.count, more.count) == (2, 1)
     loop.turns(6)
     assert (pool.count, more.count, len(service.account.machines), service.account.deleted) == (1, 1, 2, [])
 

@@ -27,6 +27,7 @@ from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import failed
 from reconciler.providers.contract import (
+    FindsNodes,
     Finishing,
     NodeRemoval,
     RemovalProgress,
@@ -219,10 +220,15 @@ class LivePort:
         return self._given_back(target) or result if result.done else result
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
-        """Requests for nodes that never came are taken back."""
-        return self._rival(target) or self._with_provider(
-            target, lambda provider: provider.cancel(target, machines, replicas, bound)
-        )
+        """Requests for nodes that never came are taken back. What was read of the target may lack a machine that is a Node."""
+
+        def cancel(provider: TargetProvider) -> WriteResult:
+            finder: object = provider
+            strangers = _strangers(self._world) if isinstance(finder, FindsNodes) and self._world is not None else ()
+            wrong = finder.concealed(target, strangers) if isinstance(finder, FindsNodes) and strangers else None
+            return wrong or provider.cancel(target, machines, replicas, bound)
+
+        return self._rival(target) or self._with_provider(target, cancel)
 
     def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
         """Each drain begins when the provider sees nothing against the removal, several side by side."""
@@ -399,3 +405,15 @@ class LivePort:
 
 def _facts(world: World, target: TargetRef) -> TargetFacts | None:
     return next((facts for facts in world.targets if facts.ref == target), None)
+
+
+_MOST_STRANGERS = 200
+"""The newest Nodes: one that no read shows has joined a moment ago."""
+
+
+def _strangers(world: World) -> tuple[str, ...]:
+    """The provider ids of Nodes that are no machine of any target that was read, the newest first."""
+    known = {machine.node for machine in world.machines} | {""}
+    loose = (node for node in world.nodes if node.name not in known and node.provider_id)
+    found = sorted((-node.created_seconds, node.provider_id) for node in loose)
+    return tuple(provider_id for _, provider_id in found[:_MOST_STRANGERS])

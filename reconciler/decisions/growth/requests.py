@@ -6,7 +6,8 @@ the failed machines are deleted, and the size falls by their number. A group at 
 """
 
 from reconciler.decisions.draft import Cancellation, Draft, GroupDraft
-from reconciler.decisions.reasons.machines import AskedAnew, Replaced, RequestCancelled
+from reconciler.decisions.ownership.second_writer import readable_from_seconds
+from reconciler.decisions.reasons.machines import AskedAnew, CancelLater, Replaced, RequestCancelled
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation
 from reconciler.decisions.situation.requests_under_way import FOLLOWS_WITHIN_SECONDS
@@ -30,7 +31,8 @@ def cancel_requests(draft: Draft) -> None:
     """Cancel the failed requests of a group. This runs after growth: a group that grows in this plan keeps its requests for now.
 
     It does nothing while a rollout replaces machines by itself, nor for a held group. A group at its minimum requests others
-    instead, after its back-off has ended. So a target that always fails does not get requests in a tight loop.
+    instead, after its back-off has ended. So a target that always fails does not get requests in a tight loop. Shortly after a
+    write nothing is cancelled: a read may not show yet what came of it.
     """
     for group in draft.groups:
         situation = group.situation
@@ -38,6 +40,10 @@ def cancel_requests(draft: Draft) -> None:
         if facts is None or facts.rolling_out or not facts.selectable or group.held_why or group.desired > situation.current:
             continue
         if denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds) is not None:
+            continue
+        if (due := readable_from_seconds(draft.memory, facts)) > draft.now_seconds:
+            if situation.cancellable or situation.unmade:
+                group.reasons.append(CancelLater(until=instant_text(due)).reason())
             continue
         failed = situation.cancellable
         most = max(0, group.desired - group.group.min_size)

@@ -63,6 +63,12 @@ def _lag(facts: TargetFacts) -> int:
     return rules.read_lag_seconds if rules is not None else 0
 
 
+def readable_from_seconds(memory: Memory, facts: TargetFacts) -> int:
+    """From when on every read of the target shows what followed our last write to it."""
+    write = memory.last_writes.get(str(facts.ref))
+    return write.written_seconds + _lag(facts) if write is not None else 0
+
+
 def last_write(memory: Memory, outcome: Outcome) -> LastWrite:
     """What to remember of a write that was done. Between `lowest` and `highest` lies what reads may still show: what was there
     before it, and before those of ours that are not long ago."""

@@ -119,6 +119,15 @@ class RequestCancelled(Because, frozen=True, kw_only=True):
         return f"{' and '.join(parts)} never became a node ({self.why}): cancelled, {stay}"
 
 
+class CancelLater(Because, frozen=True, kw_only=True):
+    """Failed requests wait: a read of the target may be older than what came of its last write."""
+
+    code = "CancelLater"
+    until: str
+
+    template = "its failed requests are withdrawn from {until} on. Until then a read may not show every machine that came"
+
+
 class AskedAnew(Because, frozen=True, kw_only=True):
     """Machines that never became nodes are replaced. The size stays, because the group is at its minimum."""
 

@@ -12,6 +12,7 @@ from tests.aws.service.state import Account, Group
 Handler = Callable[[Account, str, dict[str, Any]], dict[str, Any]]
 HANDLERS: dict[tuple[str, str], Handler] = {
     ("autoscaling", "DescribeAutoScalingGroups"): reading.describe_groups,
+    ("autoscaling", "DescribeAutoScalingInstances"): reading.describe_instances,
     ("autoscaling", "DescribeScalingActivities"): reading.describe_activities,
     ("autoscaling", "DescribePolicies"): reading.describe_policies,
     ("autoscaling", "DescribeScheduledActions"): reading.describe_schedules,
@@ -59,6 +60,8 @@ class Answering:
         self.lag: Callable[[], float] = _no_seconds
         """How old each description of groups and reservations is."""
         self._history: list[tuple[float, dict[str, Any], dict[str, int]]] = []
+        self.hides: Callable[[str], bool] = lambda _: False
+        """Instances, by id, that descriptions of groups do not show yet."""
 
     def at_once(self) -> None:
         """Answers take no time, and descriptions tell what is: for what follows from a known state."""
@@ -126,6 +129,9 @@ class Answering:
         if action == "DescribeAutoScalingGroups" and self.lag is not _no_seconds:
             shown = self._lagging()[0]
             answer["AutoScalingGroups"] = [shown.get(one["AutoScalingGroupName"], one) for one in answer["AutoScalingGroups"]]
+        if action == "DescribeAutoScalingGroups":
+            for one in answer["AutoScalingGroups"]:
+                one["Instances"] = [item for item in one["Instances"] if not self.hides(item["InstanceId"])]
         if action == "DescribeCapacityReservations" and self.lag is not _no_seconds:
             free = self._lagging()[1]
             for one in answer["CapacityReservations"]:

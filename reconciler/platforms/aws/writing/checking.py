@@ -58,6 +58,12 @@ class ReadAsked(msgspec.Struct, frozen=True, kw_only=True):
 
 READS_ASKED = (
     ReadAsked(service=AUTO_SCALING, action="DescribeAutoScalingGroups", without="the loop reads no group and sizes none"),
+    ReadAsked(
+        service=AUTO_SCALING,
+        action="DescribeAutoScalingInstances",
+        without="failed requests are not withdrawn while there are Nodes that belong to no group of the policy",
+        stops_writes=False,
+    ),
     ReadAsked(service=AUTO_SCALING, action="DescribeInstanceRefreshes", without=_REFUSES, of_group=True),
     ReadAsked(service=AUTO_SCALING, action="DescribePolicies", without=_REFUSES),
     ReadAsked(service=AUTO_SCALING, action="DescribeScheduledActions", without=_REFUSES),

@@ -1,5 +1,7 @@
 """One group at this moment: every write is judged on it."""
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -69,6 +71,21 @@ def seen_again(aws: Aws, before: Reading) -> Reading | None:
     if not groups:
         return None
     return Reading(converted(groups[0], AutoScalingGroup), before.facts, answer.date_seconds)
+
+
+_PROVIDER_ID = re.compile(r"^aws:///[^/]*/?(i-[0-9a-f]+)$")
+_IDS_AT_ONCE = 50
+
+
+def group_members(aws: Aws, target: TargetRef, provider_ids: Iterable[str]) -> tuple[str, ...]:
+    """Those of these instances that the group has, whether or not its description shows them. Raises `AwsError`."""
+    names = [match[1] for text in provider_ids if (match := _PROVIDER_ID.match(text))]
+    found: list[str] = []
+    for start in range(0, len(names), _IDS_AT_ONCE):
+        answer = aws.call(AUTO_SCALING, "DescribeAutoScalingInstances", InstanceIds=names[start : start + _IDS_AT_ONCE])
+        members = answer.body.get("AutoScalingInstances") or ()
+        found += [one["InstanceId"] for one in members if one["AutoScalingGroupName"] == target.name]
+    return tuple(sorted(found))
 
 
 def _managed(aws: Aws, item: AutoScalingGroup) -> dict[str, beside.ManagedNodeGroup]:

@@ -5,7 +5,7 @@ read, in the same moment. A call that cannot be undone (it ends an instance) nam
 time between the two calls.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -18,7 +18,7 @@ from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
 from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError, failed, unread
-from reconciler.platforms.aws.writing.fresh import Reading, read
+from reconciler.platforms.aws.writing.fresh import Reading, group_members, read
 from reconciler.platforms.aws.writing.growth import launch, launches_at_once, set_desired
 from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
 from reconciler.platforms.aws.writing.removal import Cancellations, Removals, may_unshield, shielded_since
@@ -127,6 +127,17 @@ class AwsProvider:
             return wrong or Cancellations(aws, self._read).cancel(reading, machines, replicas)
 
         return self._judged(target, write)
+
+    def concealed(self, target: TargetRef, provider_ids: Sequence[str]) -> WriteResult | None:
+        """As `FindsNodes.concealed` says."""
+        try:
+            found = group_members(self._aws(target), target, provider_ids)
+        except AwsError as error:
+            return unread(error, f"the groups of Nodes that belong to no group which was read, before {target} is lowered")
+        if not found:
+            return None
+        message = f"{target}: its description does not show {', '.join(found)} yet, and their Nodes have joined"
+        return WriteResult(code=WriteCode.STALE, message=message)
 
     def finish(self, facts: TargetFacts, now_seconds: int) -> None:
         """Remove the protection that a cancellation left, once AWS has acted."""
