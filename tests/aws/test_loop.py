@@ -200,8 +200,8 @@ def test_s42_bought_joined_removed_settled(service: Service) -> None:
 
 
 def test_s85_stock_out_and_the_next_tier(service: Service) -> None:
-    """S85: no stock in the first tier: the second one grows by the next turns. What was asked for is taken back once no read can be
-    older than that write."""
+    """S85: no stock in the first tier: the second one grows by the next turns. What was asked for is taken back once
+    no read can be older than that write."""
     loop = Loop(service)
     loop.groups["spot"].instance_type = "c5.large"
     service.account.stock[f"{REGION}a", "c5.large"] = 0

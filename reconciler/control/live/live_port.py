@@ -412,7 +412,7 @@ _MOST_STRANGERS = 200
 
 
 def _strangers(world: World) -> tuple[str, ...]:
-    """The provider ids of Nodes that are no machine of any target that was read, the newest first."""
+    """The provider ids of Nodes that belong to no target that was read, the newest first."""
     known = {machine.node for machine in world.machines} | {""}
     loose = (node for node in world.nodes if node.name not in known and node.provider_id)
     found = sorted((-node.created_seconds, node.provider_id) for node in loose)

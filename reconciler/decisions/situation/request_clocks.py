@@ -39,7 +39,7 @@ def requested_seconds(memory: Memory, group: EffectiveGroup, machine: Machine, n
 def note_waiting(
     memory: Memory, groups: Sequence[EffectiveGroup], members: Membership, states: Sequence[NodeState], now_seconds: int
 ) -> Memory:
-    """The memory with the clock of every request: of machines that are no usable nodes yet, and of replicas without a machine. A
+    """The memory with the clock of every request: of machines that are not usable nodes yet, and of replicas without a machine. A
     new size starts the clock of the latter again."""
     known: dict[str, dict[str, int]] = {}
     for key, since in memory.waiting_since.items():
