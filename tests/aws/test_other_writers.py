@@ -39,7 +39,7 @@ def weighted(weight: str) -> Object:
     [
         ({"Operator": {"Principal": "eks.amazonaws.com"}}, {}, "eks.amazonaws.com", "refuses writes by others"),
         ({"DesiredCapacityType": "vcpu"}, {}, "its unit", "does not count nodes"),
-        (weighted("4"), {}, "its weights", "weighted capacity (4)"),
+        (weighted("4"), {}, "its unit", "weighted capacity (4)"),
         ({}, {"ScalingPolicies": [POLICY]}, "scaling policy cpu", "TargetTrackingScaling"),
         (
             {},

@@ -69,15 +69,15 @@ def classified(message: str) -> FailureKind:
     return failure_kind(code.group(1) if code else "", text)
 
 
-def launch_failure(item: AutoScalingGroup, activities: Iterable[ScalingActivity]) -> LaunchFailure | None:
-    """Why the missing instances will not come for now. None while AWS still tries, or if nothing is missing.
+def launch_failure(item: AutoScalingGroup, desired: int, activities: Iterable[ScalingActivity]) -> LaunchFailure | None:
+    """Why instances that are missing of `desired` will not come for now. None while AWS still tries, or if nothing is missing.
 
     If a launch fails in one zone, AWS tries the other zones, unless the group is `balanced-only`. The failure is final once the
     newest launch in every zone of the group has failed. It is not final while a launch runs, after a later launch succeeded, or
     if all instances are there.
     """
     living = [i for i in item.instances or () if not i.lifecycle_state.startswith(("Terminat", "Warmed", "Detach", "Standby"))]
-    if item.desired_capacity <= len(living):
+    if desired <= len(living):
         return None
     only = item.availability_zone_distribution is not None and (
         item.availability_zone_distribution.capacity_distribution_strategy == _BALANCED_ONLY

@@ -16,6 +16,7 @@ from reconciler.platforms.aws.facts.launched_from import outdated
 from reconciler.platforms.aws.facts.ownership import cautions, unseen, writers
 from reconciler.platforms.aws.facts.reservations import NOTHING_RESERVED, ReservedCapacity
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
+from reconciler.platforms.aws.facts.units import units_of
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.facts.zonal_shifts import shift_cautions, zone_shifts
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
@@ -77,14 +78,19 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING, reserved: Reser
     node = msgspec.structs.replace(node, zones=tuple(zone for zone in node.zones if zone not in away))
     suspended = sorted({process.process_name for process in item.suspended_processes or ()} & set(_SIZING_PROCESSES))
     price = _price(item, machine_choices)
+    units = units_of(item, machine_choices, view)
+    desired = item.desired_capacity if units is None else units.nodes(item.desired_capacity)
+    lowest, highest = (
+        (item.min_size, item.max_size) if units is None else (units.fewest(item.min_size), units.most(item.max_size))
+    )
     return TargetFacts(
         ref=reference(item),
         uid=item.auto_scaling_group_arn,
-        replicas=item.desired_capacity,
+        replicas=desired,
         labels=label_pairs(tags),
         annotations=label_pairs({key: text for key, text in tags.items() if key.startswith(_MARKS)}),
-        min_size=item.min_size,
-        max_size=item.max_size,
+        min_size=lowest,
+        max_size=highest,
         size_origin="MinSize and MaxSize of the Auto Scaling group",
         sizes_bind=True,
         read_seconds=item.read_seconds,
@@ -95,13 +101,13 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING, reserved: Reser
             deleting=bool(item.status),
             hold=tags.get(HOLD, ""),
         ),
-        writers=writers(item, view),
+        writers=writers(item, view, units),
         unseen=unseen(view),
-        rollout=_rollout_pace(item),
-        on_demand_base=_on_demand_base(item),
+        rollout=_rollout_pace(item, desired),
+        on_demand_base=_on_demand_base(item) if units is None else units.fewest(_on_demand_base(item)),
         price_per_hour=price,
         price_origin=f"the price list of {PRICED_REGION} of {TABLE_DATE}, Linux on demand" if price else "",
-        launch_failure=launch_failure(item, view.activities.get(item.auto_scaling_group_name, ())),
+        launch_failure=launch_failure(item, desired, view.activities.get(item.auto_scaling_group_name, ())),
         rooms=reserved.limiting(item),
         reserved=reserved.free(item),
         endings=reserved.endings(item),
@@ -126,8 +132,8 @@ def _price(item: wire.AutoScalingGroup, machine_choices: Choices) -> str:
     return max(prices, key=float, default="")
 
 
-def _rollout_pace(item: wire.AutoScalingGroup) -> RolloutPace | None:
-    """How fast AWS replaces instances, from the group's instance maintenance policy; None without one.
+def _rollout_pace(item: wire.AutoScalingGroup, desired: int) -> RolloutPace | None:
+    """How fast AWS replaces instances if `desired` are wanted, from the group's instance maintenance policy; None without one.
 
     SOURCE: `InstanceMaintenancePolicy` of the Amazon EC2 Auto Scaling API. Its percentages are of the desired capacity, and -1
     clears them. An instance refresh may bring its own. How AWS rounds is not documented, so the smaller number counts, but one
@@ -139,8 +145,8 @@ def _rollout_pace(item: wire.AutoScalingGroup) -> RolloutPace | None:
     lowest, highest = policy.min_healthy_percentage, policy.max_healthy_percentage
     if lowest < 0 or highest < 0:
         return None
-    surge = _share(item.desired_capacity, highest - 100)
-    unavailable = _share(item.desired_capacity, 100 - lowest)
+    surge = _share(desired, highest - 100)
+    unavailable = _share(desired, 100 - lowest)
     origin = f"instance maintenance policy {lowest}% to {highest}%"
     return RolloutPace(surge=surge, unavailable=unavailable if surge else max(1, unavailable), origin=origin)
 
@@ -151,7 +157,7 @@ def _share(instances: int, percent: int) -> int:
 
 
 def _on_demand_base(item: wire.AutoScalingGroup) -> int:
-    """The number of on-demand machines in a mixed group. With 100 percent on demand above the base (the default) nothing is
+    """The number of on-demand units in a mixed group. With 100 percent on demand above the base (the default) nothing is
     spot."""
     policy = item.mixed_instances_policy
     spread = policy.instances_distribution if policy is not None else None

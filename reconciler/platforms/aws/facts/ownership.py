@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.cluster.target import Caution, OtherWriter
 from reconciler.platforms.aws.facts.activities import going
+from reconciler.platforms.aws.facts.units import Units
 from reconciler.platforms.aws.facts.view import SIZERS, AwsView, region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ScalingPolicy
 from reconciler.values.whole_number import whole_number
@@ -36,26 +37,21 @@ def unseen(view: AwsView) -> str:
     )
 
 
-def writers(item: AutoScalingGroup, view: AwsView) -> tuple[OtherWriter, ...]:
-    """Everyone who sets its desired capacity, and everything that makes it something else than a number of nodes."""
-    return tuple(sorted(_writers(item, view)))
+def writers(item: AutoScalingGroup, view: AwsView, units: Units | None = None) -> tuple[OtherWriter, ...]:
+    """Everyone who sets its desired capacity, and the units that make it something else than a number of nodes."""
+    return tuple(sorted(_writers(item, view, units)))
 
 
-def _writers(item: AutoScalingGroup, view: AwsView) -> Iterator[OtherWriter]:
+def _writers(item: AutoScalingGroup, view: AwsView, units: Units | None) -> Iterator[OtherWriter]:
     name, region = item.auto_scaling_group_name, region_of(item.auto_scaling_group_arn)
     if item.operator is not None and item.operator.principal:
         principal = item.operator.principal
         yield OtherWriter(
             by=principal, evidence=f"Operator.Principal: {principal} manages the group, and AWS refuses writes by others"
         )
-    if item.desired_capacity_type not in (None, "", "units"):
-        kind = item.desired_capacity_type
-        yield OtherWriter(by="its unit", evidence=f"DesiredCapacityType {kind}: desired capacity does not count nodes")
-    weights = sorted(_weights(item))
-    if weights:
-        yield OtherWriter(
-            by="its weights", evidence=f"weighted capacity ({', '.join(weights)}): desired capacity does not count nodes"
-        )
+    if units is not None:
+        evidence = f"{units.name}: desired capacity {item.desired_capacity} does not count nodes, so the loop does not write it"
+        yield OtherWriter(by="its unit", evidence=evidence)
     for policy in view.policies.get(name, ()):
         if region_of(policy.policy_arn) in ("", region) and policy.enabled is not False and _scales(policy):
             yield OtherWriter(by=f"scaling policy {policy.policy_name}", evidence=_policy_text(policy))
@@ -78,13 +74,6 @@ def _writers(item: AutoScalingGroup, view: AwsView) -> Iterator[OtherWriter]:
     if pool is not None and pool.instance_reuse_policy is not None and pool.instance_reuse_policy.reuse_on_scale_in:
         evidence = "the warm pool has ReuseOnScaleIn: a removed instance keeps running, outside the group"
         yield OtherWriter(by="warm pool", evidence=evidence)
-
-
-def _weights(item: AutoScalingGroup) -> set[str]:
-    mixed = item.mixed_instances_policy.launch_template if item.mixed_instances_policy else None
-    overrides = (mixed.overrides if mixed else None) or ()
-    weights = {one.weighted_capacity or "1" for one in (*overrides, *(item.instances or ()))}
-    return weights if weights - {"1"} else set()
 
 
 def _scales(policy: ScalingPolicy) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 from reconciler.cluster.target import Caution, Ending, SharedRoom
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.platforms.aws.facts.choices import choices
+from reconciler.platforms.aws.facts.units import NOT_COUNTED, units_of
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, CapacityReservation, LaunchTemplateData
 from reconciler.values.instant import instant_text
@@ -27,7 +28,6 @@ _HALF_AN_HOUR_BEFORE = ("p4d.", "p4de.", "p5.", "p5e.", "p5en.", "p6-b200.", "p6
 _LINUX = "Linux/UNIX"
 _MOST_SETS = 64
 """Of reservations that groups share in part. AWS refuses what more sets would."""
-_NOT_COUNTED = ("Terminating", "Terminated", "Detaching", "Detached", "Standby", "EnteringStandby", "Warmed:")
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,7 +189,9 @@ def _use(item: AutoScalingGroup, view: AwsView) -> Use | None:
         faults = {name: fault for name, fault in faults.items() if not fault}
     if not faults and not wanted.only:
         return None
-    there = sum(1 for one in item.instances or () if not one.lifecycle_state.startswith(_NOT_COUNTED))
+    there = sum(1 for one in item.instances or () if not one.lifecycle_state.startswith(NOT_COUNTED))
+    units = units_of(item, choices(item, view), view)
+    desired = item.desired_capacity if units is None else units.nodes(item.desired_capacity)
     return Use(
         region=region,
         ids=frozenset(name for name, fault in faults.items() if not fault),
@@ -198,7 +200,7 @@ def _use(item: AutoScalingGroup, view: AwsView) -> Use | None:
         only=wanted.only,
         block=block,
         running=there,
-        owed=max(0, item.desired_capacity - there),
+        owed=max(0, desired - there),
     )
 
 

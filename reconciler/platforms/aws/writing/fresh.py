@@ -9,14 +9,12 @@ import msgspec
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.platforms.aws.facts import group
 from reconciler.platforms.aws.facts import wire as beside
+from reconciler.platforms.aws.facts.units import NOT_COUNTED
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EKS, Aws, AwsError
 from reconciler.values.decoding import decode
-
-NOT_COUNTED = ("Terminating", "Terminated", "Detaching", "Detached", "EnteringStandby", "Standby", "Warmed")
-
 
 IN_SERVICE = "InService"
 
