@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.target import TargetFacts
+from reconciler.platforms.aws.writing.asking import misses
 from tests.aws.documents import Object, facts, group
 
 WEIGHTS = {"m5.xlarge": "1", "m5.2xlarge": "2", "m5.4xlarge": "4"}
@@ -101,6 +102,12 @@ def test_what_nobody_can_count_is_not_under_way() -> None:
     """64 vCPUs of an unknown type: no node is expected, and AWS's bounds say nothing about nodes."""
     found = _by_amount("vcpu", 64, known=False)
     assert (found.replicas, found.min_size, found.max_size) == (0, 0, None)
+
+
+def test_a_group_is_asked_about_often_only_while_units_are_missing() -> None:
+    """4 units of one instance are all of 4, and one too few of 5."""
+    assert not misses(_group(4, "m5.4xlarge"))
+    assert misses(_group(5, "m5.4xlarge"))
 
 
 def test_a_group_in_units_is_not_written() -> None:

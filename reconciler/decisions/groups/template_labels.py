@@ -33,13 +33,15 @@ Labels = tuple[tuple[str, str], ...]
 class LabelEvidence(msgspec.Struct, frozen=True):
     """What the nodes of a cluster show about labels. `of_volumes` are keys by which volume drivers distinguish nodes, without
     zones and regions. `same_as_zone` are labels that equal the zone wherever a node has both; new nodes have them too.
-    `only_zone` is the zone of all nodes, empty if there are several. `drivers` are the volume drivers in use."""
+    `only_zone` is the zone of all nodes, empty if there are several. `drivers` are the volume drivers in use. `nowhere` are keys
+    of drivers, each with a zone whose nodes have an empty value of it."""
 
     of_volumes: frozenset[str] = frozenset()
     same_as_zone: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     only_zone: str = ""
     drivers: frozenset[str] = frozenset()
+    nowhere: frozenset[tuple[str, str]] = frozenset()
 
     @staticmethod
     def of(world: World) -> "LabelEvidence":
@@ -59,12 +61,19 @@ class LabelEvidence(msgspec.Struct, frozen=True):
             tuple((new, old) for new, old in _RENAMED_LABELS if any(_same(one, new, old) for one in labels)),
             min(zones) if len(zones) == 1 else "",
             frozenset(at_work),
+            frozenset(
+                (key, one[ZONE_LABEL]) for key in of_volumes | named for one in labels if one.get(key) == "" and ZONE_LABEL in one
+            ),
         )
 
 
 def _like_the_zone(key: str, labels: Iterable[dict[str, str]], *, expected: bool) -> bool:
-    """Whether a label has the zone's value on all nodes that have both; without such a node, the `expected` answer."""
-    pairs = {one[key] == one[ZONE_LABEL] for one in labels if key in one and ZONE_LABEL in one}
+    """Whether a label has the zone's value on all nodes that have both; without such a node, the `expected` answer.
+
+    SOURCE: Azure's volume driver leaves the value empty on machines outside availability zones. Their zone is a number, of the
+    fault domain (kubernetes-sigs/azuredisk-csi-driver#891).
+    """
+    pairs = {one[key] == one[ZONE_LABEL] for one in labels if one.get(key) and ZONE_LABEL in one}
     return all(pairs) if pairs else expected
 
 
@@ -99,7 +108,9 @@ def labels_of(
 def _with_zone(labels: dict[str, str], evidence: LabelEvidence, written: frozenset[str]) -> Labels:
     """The labels with those that say the same as the zone; what is `written` of them stays."""
     if ZONE_LABEL in labels:
-        labels |= {key: labels[ZONE_LABEL] for key in evidence.same_as_zone if key not in written}
+        zone = labels[ZONE_LABEL]
+        values = {key: "" if (key, zone) in evidence.nowhere else zone for key in evidence.same_as_zone}
+        labels |= {key: value for key, value in values.items() if key not in written}
     labels |= {old: labels[new] for new, old in evidence.renamed if new in labels and old not in labels}
     return tuple(sorted(labels.items()))
 
@@ -136,6 +147,9 @@ def _shared(target: TargetTemplate, evidence: LabelEvidence, world: World, membe
 
 
 def _goes_with_the_group(key: str, value: str, target: TargetTemplate, evidence: LabelEvidence, members: int) -> bool:
+    # An empty value distinguishes no nodes.
+    if not value:
+        return True
     if key in evidence.of_volumes:
         return False
     if key in _OF_A_REGION or not (key in _OF_A_ZONE or key.startswith(_TOPOLOGY)):

@@ -78,7 +78,7 @@ def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
         few = [option for option, count in zip(left, machines, strict=True) if count == least]
         rest = "the fewest machines" if len(few) < len(left) else ""
         rest = ", then ".join(filter(None, (rest, "name" if len(few) > 1 else "")))
-        decided = f"{decided}, then {rest}" if decided else f"{rest}, all else being equal"
+        decided = f"{decided.removesuffix(',')}, then {rest}" if decided else f"{rest}, all else being equal"
         left = few
     return Choice(option=left[0], expander=decided, compared=compared)
 

@@ -12,6 +12,8 @@ from reconciler.decisions.groups.template_labels import ZONE_KEYS, LabelEvidence
 from reconciler.policy.documents import GroupFields, Template
 from tests.builders import ClusterBuilder
 
+AZURE, AZURE_ZONE = "disk.csi.azure.com", "topology.disk.csi.azure.com/zone"
+ZONAL, REGIONAL = {ZONE_LABEL: "eu-1", AZURE_ZONE: "eu-1"}, {ZONE_LABEL: "0", AZURE_ZONE: ""}
 EBS, EBS_ZONE = "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"
 DISK, DISK_NODE = "lvm.example.com", "topology.lvm.example.com/node"
 REGION = "topology.kubernetes.io/region"
@@ -76,6 +78,23 @@ CASES = {
     "the zone under the name of a driver, of which a class alone tells": (
         _labels(target=TargetTemplate(zone="a"), classes=("kubernetes.io/aws-ebs",)),
         {**A, EBS_ZONE: "a"},
+    ),
+    "Azure's zone, beside machines outside of zones": (
+        _labels(ZONAL, ZONAL, others=(REGIONAL,), drivers=(AZURE,), keys=(AZURE_ZONE,)),
+        ZONAL,
+    ),
+    "Azure's empty zone": (_labels(REGIONAL, REGIONAL, others=(ZONAL,), drivers=(AZURE,), keys=(AZURE_ZONE,)), REGIONAL),
+    "Azure's empty zone on the only member": (
+        _labels(REGIONAL, others=(ZONAL,), drivers=(AZURE,), keys=(AZURE_ZONE,)),
+        {AZURE_ZONE: ""},
+    ),
+    "Azure's empty zone in several fault domains": (
+        _labels(REGIONAL, {**REGIONAL, ZONE_LABEL: "1"}, drivers=(AZURE,), keys=(AZURE_ZONE,)),
+        {AZURE_ZONE: ""},
+    ),
+    "Azure's empty zone in a group without nodes": (
+        _labels(target=TargetTemplate(zone="0"), others=(REGIONAL, ZONAL), drivers=(AZURE,), keys=(AZURE_ZONE,)),
+        REGIONAL,
     ),
     "a label that the platform's driver puts on nodes": (_labels(target=BY_DRIVER, drivers=("ssd.csi.crusoe.ai",)), {SSD: "l"}),
     "no such label without the driver": (_labels(target=BY_DRIVER), {}),

@@ -80,6 +80,10 @@ CASES = [
     # Of two near ties of as many machines the one that wastes less.
     ((WASTE,), 10, [_option("wide", memory="64Gi"), _option("fit")], "fit",
      "LeastWaste, of those within 10% the fewest machines,", ("fit 1.250 wasted on 1 node", "wide 1.375 wasted on 1 node")),
+    # Of two near ties that are equal in all the first by name.
+    ((WASTE,), 10, [_option("wide", memory="64Gi"), _option("b"), _option("a")], "a",
+     "LeastWaste, of those within 10% the fewest machines, then name",
+     ("a 1.250 wasted on 1 node", "b 1.250 wasted on 1 node", "wide 1.375 wasted on 1 node")),
     # At exactly 10 % of both shares, 0.2, it is a near tie: 1.25 and 1.45 (8 of 160 GiB: 0.95).
     ((WASTE,), 10, [_option("wide", memory="160Gi"), _option("fit", "4", "16Gi", nodes=2)], "wide",
      "LeastWaste, of those within 10% the fewest machines,", ("wide 1.450 wasted on 1 node", "fit 1.250 wasted on 2 nodes")),

@@ -21,12 +21,14 @@ from reconciler.decisions.groups.cluster_names import CLUSTER_MARK
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.platforms.aws.facts.activities import RETAINED
 from reconciler.platforms.aws.facts.ownership import WRITABLE_STATES
+from reconciler.platforms.aws.facts.units import NOT_COUNTED
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.beside_groups import MachineTypes, Refreshes
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
-from reconciler.platforms.aws.writing.fresh import IN_SERVICE, NOT_COUNTED, node_group
+from reconciler.platforms.aws.writing.fresh import IN_SERVICE, node_group
 from reconciler.platforms.aws.writing.reserved import ReservedAndShifted
 from reconciler.policy.documents import PolicySet
+from reconciler.values.whole_number import whole_number
 
 # Which groups a policy asks AWS for, by account and region.
 
@@ -442,8 +444,9 @@ def _tag(item: Parameters, key: str) -> str:
 
 
 def misses(item: Parameters) -> bool:
-    """Whether the group has fewer instances than its desired capacity."""
-    there = sum(1 for one in item.get("Instances") or () if not one["LifecycleState"].startswith(NOT_COUNTED))
+    """Whether the group has fewer units than its desired capacity. An instance without a weight is one."""
+    counted = (one for one in item.get("Instances") or () if not one["LifecycleState"].startswith(NOT_COUNTED))
+    there = sum(whole_number(one.get("WeightedCapacity") or "") or 1 for one in counted)
     return bool(item["DesiredCapacity"] > there)
 
 
