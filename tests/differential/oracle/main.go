@@ -4,7 +4,8 @@
 // PersistentVolumeClaims, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, VolumeAttachments, DeviceClasses,
 // ResourceSlices and ResourceClaims, Services, ReplicaSets, StatefulSets and ReplicationControllers (other kinds are
 // ignored). A KubeSchedulerConfiguration among them is what kube-scheduler is started with. Every line of standard output
-// answers one. With -validate a line says instead what a real API server would refuse in that snapshot.
+// answers one. With -validate a line says instead what a real API server would refuse in that snapshot. With -selectors every
+// line is a device with CEL selectors instead, and is answered with what cel-go says of each.
 package main
 
 import (
@@ -24,6 +25,7 @@ import (
 func main() {
 	messages := flag.Bool("messages", false, "add each plugin's own message to every rejection")
 	validate := flag.Bool("validate", false, "list what an API server would refuse instead of scheduling")
+	ofDevice := flag.Bool("selectors", false, "evaluate selectors on devices instead of scheduling")
 	plugins := flag.Bool("plugins", false, "print the names of the filter plugins of the default profile and stop")
 	flag.Parse()
 	klog.LogToStderr(false)
@@ -38,6 +40,9 @@ func main() {
 		return
 	}
 	stop(answerLines(os.Stdin, os.Stdout, func(line []byte) (any, error) {
+		if *ofDevice {
+			return selectors(context.Background(), line)
+		}
 		cluster, err := decode(line)
 		if err != nil {
 			return nil, err
