@@ -1,5 +1,6 @@
 """`decide` and `settle`: the only door to the decisions. Pure, total, deterministic."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -14,6 +15,7 @@ from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.demand.refutations import remembered as remembered_refutations
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.buffers import KeptRoom, keep_buffers
+from reconciler.decisions.growth.crowding import crowded_out, with_first
 from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.pledges import pledges
@@ -63,7 +65,8 @@ class _Grown(msgspec.Struct, frozen=True):
     """A draft after its growth. `served` has the outcome of each pending pod; `answers` has each of these outcomes at least once,
     without the pods. `waited_for` are existing nodes that pending pods fit on. `for_headroom` are the names of groups that grow
     to keep room free. `outrun` has the pods whose spread the plan cannot keep. `kept` is the room for CapacityBuffers, and
-    `asked` that for ProvisioningRequests."""
+    `asked` that for ProvisioningRequests. `left` are pods without a place, by priority. `crowded_out` are shapes for which
+    others could have made room, see `growth.crowding`."""
 
     draft: Draft
     served: dict[int, Served]
@@ -73,6 +76,8 @@ class _Grown(msgspec.Struct, frozen=True):
     outrun: Outrun
     kept: tuple[KeptRoom, ...]
     asked: KeptRequests
+    left: Counter[int]
+    crowded_out: dict[int, int]
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -249,10 +254,10 @@ def _grow_in_gangs(view: View, keeping: Keeping = Keeping.NOT, *, lift_holds: bo
     waiting = gangs(view.world, view.policy.policy.pods.gang_labels)
     refused: dict[int, Served] = {}
     if not waiting:
-        return _grow_in_turns(view, refused, keeping, with_requests=True, lift_holds=lift_holds)
+        return _grow_for_scarce(view, refused, keeping, with_requests=True, lift_holds=lift_holds)
     rounds = 0
     while True:
-        grown = _grow_in_turns(view, refused, keeping, lift_holds=lift_holds)
+        grown = _grow_for_scarce(view, refused, keeping, lift_holds=lift_holds)
         broken = given_up(view.world, waiting, grown.served, refused, rounds)
         if not broken:
             break
@@ -260,33 +265,77 @@ def _grow_in_gangs(view: View, keeping: Keeping = Keeping.NOT, *, lift_holds: bo
         rounds += 1
     for gang in second_chances(view.world, waiting, refused):
         others = {pod: entry for pod, entry in refused.items() if pod not in gang.pods}
-        again = _grow_in_turns(view, others, keeping, lift_holds=lift_holds)
+        again = _grow_for_scarce(view, others, keeping, lift_holds=lift_holds)
         if not again.draft.work.exhausted and not given_up(view.world, waiting, again.served, others, 0):
             grown, refused = again, others
     if not grown.draft.requests:
         return grown
-    return _grow_in_turns(view, refused, keeping, with_requests=True, lift_holds=lift_holds)
+    return _grow_for_scarce(view, refused, keeping, with_requests=True, lift_holds=lift_holds)
+
+
+def _grow_for_scarce(
+    view: View, refused: Mapping[int, Served], keeping: Keeping, *, with_requests: bool = False, lift_holds: bool
+) -> _Grown:
+    """Grow. If pods are left because others took scarce nodes, grow again with those pods first. That counts if fewer pods are
+    left, and none of a higher priority more."""
+    first: dict[int, int] = {}
+    grown = _grow_in_turns(view, refused, keeping, first, with_requests=with_requests, lift_holds=lift_holds)
+    for _ in range(_MOST_TURNS):
+        if grown.crowded_out.keys() <= first.keys():
+            break
+        first = first | grown.crowded_out
+        again = _grow_in_turns(view, refused, keeping, first, with_requests=with_requests, lift_holds=lift_holds)
+        if again.draft.work.exhausted or not _leaves_fewer(again, grown):
+            break
+        grown = again
+    return grown
 
 
 def _grow_in_turns(
-    view: View, refused: Mapping[int, Served], keeping: Keeping, *, with_requests: bool = False, lift_holds: bool
+    view: View,
+    refused: Mapping[int, Served],
+    keeping: Keeping,
+    first: dict[int, int],
+    *,
+    with_requests: bool,
+    lift_holds: bool,
 ) -> _Grown:
     """Grow. If nodes for some pods break the spread of others that were served before, those have their turn after them.
     ProvisioningRequests are left out unless `with_requests`."""
     turns: tuple[frozenset[int], ...] = ()
-    grown = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, with_requests=with_requests)
+    grown = _grow(view.draft(lift_holds=lift_holds), view, refused, keeping, first, with_requests=with_requests)
     for _ in range(_MOST_TURNS):
         late = _with_lower(grown)
         if not late or late in turns[-1:]:
             break
         turns = (*(rest for turn in turns if (rest := turn - late)), late)
         again = _grow(
-            view.draft(lift_holds=lift_holds), view, refused, keeping, turns, grown.outrun.domains, with_requests=with_requests
+            view.draft(lift_holds=lift_holds),
+            view,
+            refused,
+            keeping,
+            first,
+            turns,
+            grown.outrun.domains,
+            with_requests=with_requests,
         )
         if again.draft.work.exhausted:
             break
         grown = again
     return grown
+
+
+def _by_priority(draft: Draft, left: Sequence[tuple[int, int]]) -> Counter[int]:
+    pods = Counter[int]()
+    for shape, count in left:
+        pods[draft.state.pod_shape(shape).priority] += count
+    return pods
+
+
+def _leaves_fewer(one: _Grown, other: _Grown) -> bool:
+    """Whether the first leaves fewer pods of the highest priority of which they leave different numbers."""
+    priorities = sorted(one.left.keys() | other.left.keys(), reverse=True)
+    return [one.left[priority] for priority in priorities] < [other.left[priority] for priority in priorities]
 
 
 def _with_lower(grown: _Grown) -> frozenset[int]:
@@ -304,6 +353,7 @@ def _grow(
     view: View,
     refused: Mapping[int, Served],
     keeping: Keeping,
+    first: dict[int, int],
     turns: Sequence[frozenset[int]] = (),
     domains: Sequence[NodeShape] = (),
     *,
@@ -314,7 +364,7 @@ def _grow(
     demand = pending_demand(view.world, draft.state, view.policy.policy.pods, view.now_seconds)
     waiting, nominated = place_nominated(draft, without(demand.demands, refused))
     draft.share_among(draft.namespace(one.shape) for one in waiting)
-    queue = Queue(waiting)
+    queue = Queue(with_first(draft, waiting, first) if first else waiting)
     queue.served.update(nominated)
     queue.served.update({index: Served(outcome=outcome, reasons=(reason,)) for index, outcome, reason in demand.apart})
     queue.served.update(refused)
@@ -329,6 +379,8 @@ def _grow(
             place_beside_nominated(draft, queue, nominated)
         grow_for(draft, queue)
     late = outrun(draft)
+    left = queue.waiting()
+    crowded = crowded_out(draft, left)
     asked = keep_requests(draft) if with_requests and draft.requests else KeptRequests()
     kept, for_buffers = keep_buffers(draft)
     for_headroom = asked.grown | for_buffers | keep_headroom(draft)
@@ -343,4 +395,15 @@ def _grow(
     answers = tuple(entry for entry, _ in groupby(queue.served.values()))
     waited_for = frozenset(entry.node for entry in answers if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)
     by_name = {node.name: index for index, node in enumerate(view.world.nodes)}
-    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for), for_headroom, late, kept, asked)
+    return _Grown(
+        draft,
+        queue.served,
+        answers,
+        frozenset(by_name[name] for name in waited_for),
+        for_headroom,
+        late,
+        kept,
+        asked,
+        _by_priority(draft, left),
+        crowded,
+    )

@@ -12,7 +12,7 @@ import msgspec
 from reconciler.decisions.growth.cost.dives import PREFERENCES, Dives
 from reconciler.decisions.growth.cost.fillings import FirstFits, NodeFilling, Pricing, generate, match
 from reconciler.decisions.growth.cost.master import Master, Prices
-from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room, nodes_of, parts, remainder
+from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room, nodes_of, parts, remainder, stand_ins
 
 # A first mix without any solver: the filling that costs least for what its pods are worth, again and again.
 
@@ -348,8 +348,8 @@ _NEAR_STEPS, _NEAR_FILLINGS = 2_000, 60
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The cheapest mix found and its cost in micros. `bound_micros` is the result of the linear program over the fillings (0: not
-    solved)."""
+    """The cheapest mix found and its cost in micros. `bound_micros`: no mix can cost less, as far as that is known (0: it is
+    not)."""
 
     mix: Mix
     cost_micros: int
@@ -367,16 +367,19 @@ def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | N
     still be cheaper."""
     if not problem.proper(given):
         return Answer(given, problem.cost(given))
-    apart = parts(problem)
-    answers = [_least_cost(part.problem, part.of(given), solver) for part in apart]
-    if len(apart) == 1:
-        return answers[0]
+    instead = stand_ins(problem)
+    apart = parts(problem, frozenset(instead))
+    moved = Counter[Filling]()
+    for filling, times in given:
+        moved[Filling(instead[filling.offer], filling.load)] += times
+    mix = tuple(sorted(moved.items()))
+    answers = [_least_cost(part.problem, part.of(mix), solver) for part in apart]
     width = len(problem.items)
-    mix = [pair for part, answer in zip(apart, answers, strict=True) for pair in part.whole(answer.mix, width)]
+    pairs = [pair for part, answer in zip(apart, answers, strict=True) for pair in part.whole(answer.mix, width)]
     return Answer(
-        tuple(sorted(mix)),
+        tuple(sorted(pairs)),
         sum(answer.cost_micros for answer in answers),
-        sum(answer.bound_micros or answer.cost_micros for answer in answers),
+        sum(answer.bound_micros for answer in answers),
         any(answer.solver_missing for answer in answers),
     )
 
@@ -387,7 +390,7 @@ def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | 
     """
     start = greedy_mix(problem, given) if _few(problem) else _cheapest(problem, [given, given])
     if problem.cost(start) <= problem.reachable(at_least(problem, start)):
-        return Answer(start, problem.cost(start))
+        return Answer(start, problem.cost(start), problem.cost(start))
     highs = solver()
     if highs is not None:
         master = Master(highs, problem)

@@ -1,7 +1,7 @@
 """The nodes to add, as plain numbers: pods by shape, nodes by group, bounds on nodes."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from itertools import compress
 from math import ceil, gcd
 from operator import itemgetter
@@ -175,6 +175,29 @@ def remainder(problem: Problem, mix: Mix) -> Problem:
     )
 
 
+def stand_ins(problem: Problem) -> list[int]:
+    """By offer another one that is always at least as good, or itself. It is not dearer, has as much of each resource, lets the
+    same items in, and has room for all pods. Of equal offers the first."""
+    everything = sum(item.count for item in problem.items)
+    own = list(range(len(problem.offers)))
+    lets_in = [sum(1 << index for index, item in enumerate(problem.items) if item.offers[offer]) for offer in own]
+    if problem.caps:
+        return own
+    best: list[int] = []
+    for offer in sorted(
+        own, key=lambda one: (problem.offers[one].price_micros, [-have for have in problem.offers[one].free], one)
+    ):
+        free = problem.offers[offer].free
+        for other in best:
+            if lets_in[offer] & ~lets_in[other] == 0 and all(map(int.__ge__, problem.offers[other].free, free)):
+                own[offer] = other
+                break
+        else:
+            if problem.offers[offer].most >= everything:
+                best.append(offer)
+    return own
+
+
 # A problem taken apart where nothing ties its parts together: no pod may go to nodes of two of them, no bound is over both.
 
 
@@ -205,16 +228,16 @@ class Part(msgspec.Struct, frozen=True):
         return pairs
 
 
-def parts(problem: Problem) -> list[Part]:
-    """The parts in order of their first items; one, the problem itself, where a bound is over several offers."""
-    everything = Part(problem, tuple(range(len(problem.items))), tuple(range(len(problem.offers))))
+def parts(problem: Problem, useful: Container[int] | None = None) -> list[Part]:
+    """The parts in order of their first items, with the offers that are `useful` (None: all). The problem itself is the one part
+    if a bound is over several offers."""
     if problem.caps:
-        return [everything]
+        return [Part(problem, tuple(range(len(problem.items))), tuple(range(len(problem.offers))))]
     # By offer the first item of its part.
     part_of: dict[int, int] = {}
     known = set[tuple[int, ...]]()
     for number, item in enumerate(problem.items):
-        offers = tuple(compress(range(len(item.offers)), item.offers))
+        offers = tuple(offer for offer in compress(range(len(item.offers)), item.offers) if useful is None or offer in useful)
         if offers in known:
             # Whatever goes to the same nodes is in one part already.
             continue
@@ -224,8 +247,6 @@ def parts(problem: Problem) -> list[Part]:
         part_of = {offer: first if part in joined else part for offer, part in part_of.items()}
         part_of.update(dict.fromkeys(offers, first))
     firsts = sorted(set(part_of.values()))
-    if len(firsts) < 2:
-        return [everything]
     return [_part(problem, [offer for offer, part in sorted(part_of.items()) if part == first]) for first in firsts]
 
 
