@@ -40,6 +40,9 @@ GARBLED = "garbled"
 """As a fault: the call is done, and something in between answers a page of its own."""
 
 
+DEAD_KEY = "The security token included in the request is expired"
+
+
 class NoAnswerError(Exception):
     """The call was done; `how` is what came instead of its answer."""
 
@@ -98,6 +101,8 @@ class Answering:
     def answer(self, service: str, region: str, action: str, parameters: dict[str, Any], key_id: str) -> dict[str, Any]:
         """Do one call. Raises `ServiceError` and `NoAnswerError`."""
         self.account.calls.append((action, parameters))
+        if key_id in self.account.dead_keys:
+            raise ServiceError(self.account.dead_keys[key_id], DEAD_KEY, 403)
         fault = next(iter(self.account.faults.get(action, ())), None)
         if fault is not None:
             self.account.faults[action].pop(0)

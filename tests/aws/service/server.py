@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from tests.aws.service import reading
-from tests.aws.service.answering import GARBLED, HANDLERS, LOST, Answering, NoAnswerError
+from tests.aws.service.answering import DEAD_KEY, GARBLED, HANDLERS, LOST, Answering, NoAnswerError
 from tests.aws.service.permissions import check
 from tests.aws.service.protocol import NAMESPACES, ServiceError, parsed, refused, rendered
 from tests.aws.service.state import Account
@@ -26,6 +26,10 @@ class Service(Answering):
 
     def __init__(self) -> None:
         super().__init__()
+        self.assumed = 0
+        """How often a role was assumed."""
+        self.numbers_sessions = False
+        """Whether each session of a role has a key id of its own."""
         service = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -97,7 +101,7 @@ class Service(Answering):
             action, parameters = parsed(service, body)
             if service == "sts":
                 self.account.calls.append((action, parameters))
-                answer = self._assumed(parameters)
+                answer = self._assumed(parameters, key_id)
             else:
                 answer = self.answer(service, region, action, parameters, key_id)
             return 200, "text/xml", rendered(service, action, answer, request_id)
@@ -108,8 +112,11 @@ class Service(Answering):
             kind = "text/xml" if service in NAMESPACES else "application/json"
             return error.status, kind, refused(service, error, request_id)
 
-    def _assumed(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        role = parameters["RoleArn"].rpartition("/")[2]
+    def _assumed(self, parameters: dict[str, Any], key_id: str) -> dict[str, Any]:
+        if key_id in self.account.dead_keys:
+            raise ServiceError(self.account.dead_keys[key_id], DEAD_KEY, 403)
+        self.assumed += 1
+        role = f"{parameters['RoleArn'].rpartition('/')[2]}{self.assumed if self.numbers_sessions else ''}"
         end = datetime.fromtimestamp(4_000_000_000, UTC)
         return {
             "Credentials": {

@@ -210,6 +210,8 @@ class Account:
     tokens: dict[str, tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=dict)
     nodegroups: dict[str, dict[str, Any]] = field(default_factory=dict)
     types: dict[str, dict[str, Any]] = field(default_factory=lambda: {"m5.large": M5_LARGE})
+    dead_keys: dict[str, str] = field(default_factory=dict)
+    """Key ids that no longer work, with the code that their calls are refused with."""
     ended: list[tuple[str, str]] = field(default_factory=list)
     cut_off: list[str] = field(default_factory=list)
     """Instances that ran until the end of their Capacity Block."""

@@ -15,9 +15,11 @@ Parameters = dict[str, Any]
 THROTTLED = frozenset(
     {"Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "RequestThrottled"}
 )
-DENIED = frozenset({
-    "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure", "ExpiredToken", "ExpiredTokenException",
-    "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "NoCredentials",
+DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+# SOURCE: the common errors in the API references of AWS; EC2 answers AuthFailure and RequestExpired.
+UNAUTHENTICATED = frozenset({
+    "AuthFailure", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "NoCredentials", "RequestExpired",
+    "SignatureDoesNotMatch", "UnrecognizedClientException",
 })  # fmt: skip
 
 
@@ -46,8 +48,13 @@ class AwsError(Exception):
 
     @property
     def denied(self) -> bool:
-        """Whether the caller lacks the right, or could not authenticate."""
+        """Whether AWS knows the caller, who lacks the right."""
         return self.code in DENIED
+
+    @property
+    def unauthenticated(self) -> bool:
+        """Whether the caller's credentials do not work, or no longer. That says nothing about any group."""
+        return self.code in UNAUTHENTICATED
 
 
 class Aws(Protocol):
@@ -101,6 +108,8 @@ def failed(error: AwsError, what: str) -> WriteResult:
         return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
     if error.code in ("Unreachable", "NoClient", "NoCredentials"):
         return WriteResult(code=WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE, message=message)
+    if error.unauthenticated:
+        return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{message} (credentials are read again for the next call)")
     if error.denied:
         return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` shows what is missing)")
     if says(error, NO_GROUP):

@@ -157,7 +157,7 @@ def _rights(aws: Aws, where: str, one: Wanted, groups: list[dict[str, Any]]) -> 
             if error.code in _REFUSED:
                 yield _missing(where, read, error)
                 continue
-            if error.denied or error.throttled or error.code == "Unreachable":
+            if error.denied or error.unauthenticated or error.throttled or error.code == "Unreachable":
                 yield Check(
                     code=_RIGHT, state=State.WARN, message=f"{where}: cannot tell whether {read.right} is allowed: {error}"
                 )
@@ -211,6 +211,6 @@ def _advice(error: AwsError) -> str:
         return "give the process credentials: Pod Identity, IRSA, a profile or the environment"
     if error.throttled:
         return "other callers in the account use the same quota: see CloudTrail, and try again in a minute"
-    if error.denied:
+    if error.denied or error.unauthenticated:
         return "renew the credentials, or check whose they are: `aws sts get-caller-identity`"
     return "check the region, the network and the state of AWS"

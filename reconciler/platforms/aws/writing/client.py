@@ -2,8 +2,12 @@
 
 Credentials come from the SDK's own chain (environment, profile, web identity, Pod Identity, instance). Endpoints come from its
 own configuration (`AWS_ENDPOINT_URL`). Attempts and time limits are ours: the SDK's own retries would be unseen and uncounted.
+
+The SDK reads static keys once, and renews a role's session by its end alone. So after a call with credentials that no longer
+work, all of them are read again. A refused call was not done: it is repeated at once if there are other credentials now.
 """
 
+import time
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -11,6 +15,7 @@ from reconciler.platforms.aws.writing.calls import Answer, AwsError
 
 CONNECT_SECONDS, READ_SECONDS = 3, 15
 _LONGEST = 300
+_EXPLICIT, _RENEWED_SECONDS = "explicit deny", 300.0
 _SESSION_NAME = "nodegroup-reconciler"
 _EXTRA = "the AWS client is not installed: pip install 'nodegroup-reconciler[aws]'"
 
@@ -24,9 +29,46 @@ class BotoAws:
         self._endpoint = endpoint
         self._session: Any = None
         self._clients: dict[str, Any] = {}
+        self._renewed_at = float("-inf")
 
     def call(self, service: str, action: str, **parameters: Any) -> Answer:  # noqa: ANN401 - as the action has them
-        """One attempt. Raises `AwsError`."""
+        """One attempt, and another one with other credentials. Raises `AwsError`."""
+        try:
+            return self._call(service, action, parameters)
+        except AwsError as error:
+            if not (error.unauthenticated or self._may_be_revoked(error)) or not self._renewed():
+                raise
+        return self._call(service, action, parameters)
+
+    def _may_be_revoked(self, error: AwsError) -> bool:
+        """Whether the session may have been revoked. SOURCE: IAM revokes the sessions of a role by a policy that denies
+        everything to those that began before. A deny may also last, so it renews the session only now and then."""
+        now = time.monotonic()
+        if not error.denied or _EXPLICIT not in error.message or now - self._renewed_at < _RENEWED_SECONDS:
+            return False
+        self._renewed_at = now
+        return True
+
+    def _renewed(self) -> bool:
+        """Forget the session. Returns whether a new one has other credentials."""
+        before, self._session, self._clients = self._key(), None, {}
+        if before is None:
+            return False
+        self._session = self._made()
+        return self._key() not in (None, before)
+
+    def _key(self) -> tuple[str, str | None] | None:
+        """The key id and the token of the session; None without a session, or if it has no credentials."""
+        from botocore import exceptions  # noqa: PLC0415 - as below
+
+        try:
+            credentials = self._session.get_credentials() if self._session is not None else None
+            frozen = credentials.get_frozen_credentials() if credentials is not None else None
+        except (exceptions.BotoCoreError, exceptions.ClientError):
+            return None
+        return None if frozen is None else (frozen.access_key, frozen.token)
+
+    def _call(self, service: str, action: str, parameters: dict[str, Any]) -> Answer:
         try:
             from botocore import exceptions, xform_name  # noqa: PLC0415 - 0.25 s and 391 modules that only this needs
             from botocore.parsers import ResponseParserError  # noqa: PLC0415 - as above
