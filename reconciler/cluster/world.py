@@ -158,6 +158,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     autoscaler works on this cluster (a live view looks for a Lease). `scheduler_version` is the version of the API server, else
     of the newest kubelet. `ended_policies` are policies in marks on targets that nobody runs any more (a live view checks).
     `claims` are the claims of other policies on targets (a live view checks).
+    `clock_ahead_seconds` is how far the clock that `captured_seconds` is by is ahead of the API server's, where that is known.
     `unread` is what a live view could not read.
     `clusters` are the workload clusters that its management cluster describes.
     `observed` are targets that count as held, because the policy only observes them (for previews). `fleet` is the place of the
@@ -166,6 +167,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str = ""
     captured_seconds: int
+    clock_ahead_seconds: int = 0
     node_shapes: tuple[NodeShape, ...] = ()
     nodes: tuple[Node, ...] = ()
     pod_shapes: tuple[PodShape, ...] = ()
@@ -242,7 +244,19 @@ def with_pod_shapes(world: World, shapes: tuple[PodShape, ...], pods: PodTable, 
 
 _encoder = msgspec.json.Encoder(order="sorted")
 _LEFT_OUT = frozenset(
-    {"digest", "captured_seconds", "pods", "clusters", "rivals", "ended_policies", "claims", "observed", "fleet", "unread"}
+    {
+        "digest",
+        "captured_seconds",
+        "pods",
+        "clusters",
+        "rivals",
+        "ended_policies",
+        "claims",
+        "observed",
+        "fleet",
+        "unread",
+        "clock_ahead_seconds",
+    }
 )
 _COLUMNS = (
     "namespace",

@@ -25,6 +25,7 @@ from reconciler.decisions.ownership.second_writer import (
 from reconciler.decisions.provisioning import with_requests_asked
 from reconciler.decisions.situation.backoff import forget, note_failures, note_tiers
 from reconciler.decisions.situation.belonging import Belonging, belongings, note_targets
+from reconciler.decisions.situation.clocks import by_now
 from reconciler.decisions.situation.evidence import as_observed, note_arrivals
 from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.situation.request_clocks import note_waiting
@@ -58,6 +59,7 @@ class View(msgspec.Struct, frozen=True):
     def of(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> "View":
         """Look at everything, with the sizes that we wrote where a read may be older than that. Pods have the constraints that
         the scheduler gives them. Numbers of pod shapes are those of the view's own World."""
+        memory = by_now(memory, now_seconds)
         policy = with_quotas(world, policy)
         world = with_buffers_asked(with_last_writes(world, memory, now_seconds), policy.policy)
         world = with_requests_asked(world, policy.policy)

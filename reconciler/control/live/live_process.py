@@ -27,6 +27,7 @@ from reconciler.decisions.groups.effective_groups import platform_chooses
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.outages import Outages
+from reconciler.kube.connection.server_clock import ServerClock, farthest
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, LoopName
@@ -45,11 +46,15 @@ from reconciler.values.cluster_identity import ClusterIdentity, FleetPlace
 
 
 class Connection(Api, Protocol):
-    """An `Api` that can be had with another guard or time-out, and knows when its server was away."""
+    """An `Api` that can be had with another guard or time-out, and knows its server's clock and when it was away."""
 
     @property
     def outages(self) -> Outages:
         """When the server was away."""
+
+    @property
+    def clock(self) -> ServerClock:
+        """The server's clock."""
 
     def with_guard(self, guard: Callable[[], None] | None) -> "Connection":
         """The same user; `guard` is asked before every write."""
@@ -195,6 +200,7 @@ class LiveProcess:
             workload,
             management,
             now_seconds=now_seconds,
+            ahead_seconds=lambda: farthest((management.clock, workload.clock), wall_seconds()),
             name=settings.cluster,
             capi_group=renamed_group(settings.served),
             served=settings.served,

@@ -84,7 +84,11 @@ def _facts(world: World, target: str) -> TargetFacts | None:
 
 
 def _machine_joined(action: Action, fresh: World) -> str:
-    """A machine that was judged to be no node any more to come, and came all the same."""
+    """A machine that was judged to be no node any more to come, and came all the same. It may not say so yet."""
+    names = {node.name for node in fresh.nodes} if action.machines else ()
+    for name in action.machines:
+        if name in names:
+            return f"machine {name} has become node {name}"
     for machine in fresh.machines:
         if machine.name in action.machines and str(machine.target) == action.target and machine.node:
             return f"machine {machine.name} has become node {machine.node}"

@@ -9,6 +9,7 @@ from reconciler.decisions.draft import Cancellation, Draft, GroupDraft
 from reconciler.decisions.ownership.second_writer import readable_from_seconds
 from reconciler.decisions.reasons.machines import AskedAnew, CancelLater, Replaced, RequestCancelled
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
+from reconciler.decisions.situation.clocks import clocks_apart
 from reconciler.decisions.situation.group_situation import GroupSituation
 from reconciler.decisions.situation.requests_under_way import FOLLOWS_WITHIN_SECONDS
 from reconciler.values.instant import instant_text
@@ -34,6 +35,8 @@ def cancel_requests(draft: Draft) -> None:
     instead, after its back-off has ended. So a target that always fails does not get requests in a tight loop. Shortly after a
     write nothing is cancelled: a read may not show yet what came of it.
     """
+    if clocks_apart(draft.world):
+        return
     for group in draft.groups:
         situation = group.situation
         facts = group.group.facts

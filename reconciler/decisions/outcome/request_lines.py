@@ -77,7 +77,8 @@ def _until(draft: Draft, outcome: RequestOutcome) -> int | None:
         return until
     if not outcome.there:
         return None
-    return until if until is not None and until > draft.now_seconds else draft.now_seconds + BOOKING_SECONDS
+    latest = draft.now_seconds + BOOKING_SECONDS
+    return min(until, latest) if until is not None and until > draft.now_seconds else latest
 
 
 def bookings(draft: Draft, outcomes: Sequence[RequestOutcome]) -> Mapping[str, int]:

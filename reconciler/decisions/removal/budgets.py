@@ -8,6 +8,7 @@ from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.reasons.kept_nodes import DisruptionBudgetUsedUp, ZoneBudgetUsedUp
+from reconciler.decisions.situation.clocks import clocks_apart
 from reconciler.decisions.situation.group_situation import unhealthy
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, RemovalReason
@@ -197,6 +198,8 @@ def halts(draft: Draft) -> tuple[str, ...]:
     missing = [kind for kind in NEEDED_FOR_REMOVAL if kind in draft.world.not_captured]
     if missing:
         sentences.append(f"{', '.join(missing)} objects were not captured, so the effect of a removal is unknown")
+    if apart := clocks_apart(draft.world):
+        sentences.append(apart)
     health = draft.policy.health
     halted, unready, managed = unhealthy(draft.states, health.max_unready_percent, health.ok_unready_count)
     if halted:

@@ -43,6 +43,13 @@ class BackoffRule(msgspec.Struct, frozen=True, kw_only=True):
         until = failed_seconds + self.wait_seconds(failures)
         return BackoffState(failures=failures, failed_seconds=failed_seconds, until_seconds=until, reason=reason)
 
+    def by_now(self, state: BackoffState, now_seconds: int) -> BackoffState:
+        """The state as it can be now. One that a clock ahead of ours has written ends after the longest wait at most."""
+        failed, until = min(state.failed_seconds, now_seconds), min(state.until_seconds, now_seconds + self.max_seconds)
+        if (failed, until) == (state.failed_seconds, state.until_seconds):
+            return state
+        return msgspec.structs.replace(state, failed_seconds=failed, until_seconds=until)
+
     def wait_seconds(self, failures: int) -> int:
         """The wait after so many failures in a row; none waits as long as one."""
         # The exponent is bounded so that a long history cannot make a huge number first.
@@ -77,13 +84,14 @@ def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[
     resets the count of conflicts."""
     rules = {group.name: BackoffRule.of(group) for group in groups}
     kept = {
-        name: state
+        name: rules[name].by_now(state, now_seconds)
         for name, state in sorted(memory.backoffs.items())
         if name in rules and name not in resumed and now_seconds - state.failed_seconds < rules[name].reset_seconds
     }
+    denials = {key: RULE.by_now(state, now_seconds) for key, state in memory.denials.items()}
     freed = {str(group.target) for group in groups if group.name in resumed}
     conflicts = {target: state for target, state in memory.conflicts.items() if target not in freed}
-    return msgspec.structs.replace(memory, backoffs=kept, conflicts=conflicts)
+    return msgspec.structs.replace(memory, backoffs=kept, conflicts=conflicts, denials=denials)
 
 
 # Tiers with `returnAfter`: since when each has had capacity, and how long nodes of lower tiers wait for more than that.
@@ -109,6 +117,11 @@ def note_tiers(memory: Memory, tiers: Iterable[Tier], groups: Sequence[Effective
             failed = max((one.failed_seconds for one in backoffs), default=0)
             until = max((one.until_seconds for one in backoffs), default=0)
             state = before or TierState(since_seconds=now_seconds)
+            longest = now_seconds + max((BackoffRule.of(one).max_seconds for one in groups if one.tier == tier.name), default=0)
+            if state.since_seconds > longest:
+                state = msgspec.structs.replace(
+                    state, since_seconds=now_seconds, failed_seconds=min(state.failed_seconds, now_seconds)
+                )
             if failed > state.failed_seconds:
                 state = failed_again(state, return_rule(tier.return_after_seconds), failed)
             states[tier.name] = msgspec.structs.replace(state, since_seconds=max(state.since_seconds, until))

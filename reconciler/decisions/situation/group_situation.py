@@ -15,6 +15,7 @@ from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.belonging import Belonging
+from reconciler.decisions.situation.clocks import clocks_apart
 from reconciler.decisions.situation.lead_times import overdue_after_seconds, patience_text
 from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_key
 from reconciler.plan.plan import NodeState
@@ -163,11 +164,12 @@ def _situation(
     times, most = memory.lead_times.get(str(group.target)), group.scale_up.max_node_provision_time_seconds
     overdue_after, patience = overdue_after_seconds(times, most), patience_text(times, most)
     failed: list[tuple[str, str]] = []
+    apart = bool(clocks_apart(world))
     for machine in waiting:
         since = requested_seconds(memory, group, machine, now_seconds)
         if machine.failed:
             failed.append((machine.name, machine.failed))
-        elif now_seconds - since >= overdue_after:
+        elif now_seconds - since >= overdue_after and not apart:
             last = f", last error {machine.last_error}" if machine.last_error else ""
             failed.append((machine.name, f"no node within {patience}{last}"))
     # More machines than requests: the target has not followed its last write yet, or makes more for a rollout. Which of them
@@ -177,9 +179,13 @@ def _situation(
     marked = tuple(machine for machine in staying if machine is not None and machine.delete_marked)
     # Nobody takes back twice, nor what may be somebody else's. Nor may another machine go instead.
     taken = {machine.name for machine in waiting if machine.delete_marked}.union(belonging.kept)
-    cancellable = tuple(name for name, _ in failed if name not in taken) if settled and not marked else ()
+    if failed:
+        # A node of the same name is its node, although nothing has joined the two yet.
+        taken.update(node.name for node in world.nodes)
+    may_go = settled and not marked and not apart
+    cancellable = tuple(name for name, _ in failed if name not in taken) if may_go else ()
     unmade_since = memory.waiting_since.get(unmade_key(group, current), now_seconds)
-    overdue = now_seconds - unmade_since >= overdue_after
+    overdue = now_seconds - unmade_since >= overdue_after and not apart
     refusal = group.facts.launch_failure if group.facts is not None else None
     unmade = max(0, asked - len(waiting)) if settled and (overdue or refusal is not None) else 0
     why = f"{refusal.kind}: {refusal.message}" if refusal is not None else f"no machine within {patience}"

@@ -13,6 +13,7 @@ from reconciler.cluster.target import Machine
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.memory import Memory, SizeState
+from reconciler.decisions.situation.clocks import first_sight
 from reconciler.plan.plan import NodeState
 
 
@@ -76,6 +77,7 @@ class _Clocks:
         known: Mapping[str, int],
         now_seconds: int,
     ) -> None:
+        self._memory = memory
         self._before = memory.waiting_since
         self._group = group
         self._alive = [machine for machine in machines if not machine.deleting]
@@ -108,5 +110,7 @@ class _Clocks:
         return clocks
 
     def _requested(self, machine: Machine, heirs: Sequence[str]) -> int:
-        own = self._known.get(machine.name, machine.created_seconds or self._now)
+        own = self._known.get(machine.name)
+        if own is None:
+            own = first_sight(self._memory, self._group, machine, self._now)
         return min(own, self._lost.pop(0)) if machine.name in heirs and self._lost else own

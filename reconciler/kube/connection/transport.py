@@ -23,6 +23,7 @@ from reconciler.kube.connection.connection_choice import Choice, ConnectionConfi
 from reconciler.kube.connection.connections import Attempt, announce_requests
 from reconciler.kube.connection.line_stream import Body, LineStream
 from reconciler.kube.connection.outages import Outages
+from reconciler.kube.connection.server_clock import ServerClock
 from reconciler.kube.connection.socket_body import FAILURES, Dial, SocketBody, opened
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Session:
         self._configuration, self._pools, self._dial = _opened(choice, document)
         self._renewed = time.monotonic()
         self.outages = Outages(time.monotonic)
+        self.clock = ServerClock(time.monotonic)
 
     @property
     def server(self) -> str:
@@ -248,6 +250,10 @@ class KubernetesApi:
     def outages(self) -> Outages:  # noqa: D102 - as the protocol says
         return self._session.outages
 
+    @property
+    def clock(self) -> ServerClock:  # noqa: D102 - as the protocol says
+        return self._session.clock
+
     def _call(
         self,
         method: str,
@@ -314,6 +320,7 @@ class KubernetesApi:
         if dial is None:
             raise UnreachableError("the credentials now need another way to the server", sent=False)
         target = f"{path}?{urlencode(query)}" if query else path
+        began = self._session.clock.began()
         try:
             answer = opened(
                 dial, target, self._own_headers(), timeout_seconds=self._timeout_seconds, silence_seconds=silence_seconds
@@ -322,6 +329,7 @@ class KubernetesApi:
             self._session.outages.failed()
             raise UnreachableError(_unreachable(self.server, error)) from None
         self._session.outages.answered(answer.status)
+        self._session.clock.answered(answer.headers.get("Date"), began)
         return answer
 
     def _own_headers(self) -> dict[str, str]:
@@ -341,6 +349,7 @@ class KubernetesApi:
 
         url = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
         own = self._own_headers()
+        began = self._session.clock.began()
         with Attempt(guard) as attempt:
             try:
                 answer = self._session.pools().request(
@@ -357,6 +366,7 @@ class KubernetesApi:
                 self._session.outages.failed()
                 raise UnreachableError(_unreachable(self.server, error), sent=attempt.sent) from None
         self._session.outages.answered(answer.status)
+        self._session.clock.answered(answer.headers.get("Date"), began)
         return answer
 
 

@@ -39,7 +39,8 @@ class LiveWorld:
     read from elsewhere. `namespaces` limits the objects of platforms that are read. Infrastructure templates are watched as soon
     as a target refers to one of their kind. `also` names further collections of the workload cluster. It is asked at each look,
     and what it names once stays. A watch that receives nothing for `silence_seconds` is renewed. After every change that may
-    matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`. `targets`
+    matter to a decision, `on_change` is called, in some thread. `now_seconds` is the clock for `captured_seconds`,
+    `ahead_seconds` how far it is ahead of the clocks of the servers. `targets`
     makes the streams of the management cluster, given what to call after a change (None: this view follows it alone). With
     `most_objects`, a collection of the workload cluster with more objects is not kept, and nothing is decided. `drive` drives the
     reflectors of the workload cluster (None: each has a thread).
@@ -51,6 +52,7 @@ class LiveWorld:
         management: Api | None = None,
         *,
         now_seconds: Callable[[], int],
+        ahead_seconds: Callable[[], int] = lambda: 0,
         name: str = "",
         capi_group: str = "",
         capi_version: str = "",
@@ -71,6 +73,7 @@ class LiveWorld:
         self._drive = drive
         self._version, self._version_due = "", float("-inf")
         self._now_seconds = now_seconds
+        self._ahead_seconds = ahead_seconds
         self._name = name
         self._capi_group = capi_group
         self._on_change = on_change
@@ -174,7 +177,7 @@ class LiveWorld:
             more = f" and {len(doubts) - 3} more" if len(doubts) > 3 else ""
             raise IncompleteViewError("; ".join(doubts[:3]) + more)
         with self._observing:
-            now = self._now_seconds()
+            now, ahead = self._now_seconds(), self._ahead_seconds()
             if self._world is None or self._world_of != (self._changes, unread):
                 self._world_of = self._changes, unread
                 try:
@@ -182,8 +185,8 @@ class LiveWorld:
                 except SnapshotError as error:
                     self._world = None
                     raise IncompleteViewError(str(error)) from None
-            elif self._world.captured_seconds != now:
-                self._world = msgspec.structs.replace(self._world, captured_seconds=now)
+            if (self._world.captured_seconds, self._world.clock_ahead_seconds) != (now, ahead):
+                self._world = msgspec.structs.replace(self._world, captured_seconds=now, clock_ahead_seconds=ahead)
             return self._world
 
     def _assembled(self, now_seconds: int, unread: tuple[Unread, ...]) -> World:

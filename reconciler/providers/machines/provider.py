@@ -49,6 +49,11 @@ class MachineCancellations:
                 self._marks.put(reading, machine)
             if marked:
                 self._hearing.wait()
+            joined = self._joined(target, marked)
+            if joined is not None:
+                for name in marked:
+                    self._removals.abandon(target, name)
+                return joined
             return self._targets.apply(reading, replicas)
         except (ApiError, UnreachableError) as error:
             result = failed(error, str(target))
@@ -66,6 +71,11 @@ class MachineCancellations:
             if foreign is not None:
                 return foreign
         return None
+
+    def _joined(self, target: TargetRef, marked: list[str]) -> WriteResult | None:
+        """A machine that became a node while the platform heard of the marks: it may run pods by now."""
+        read = [self._removals.machine(target, name) for name in marked]
+        return self._unfit([one for one in read if one is not None and not one.deleting])
 
     def _surplus(self, reading: Reading, cancelled: frozenset[str], replicas: int) -> WriteResult | None:
         beside = len(self._targets.dialect.living_machines(self._targets.api, reading.facts) - cancelled)

@@ -17,6 +17,7 @@ from reconciler.control.turn.loop import Decided, InMemoryStore, LoopReport
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.outages import Outages
+from reconciler.kube.connection.server_clock import ServerClock
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
@@ -37,6 +38,7 @@ class _Connection:
         self.guard = guard
         self.sent = [] if sent is None else sent
         self.outages = Outages(time.monotonic)
+        self.clock = ServerClock(time.monotonic)
 
     def with_guard(self, guard: Callable[[], None] | None) -> "_Connection":
         return _Connection(guard, self.sent)

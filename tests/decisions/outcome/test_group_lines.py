@@ -71,7 +71,7 @@ def _late(seconds: int) -> ClusterBuilder:
     return _with_machines(_full(1, replicas=2), "again", created=NOW - 3600 + seconds)
 
 
-HOUR_AGO = Memory(sizes={TARGET: SizeState(replicas=2, since_seconds=NOW - 3600)})
+HOUR_AGO = Memory(sizes={TARGET: SizeState(replicas=2, since_seconds=NOW - 3600)}, waiting_since={f"{TARGET}/again": NOW - 3540})
 BACKED_OFF = Memory(backoffs={"general": BackoffState(failures=2, failed_seconds=NOW - 60, until_seconds=NOW + 540)})
 AGAIN = Memory(backoffs={"general": BackoffState(failures=2, failed_seconds=NOW - 9000, until_seconds=NOW - 8000)})
 GONE = Memory(unneeded_since={"general-1": NOW - 9000})

@@ -37,8 +37,9 @@ class Group:
         self.rules: PolicySet = policy(node_group("a", min=0, max=999, scale_up=scale_up))
 
     def ask(self, name: str) -> None:
-        """One more replica, and its machine."""
+        """One more replica, and its machine, which is seen at once."""
         self.machines[name], self.replicas = (self.now, ""), self.replicas + 1
+        self.look()
 
     def joins(self, name: str, *taints: str) -> None:
         self.nodes[name] = (self.now, taints)

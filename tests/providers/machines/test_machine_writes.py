@@ -359,6 +359,19 @@ def test_a_cancellation_pauses_between_its_marks_and_the_write(
     assert slept == [(0.25, 2)]
 
 
+@pytest.mark.parametrize("late", ["m4", "m5"])
+def test_a_machine_that_becomes_a_node_between_the_marks_and_the_write(
+    machines: MachinesInMemory, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """It may run pods already: replicas stay, and all marks are taken off."""
+    monkeypatch.setattr("time.sleep", lambda _: machines.change(late, node="n9"))
+    machines.heard_seconds = 0.25
+    _without_node(machines, "m4", "m5")
+    result = machines.provider().cancel(GENERAL, ("m4", "m5"), 3, machines.bound())
+    assert (result.code, result.message) == (WriteCode.STALE, f"Machine {late} has become node n9")
+    assert (machines.replicas, [one.mark for one in machines.machines.values()]) == (5, [None] * 5)
+
+
 def test_cancelled_in_place(machines: MachinesInMemory) -> None:
     """With the same replicas the machines are deleted, as they were read; the set makes others."""
     _without_node(machines, "m4", "m5")
