@@ -34,7 +34,7 @@ def clocks_apart(world: World) -> str:
 
 def first_sight(memory: Memory, group: EffectiveGroup, machine: Machine, now_seconds: int) -> int:
     """When a machine that is seen for the first time began to wait, by our clock. A machine of a target that nobody has looked at
-    yet may be as old as it says, and so may one that was made since the last look."""
+    yet may be as old as it says. So may one that was made since the last look."""
     made = machine.created_seconds
     looked_at = str(group.target) in memory.sizes
     return made if made and (not looked_at or 0 <= now_seconds - made <= _BETWEEN_LOOKS_SECONDS) else now_seconds
