@@ -71,7 +71,8 @@ def _late(seconds: int) -> ClusterBuilder:
     return _with_machines(_full(1, replicas=2), "again", created=NOW - 3600 + seconds)
 
 
-HOUR_AGO = Memory(sizes={TARGET: SizeState(replicas=2, since_seconds=NOW - 3600)}, waiting_since={f"{TARGET}/again": NOW - 3540})
+HOUR_AGO = Memory(sizes={TARGET: SizeState(replicas=2, since_seconds=NOW - 3600)})
+WAITED = msgspec.structs.replace(HOUR_AGO, waiting_since={f"{TARGET}/again": NOW - 3540})
 BACKED_OFF = Memory(backoffs={"general": BackoffState(failures=2, failed_seconds=NOW - 60, until_seconds=NOW + 540)})
 AGAIN = Memory(backoffs={"general": BackoffState(failures=2, failed_seconds=NOW - 9000, until_seconds=NOW - 8000)})
 GONE = Memory(unneeded_since={"general-1": NOW - 9000})
@@ -243,7 +244,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
             ("RolloutInProgress", "general is rolling out a new revision"),
         ],
     ),
-    "a machine made again within a minute of the size": (lambda: (_late(60), _group(), HOUR_AGO), (2, 1, None), [
+    "a machine made again within a minute of the size": (lambda: (_late(60), _group(), WAITED), (2, 1, None), [
         ("RequestCancelled", "machine again never became a node (no node within 15m): cancelled, the 1 node stays"),
         ("MachinesFailed", "1 machine failed or did not register in time; again: no node within 15m"),
     ]),
