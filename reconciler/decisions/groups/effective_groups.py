@@ -12,7 +12,7 @@ from reconciler.cluster.unread import Unread, unread_target
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.cluster_names import passed_over
 from reconciler.decisions.groups.effective_values import Resolved, Sources, Values, sources_at
-from reconciler.decisions.groups.group import EffectiveGroup, Origin
+from reconciler.decisions.groups.group import AUTO, EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
 from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
 from reconciler.decisions.groups.template_devices import DeviceEvidence
@@ -95,7 +95,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     scale_up = values.all_below("scaleUp", ScaleUp)
     complete_until = now_seconds - scale_up.max_node_startup_time_seconds
     seen = witnesses(world, facts, claim.members, claim.machine_of, complete_until)
-    new_node = _new_node(world, claim, complete_until)
+    new_node = _new_node(world, claim, complete_until, claim.members)
     template, smaller = (new_node.shape, None) if new_node.shape is None else least_of(world, new_node.shape, seen)
     if template is not None:
         template = msgspec.structs.replace(template, volumes=at_most(template.volumes, claim.volumes.least(seen.present)))
@@ -113,6 +113,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     mixed = None if facts is not None and facts.rolling_out else new_node.mixed
     listed = (facts.price_per_hour, facts.price_origin) if facts is not None and facts.price_per_hour else None
     price = values.text("pricePerHour", "unknown", listed)
+    balance_with = values.text("balanceWith")
     return EffectiveGroup(
         name=claim.name,
         namespace=sources.document.namespace if sources.document is not None else "",
@@ -124,10 +125,11 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         mode=_mode(values),
         min_size=bounds.lowest,
         max_size=bounds.highest,
-        balance_with=values.text("balanceWith"),
+        balance_with=balance_with,
         template=template,
         in_zones=() if facts is None else in_zones(template, facts.template, claim.evidence),
         stated=new_node.shape,
+        from_template=_new_node(world, claim, complete_until, ()).shape if balance_with == AUTO else None,
         made_of_template=frozenset(node.name for node in seen.present),
         untried=new_node.shape is not None and untried(world, new_node.shape, seen),
         template_problem=new_node.problem,
@@ -195,10 +197,10 @@ def _target_sizes(facts: TargetFacts | None) -> tuple[tuple[int, str] | None, tu
     return (facts.min_size, facts.size_origin), (facts.max_size, facts.size_origin)
 
 
-def _new_node(world: World, claim: Claim, complete_until: int) -> TemplateResult:
+def _new_node(world: World, claim: Claim, complete_until: int, members: tuple[int, ...]) -> TemplateResult:
     sources = claim.sources
     of_target = claim.facts.template if claim.facts is not None else TargetTemplate()
-    ready = tuple(world.nodes[index] for index in claim.members if world.nodes[index].ready)
+    ready = tuple(world.nodes[index] for index in members if world.nodes[index].ready)
     return new_node_shape(
         sources.fields(),
         lambda level: sources.place(level, "template"),

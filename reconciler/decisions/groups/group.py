@@ -27,7 +27,8 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     A field of `scaleDown` and `scaleUp` that is added to the policy is here without a line of its own.
 
     `template` is the shape of a new node (None: unknown, `template_problem` says why). `in_zones` is the same in each of several
-    zones that the platform fills evenly. `stated` is the same without regard to nodes that have less. `made_of_template` are its
+    zones that the platform fills evenly. `stated` is the same without regard to nodes that have less. `from_template` is
+    the same without regard to any node, for `balanceWith: Auto` (None: unknown, or not asked). `made_of_template` are its
     ready nodes that came from this template, as far as known. `untried`: no node has come from it yet, and the previous ones are
     smaller. `pods_guessed`: no source gives the number of pods of a new node. `devices_declared`: the policy says which devices
     it has. `chains` maps a field path (`size.min`) to the sources in order of precedence; the first one won. `facts` is None if
@@ -51,6 +52,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     pods_guessed: bool = False
     devices_declared: bool = False
     stated: NodeShape | None = None
+    from_template: NodeShape | None = None
     made_of_template: frozenset[str] = frozenset()
     untried: bool = False
     startup_taints: tuple[str, ...] = ()
@@ -102,7 +104,12 @@ def balance_difference(one: EffectiveGroup, other: EffectiveGroup, ignored: froz
         return None
     if one.template is None or other.template is None or one.whole or other.whole:
         return None
-    return difference(one.template, other.template, ignored) if name == AUTO else ""
+    if name != AUTO:
+        return ""
+    if bool(one.made_of_template) is not bool(other.made_of_template) and one.from_template and other.from_template:
+        # A node has labels and amounts that no template states.
+        return difference(one.from_template, other.from_template, ignored)
+    return difference(one.template, other.template, ignored)
 
 
 def difference(left: NodeShape, right: NodeShape, ignored: frozenset[str]) -> str:
@@ -143,7 +150,9 @@ def _first_difference(left: Resources, right: Resources, tolerated: Mapping[str,
     for name in sorted({key for key, _ in (*left.items(), *right.items())}):
         one, two = left.get(name), right.get(name)
         if not _within(one, two, tolerated.get(name, others)):
-            return name, f"{name} {amount_text(name, one)} and {amount_text(name, two)}"
+            texts = amount_text(name, one), amount_text(name, two)
+            first, second = texts if texts[0] != texts[1] else (str(one), str(two))
+            return name, f"{name} {first} and {second}"
     return None
 
 
