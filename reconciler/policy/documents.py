@@ -214,7 +214,8 @@ class TemplateDevices(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """What one new node offers. Resource values: cpu in milli, everything else in its base unit (bytes, count)."""
+    """What one new node offers. Resource values: cpu in milli, everything else in its base unit (bytes, count). `storage` has
+    quantities as written, by the name of the StorageClass."""
 
     capacity: tuple[tuple[str, int], ...] = ()
     reserved: tuple[tuple[str, int], ...] = ()
@@ -223,6 +224,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     taints: tuple[TaintSpec, ...] | None = None
     startup_taints: tuple[TaintSpec, ...] = ()
     devices: tuple[TemplateDevices, ...] | None = None
+    storage: tuple[tuple[str, str], ...] = ()
 
 
 class HeadroomPods(msgspec.Struct, frozen=True, kw_only=True):

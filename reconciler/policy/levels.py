@@ -250,8 +250,9 @@ STARTUP_TAINTS = LevelField[tuple[TaintSpec, ...]](
 DEVICES = LevelField[tuple[TemplateDevices, ...]](
     "template.devices", MergeRule.NEAREST, lambda level: level.template.devices, _devices_text
 )
+STORAGE = LevelField[Pairs]("template.storage", MergeRule.NEAREST, lambda level: level.template.storage or None, _labels_text)
 _ALL: tuple[LevelField[Any], ...] = (
-    HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS, DEVICES
+    HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS, DEVICES, STORAGE
 )  # fmt: skip
 LEVEL_FIELDS: Mapping[str, LevelField[Any]] = {one.path: one for one in _ALL}
 

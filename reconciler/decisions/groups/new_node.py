@@ -16,7 +16,7 @@ from reconciler.decisions.groups.group import capacity_or_allocatable_difference
 from reconciler.decisions.groups.passing_taints import covers, is_starting, transient
 from reconciler.decisions.groups.template_devices import DeviceEvidence, devices_of
 from reconciler.decisions.groups.template_labels import LabelEvidence, labels_of
-from reconciler.decisions.groups.template_volumes import VolumeEvidence, stated_over
+from reconciler.decisions.groups.template_volumes import VolumeEvidence, stated_over, with_room
 from reconciler.decisions.reasons.groups import MixedShapes
 from reconciler.decisions.reasons.sizes import SmallerThanTemplate
 from reconciler.policy.documents import GroupFields
@@ -192,7 +192,9 @@ def new_node_shape(
             capacity=_without_limits(made.capacity) if limits else made.capacity,
             allocatable=_without_limits(made.allocatable) if limits else made.allocatable,
             devices=devices_of(levels, target, devices or DeviceEvidence.of(world), complete or members),
-            volumes=stated_over((volumes or VolumeEvidence.of(world)).least(members), target.attach_limits, limits),
+            volumes=with_room(
+                stated_over((volumes or VolumeEvidence.of(world)).least(members), target.attach_limits, limits), levels
+            ),
         ),
         sources=tuple(sources),
         pods_guessed=PODS not in written and not members and (target.pods_guessed or base is None or not base.capacity.pods),

@@ -1,6 +1,6 @@
 """What volume drivers will say of a new node of a group: how many volumes they attach, and the room on the node itself."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -8,6 +8,9 @@ from reconciler.cluster.nodes.attachment import StorageCapacity
 from reconciler.cluster.nodes.node import NO_VOLUMES, LocalStorage, Node, NodeVolumes
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.world import World
+from reconciler.policy.documents import GroupFields
+from reconciler.policy.levels import STORAGE
+from reconciler.policy.values.quantity import parse_amount
 from reconciler.values.label_selector import Requirement
 
 Limits = Mapping[str, int]
@@ -44,12 +47,7 @@ class VolumeEvidence(msgspec.Struct, frozen=True):
             for driver, limit in volumes.limits:
                 limits[driver] = min(limit, limits.get(driver, limit))
             for room in volumes.local:
-                other = local.get(room.storage_class, room)
-                local[room.storage_class] = LocalStorage(
-                    storage_class=room.storage_class,
-                    largest_bytes=min(room.largest_bytes, other.largest_bytes),
-                    total_bytes=min(room.total_bytes, other.total_bytes),
-                )
+                local[room.storage_class] = _smaller(room, local.get(room.storage_class, room))
         return NodeVolumes(limits=tuple(sorted(limits.items())), local=tuple(sorted(local.values())))
 
 
@@ -61,11 +59,31 @@ def stated_over(seen: NodeVolumes, *stated: Iterable[tuple[str, int]]) -> NodeVo
     return msgspec.structs.replace(seen, limits=tuple(sorted(limits.items())))
 
 
+def with_room(seen: NodeVolumes, levels: Sequence[GroupFields]) -> NodeVolumes:
+    """What was seen, with the room that the policy declares instead, class by class."""
+    rooms = {room.storage_class: room for room in seen.local}
+    _, written = STORAGE.nearest(levels) or (0, ())
+    for name, text in written:
+        room_bytes = parse_amount(text, milli=False)
+        rooms[name] = LocalStorage(storage_class=name, largest_bytes=room_bytes, total_bytes=room_bytes)
+    return msgspec.structs.replace(seen, local=tuple(sorted(rooms.values())))
+
+
 def at_most(stated: NodeVolumes, seen: NodeVolumes) -> NodeVolumes:
-    """The stated limits, none above what was seen."""
+    """The stated limits and room, none above what was seen."""
     known = dict(seen.limits)
     limits = tuple((driver, min(limit, known.get(driver, limit))) for driver, limit in stated.limits)
-    return msgspec.structs.replace(stated, limits=limits)
+    rooms = {room.storage_class: room for room in seen.local}
+    local = tuple(_smaller(room, rooms.get(room.storage_class, room)) for room in stated.local)
+    return msgspec.structs.replace(stated, limits=limits, local=local)
+
+
+def _smaller(one: LocalStorage, other: LocalStorage) -> LocalStorage:
+    return LocalStorage(
+        storage_class=one.storage_class,
+        largest_bytes=min(one.largest_bytes, other.largest_bytes),
+        total_bytes=min(one.total_bytes, other.total_bytes),
+    )
 
 
 def _local(world: World) -> Mapping[str, tuple[LocalStorage, ...]]:

@@ -290,5 +290,16 @@ TEMPLATE = Field(
             "--startup-taint",
         ),
         _DEVICES,
+        Field(
+            yaml_key="storage",
+            kind=Kind.QUANTITY_MAP,
+            description=(
+                "The room that volume drivers have on the disks of one node, by StorageClass. Without it, the "
+                "CSIStorageCapacities of a node of the group count. Classes without a provisioner get no volumes by it."
+            ),
+            examples=("topolvm: 800Gi",),
+            maximum=64,
+            attribute="storage",
+        ),
     ),
 )

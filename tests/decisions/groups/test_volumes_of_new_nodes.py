@@ -254,6 +254,38 @@ def test_room_on_the_node_itself(world: World, nodes: int) -> None:
     assert _new(_decided(world)) == nodes
 
 
+def _at_zero(*, tracked: bool = True, nodes: int = 0) -> World:
+    """A group of which no driver has said anything, and five pods with a volume of 10 GiB each."""
+    cluster = ClusterBuilder()
+    cluster.group("gen", nodes=nodes)
+    storage = Storage(
+        claims=_claims(cluster, "lvm", 5), classes=CLASSES, csi_drivers=(CsiDriver(name=LVM, storage_capacity=tracked),)
+    )
+    return cluster.world(storage=storage)
+
+
+def _declared(**room: str) -> Template:
+    return Template(storage=tuple(room.items()))
+
+
+@pytest.mark.parametrize(
+    ("world", "template", "nodes"),
+    [
+        (_at_zero(), None, 0),
+        (_at_zero(), _declared(lvm="20Gi"), 3),
+        (_at_zero(), _declared(lvm="49Gi"), 2),
+        (_at_zero(), _declared(lvm="9Gi"), 0),
+        (_at_zero(), _declared(disk="100Gi"), 0),
+        (_at_zero(tracked=False), _declared(lvm="20Gi"), 3),  # the driver reports nothing, but its disks are not larger
+        (_local(left=20), _declared(lvm="100Gi"), 3),  # the node that is there has less
+        (_local(left=50), _declared(lvm="20Gi"), 3),
+    ],
+)
+def test_the_policy_declares_room_on_the_node_itself(world: World, template: Template | None, nodes: int) -> None:
+    """kubernetes/autoscaler#5093: without a node, nothing tells what its driver will report."""
+    assert _new(_decided(world, template)) == nodes
+
+
 @pytest.mark.parametrize("world", [_attaching(2), _local(left=20)])
 def test_what_settles_is_what_was_decided(world: World) -> None:
     """Nodes that come by the template hold the pods that they were added for: nothing is added a second time."""
