@@ -48,9 +48,13 @@ def compare(
     ended = () if before_policy.policy.name == after_policy.policy.name else (before_policy.policy.name,)
     taken_over = msgspec.structs.replace(world, ended_policies=ended, observed=observed_after)
     after, _ = _decided(taken_over, after_policy, Memory(known_groups=known.known_groups), now_seconds, work_budget)
+    before = _with_wanted(before, today, before_policy, Memory(), now_seconds, work_budget)
+    after = _with_wanted(after, taken_over, after_policy, Memory(known_groups=known.known_groups), now_seconds, work_budget)
     comparison = compare_plans(before.plan, after.plan)
     differing = {pair.either.name for pair in comparison.groups}
     earlier = {line.name for line in before.plan.groups}
+    written = {line.name for line in before.plan.groups if not line.held}
+    targets = {str(target) for target in observed_after - observed_before}
     return Preview(
         base=before_side,
         head=after_side,
@@ -64,6 +68,7 @@ def compare(
         spent_after=_spent(after, after_policy, now_seconds),
         later=_later((today, before_policy), (taken_over, after_policy), now_seconds, work_budget),
         untouched=tuple(line.name for line in after.plan.groups if line.name in earlier and line.name not in differing),
+        unwritten=tuple(line.name for line in after.plan.groups if line.target in targets and line.name in written),
         warnings=warnings,
         pictures=_pictures(world, after, before) if pictured else None,
     )
@@ -104,6 +109,20 @@ def _observed(
     sides = [{group.target: group.mode for group in effective_groups(world, policy, now_seconds)} for policy in (before, after)]
     first, second = (frozenset(target for target, mode in modes.items() if mode is Mode.OBSERVE) for modes in sides)
     return first, second
+
+
+def _with_wanted(rest: Rest, world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int) -> Rest:
+    """With the sizes that observed groups would get if all of them were written, as a plan of the policy shows them."""
+    if not world.observed:
+        return rest
+    acting = msgspec.structs.replace(world, observed=frozenset())
+    plan = decide_ahead(acting, policy, memory, now_seconds, Work(work_budget)).plan
+    desired = {line.name: line.desired for line in plan.groups if not line.held}
+    groups = tuple(
+        msgspec.structs.replace(line, wanted=desired[line.name]) if line.held and line.name in desired else line
+        for line in rest.plan.groups
+    )
+    return msgspec.structs.replace(rest, plan=msgspec.structs.replace(rest.plan, groups=groups))
 
 
 def _spent(rest: Rest, policy: PolicySet, now_seconds: int) -> tuple[LimitSpent, ...]:

@@ -72,6 +72,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     not cover them. `later` are effects within the next day, in order, if windows or holds differ. `sizes` are declared sizes and
     bounds in changed manifests. The plans do not know them. `replay` is the result of past demand under both, if requested.
     `spent_before` and `spent_after` are the spending limits of both policies in steady state.
+    `unwritten` are groups that main writes and this PR only observes. `elsewhere` are clusters of other documents that differ.
     `snapshot` is None for a live cluster. `tests` are the policy tests of the head, None if it has none.
     """
 
@@ -87,6 +88,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     spent_before: tuple[LimitSpent, ...] = ()
     spent_after: tuple[LimitSpent, ...] = ()
     untouched: tuple[str, ...] = ()
+    unwritten: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
     sizes: tuple[SizeChange, ...] = ()
     no_base: str = ""
@@ -99,7 +102,9 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def changed(self) -> bool:
         """Whether the policy, a declared size, what tests judge or the decision differs; without a base everything is new."""
-        if self.comparison is None or self.changes or self.sizes or self.later or (self.tests is not None and self.tests.lost):
+        if self.comparison is None or self.changes or self.sizes or self.later or self.elsewhere:
+            return True
+        if self.tests is not None and self.tests.lost:
             return True
         return not self.comparison.empty or self.impact_before != self.impact_after
 
@@ -113,6 +118,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
             self.changes, self.loosened, self.comparison, self.impact_before, self.impact_after, self.untouched, self.warnings,
             self.no_base, self.base_problems, plan,
         )  # fmt: skip
+        if self.elsewhere:
+            covered = (*covered, self.elsewhere)
         if self.later:
             covered = (*covered, self.later)
         if self.spent_before or self.spent_after:

@@ -105,6 +105,20 @@ def _labelled(selector: Selector) -> Counts:
     return lambda match: rank(match) is Rank.EVERYWHERE or match.labels == selector
 
 
+def elsewhere(drafts: Drafts, counts: Counts) -> Iterator[tuple[str, NodeGroup | NodeGroupPolicy]]:
+    """The documents that do not count in a cluster, once for each name or selector of the clusters in which they count."""
+    for draft in _all(drafts):
+        match = draft.document.clusters
+        if not counts(match):
+            for name in match.names or (f"with labels {_labels_text(match.labels or Selector())}",):
+                yield name, draft.document
+
+
+def _labels_text(selector: Selector) -> str:
+    expressions = (f"{one.key} {one.operator} {', '.join(one.values)}".rstrip() for one in selector.match_expressions)
+    return ", ".join((*(f"{key}={value}" for key, value in selector.match_labels), *expressions))
+
+
 class Layers(msgspec.Struct, frozen=True, kw_only=True):
     """All documents of a tree. `read` reads a document that several were merged into."""
 

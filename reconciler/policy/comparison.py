@@ -64,7 +64,8 @@ class WrittenDocument:
             else:
                 value = struct if child.children else None
             shown = self._value(child, value, child_path, child_key)
-            if shown not in (None, {}, [], ""):
+            # An empty mapping that chooses one of several kinds, such as `clusterAPI: {}`, says something.
+            if shown not in (None, {}, [], "") or (shown == {} and child.constants):
                 written[child.yaml_key] = shown
                 self.place_keys[child_path] = child_key
         return written

@@ -207,7 +207,8 @@ def _own_values(document: NodeGroup) -> dict[str, str]:
     written = WrittenDocument(document).values
     merged = {field.yaml_key for field in GROUP_FIELDS}
     own = {key: value for key, value in written.get("spec", {}).items() if key not in merged}
-    return dict(_leaves({**own, "labels": written.get("metadata", {}).get("labels", {})}, ""))
+    labels = written.get("metadata", {}).get("labels", {})
+    return dict(_leaves({**own, **({"labels": labels} if labels else {})}, ""))
 
 
 @lru_cache(maxsize=512)
@@ -235,11 +236,11 @@ def _within(key: str, path: str) -> bool:
 
 
 def _leaves(value: object, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and (value or not path):
         for key, part in value.items():
             yield from _leaves(part, f"{path}{key}" if key.startswith("[") else f"{path}.{key}" if path else key)
     else:
-        yield path, str(value)
+        yield path, "{}" if isinstance(value, Mapping) else str(value)
 
 
 def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str, bool]]:

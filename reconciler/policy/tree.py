@@ -14,6 +14,7 @@ from reconciler.policy.clusters import (
     check_labels_read,
     check_overrides,
     counts_in,
+    elsewhere,
     for_many,
     imagined,
     in_cluster,
@@ -39,6 +40,7 @@ class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):
     `skipped` counts documents of other API groups by `apiVersion/kind`; `policies` and `groups` count documents of ours,
     whether or not they could be used. `neighbours` are the files that were passed over, by path, with what each is.
     `for_many`: documents name clusters. Then `sets` are those of the cluster that was asked about, and empty without one.
+    `elsewhere` are the other documents then: the name of a cluster, or its labels, and a digest of one document.
     """
 
     sets: tuple[PolicySet, ...]
@@ -49,6 +51,7 @@ class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):
     groups: int = 0
     neighbours: tuple[Neighbour, ...] = ()
     for_many: bool = False
+    elsewhere: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def failed(self) -> bool:
@@ -163,7 +166,13 @@ def read_trees(
             policies=len(drafts.policies),
             groups=len(drafts.groups),
             for_many=many,
+            elsewhere=_elsewhere(drafts, cluster) if many and cluster is not None else frozenset(),
         )
+
+
+def _elsewhere(drafts: Drafts, cluster: ClusterIdentity) -> frozenset[tuple[str, str]]:
+    found = elsewhere(drafts, counts_in(cluster))
+    return frozenset((name, _digest((msgspec.structs.replace(one, place=_BUILT_IN, places={}),))) for name, one in found)
 
 
 def _in_cluster(layers: Layers, drafts: Drafts, cluster: ClusterIdentity | None, findings: Findings, now_seconds: int) -> Drafts:
@@ -202,7 +211,11 @@ def policy_digest(policy: NodeGroupPolicy, groups: tuple[NodeGroup, ...]) -> str
     """sha256 over the values, whatever their places, order of keys or formatting."""
     bare: list[msgspec.Struct] = [msgspec.structs.replace(policy, place=_BUILT_IN, places={})]
     bare += (msgspec.structs.replace(group, place=_BUILT_IN, places={}) for group in groups)
-    return "sha256:" + hashlib.sha256(msgspec.json.encode(bare, order="deterministic")).hexdigest()
+    return _digest(bare)
+
+
+def _digest(documents: Sequence[msgspec.Struct]) -> str:
+    return "sha256:" + hashlib.sha256(msgspec.json.encode(documents, order="deterministic")).hexdigest()
 
 
 def read_node_group(node: Node, source: Source, findings: Findings) -> Draft[NodeGroup]:

@@ -24,8 +24,9 @@ from reconciler.rendering.wording import MAIN, THIS_PR, count
 
 
 class Grade(StrEnum):
-    """How severe it is for a reviewer. `caution`: pods lose their node, nodes leave, pods are evicted or writing begins.
-    `warning`: a looser value or another owner reaches groups, and nothing moves yet. `note`: everything else."""
+    """How severe it is for a reviewer. `caution`: pods lose their node, nodes leave, pods are evicted, writing begins or ends, or
+    a target is missing. `warning`: a looser value or another owner reaches groups, tests do not judge as before, or documents are
+    not judged here, and nothing moves yet. `note`: everything else."""
 
     CAUTION = "caution"
     WARNING = "warning"
@@ -35,6 +36,8 @@ class Grade(StrEnum):
 class Code(StrEnum):
     """What happens, the gravest first."""
 
+    WRITING_STOPS = "WritingStops"
+    TARGET_MISSING = "TargetMissing"
     PODS_WITHOUT_NODE = "PodsWithoutNode"
     WRITING_STARTS = "WritingStarts"
     TAKES_OVER = "TakesOver"
@@ -47,6 +50,8 @@ class Code(StrEnum):
     GROUPS_COME = "GroupsCome"
     GROUPS_HELD = "GroupsHeld"
     NEW_PROBLEMS = "NewProblems"
+    TEMPLATE_DIFFERS = "TemplateDiffers"
+    OTHER_CLUSTERS = "OtherClusters"
     TESTS_LOST = "TestsLost"
     POLICY_WARNINGS = "PolicyWarnings"
     DECLARED_SIZES = "DeclaredSizes"
@@ -85,6 +90,8 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
     if comparison is None:
         return ()
     effects = [
+        *_writing_stops(preview),
+        *_target_missing(comparison),
         *_pods(preview),
         *_writing(preview, comparison),
         *_takes_over(preview.loosened, comparison, preview.plan),
@@ -92,7 +99,9 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *_data_lost(preview),
         *_evictions(preview),
         *_later(preview),
-        *_groups(comparison, preview.plan),
+        *_groups(comparison, preview.plan, preview.unwritten),
+        *_template_differs(comparison),
+        *_other_clusters(preview.elsewhere),
         *_problems(comparison),
         *_tests_lost(preview.tests),
         *_policy_warnings(preview.warnings),
@@ -104,7 +113,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
     return tuple(sorted(effects, key=lambda one: (_GRADES[one.grade], _CODES[one.code])))
 
 
-_NAME_THEIR_CAUSE = (Code.WRITING_STARTS, Code.TAKES_OVER)
+_NAME_THEIR_CAUSE = (Code.WRITING_STARTS, Code.WRITING_STOPS, Code.TAKES_OVER)
 _CAUSES_SHOWN = 3
 
 
@@ -178,6 +187,79 @@ def _writing(preview: Preview, comparison: PlanComparison) -> Iterator[Consequen
         short=f"turns writing on{limited}: {moved}",
         data={"groups": groups, "discovered": discovered, "actions": actions, "nodesAdded": added, "nodesRemoved": removed},
     )
+
+
+def _writing_stops(preview: Preview) -> Iterator[Consequence]:
+    groups = preview.unwritten
+    if groups:
+        short = f"turns writing off for {count(len(groups), 'group')}"
+        yield Consequence(
+            grade=Grade.CAUTION,
+            code=Code.WRITING_STOPS,
+            sentence=("This turns writing off for ", *names_listed(groups, NAMES_SHOWN), ", mode Enforce -> Observe."),
+            short=short,
+            data={"groups": groups},
+        )
+
+
+def _has(line: GroupLine | None, code: str) -> bool:
+    return line is not None and any(reason.code == code for reason in line.reasons)
+
+
+_MISSING = "TargetMissing"
+
+
+def _target_missing(comparison: PlanComparison) -> Iterator[Consequence]:
+    """Groups whose target is not in the cluster, where that is new: a name with a typing error, for example."""
+    for pair in comparison.groups:
+        old, new = pair.before, pair.after
+        if new is None or not _has(new, _MISSING) or (_has(old, _MISSING) and old is not None and old.target == new.target):
+            continue
+        lost = 0 if old is None else max(0, old.desired - old.current)
+        loses = (" ", Foreign(new.name), f" loses its {count(lost, 'new node')}.") if lost else ()
+        yield Consequence(
+            grade=Grade.CAUTION,
+            code=Code.TARGET_MISSING,
+            sentence=("Target ", Foreign(new.target), " of ", Foreign(new.name), " does not exist.", *loses),
+            short="a group's target does not exist",
+            data={"groups": (new.name,), "target": new.target, "newNodesLost": lost},
+        )
+
+
+_ABOUT_TEMPLATES = ("SmallerThanTemplate", "TemplateUntried", "TemplateUnknown", "MixedShapes")
+"""Reasons that say how a template and the live nodes differ."""
+
+
+def _template_differs(comparison: PlanComparison) -> Iterator[Consequence]:
+    for pair in comparison.groups:
+        if pair.after is None:
+            continue
+        known = () if pair.before is None else {reason.message for reason in pair.before.reasons}
+        for reason in pair.after.reasons:
+            if reason.code in _ABOUT_TEMPLATES and reason.message not in known:
+                yield Consequence(
+                    grade=Grade.WARNING,
+                    code=Code.TEMPLATE_DIFFERS,
+                    sentence=(Foreign(pair.after.name), ": ", *foreign_sentence(reason.message), "."),
+                    short="a group's template differs from its nodes",
+                    data={"groups": (pair.after.name,), "reason": reason.code},
+                )
+
+
+def _other_clusters(clusters: Sequence[str]) -> Iterator[Consequence]:
+    """Documents that do not count in the cluster of the preview."""
+    if clusters:
+        one = "documents for other clusters change"
+        yield Consequence(
+            grade=Grade.WARNING,
+            code=Code.OTHER_CLUSTERS,
+            sentence=(
+                f"Documents for {'cluster' if len(clusters) == 1 else 'clusters'} ", *names_listed(clusters, NAMES_SHOWN),
+                " changed; not judged here: run `reconciler preview --fleet` with a snapshot of each.",
+            ),
+            short=one,
+            data={"clusters": tuple(clusters)},
+        )  # fmt: skip
 
 
 def _moved_nodes(preview: Preview, comparison: PlanComparison) -> tuple[int, int]:
@@ -329,7 +411,7 @@ def _joins(after: Impact, before: Impact) -> int:
     return sum(after.nodes_joined.values()) - sum(before.nodes_joined.values())
 
 
-def _groups(comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
+def _groups(comparison: PlanComparison, plan: Plan, unwritten: Sequence[str]) -> Iterator[Consequence]:
     """Groups that leave keep their size and nobody sizes them; those that come are written to where the policy writes."""
     writes = plan.mode != "Observe"
     retargeted = {
@@ -341,7 +423,9 @@ def _groups(comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
         pair.after
         for pair in comparison.groups
         if pair.after is not None and pair.after.held and pair.before is not None and not pair.before.held
-    )
+        and pair.after.name not in unwritten and not _has(pair.after, _MISSING)
+    )  # fmt: skip
+    come = [line for line in coming(comparison) if not _has(line, _MISSING)]
     for code, grade, groups, one, several, one_more, several_more in (
         (
             Code.GROUPS_LEAVE, Grade.WARNING, leaving(comparison), "leaves the policy", "leave the policy",
@@ -349,7 +433,7 @@ def _groups(comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
             ": their targets keep their sizes, and nothing scales them",
         ),
         (
-            Code.GROUPS_COME, Grade.WARNING if writes else Grade.NOTE, coming(comparison), "comes into the policy",
+            Code.GROUPS_COME, Grade.WARNING if writes else Grade.NOTE, come, "comes into the policy",
             "come into the policy", ", which sizes it from now on", ", which sizes them from now on",
         ),
         (

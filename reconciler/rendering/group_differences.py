@@ -89,10 +89,19 @@ def _group(pair: Pair[GroupLine]) -> Difference:
         # What a group would do is known of held ones only, and a held one goes nowhere.
         other = f" ({MAIN}: {old.wanted})" if old.held and old.wanted is not None else ""
         parts.append(f"held at {new.current}; it would go to {new.wanted} if nothing held it{other}")
-    sentence = ", ".join(parts) or f"other reasons than under {MAIN}"
+    sentence = ", ".join(parts) or _other_reasons(old, new)
     more = settled_size(new) - settled_size(old) or new.desired - old.desired
     mark = MORE if more > 0 else FEWER if more < 0 else STAYS if new.held else OTHERWISE
     return Difference(mark, sentence, Meaning.HELD if new.held else Meaning.NEUTRAL)
+
+
+def _other_reasons(old: GroupLine, new: GroupLine) -> str:
+    """The first reason that comes or goes, where nothing else differs."""
+    here, there = ([reason.message for reason in line.reasons] for line in (new, old))
+    for words, messages, others in (("now", here, there), ("no longer", there, here)):
+        if (message := next((one for one in messages if one not in others), None)) is not None:
+            return f"{words}: {message}"
+    return f"other reasons than under {MAIN}"
 
 
 def _size(value: int | None) -> str:

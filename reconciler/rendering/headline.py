@@ -32,7 +32,7 @@ def headline(preview: Preview) -> Sentence:
     elif parts and not cautions and _nothing_moves(preview):
         parts.append((f"nodes and pods move as under {MAIN}",))
     if not parts:
-        return (_without_effect(preview),)
+        return _without_effect(preview)
     shown: list[str] = []
     for part in parts:
         longer = [*shown, *(("; ",) if shown else ()), *part]
@@ -49,13 +49,15 @@ def _nothing_moves(preview: Preview) -> bool:
     )
 
 
-def _without_effect(preview: Preview) -> str:
+def _without_effect(preview: Preview) -> Sentence:
+    """No plan differs with the pods of now. That does not mean that a value has no effect: the values are named."""
     if not preview.changed:
-        return "No effect: neither the policy nor the decision differs"
-    values = f"{count(len(preview.changes), 'policy value')} {'changes' if len(preview.changes) == 1 else 'change'}"
-    if preview.comparison is not None and preview.comparison.empty:
-        return f"No effect: {values}, the decision does not"
-    return "No effect on the steady state: what differs now is below"
+        return ("No effect: neither the policy nor the decision differs",)
+    if not preview.changes:
+        return ("No difference in the steady state: what differs now is below",)
+    paths = list(dict.fromkeys(value_family(change.path) or change.kind for change in preview.changes))
+    more = f" and {count(len(paths) - 1, 'more value')}" if len(paths) > 1 else ""
+    return ("No difference with the pods of now. This changes ", Foreign(paths[0]), more)
 
 
 _IN_STEADY_PART = (Code.NODES_IN_STEADY_STATE, Code.COST)

@@ -133,10 +133,11 @@ class SizeEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConsequenceEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that the change causes. `grade` follows from the effect. `caution`: pods lose their node, nodes are removed, pods
-    are evicted, writing begins or replicas of others are taken over. `warning`: a looser value reaches groups, groups come, leave
-    or are held, other nodes are removed or problems are new. `note`: everything else. `data` are the numbers and names of
-    `message`."""
+    """One thing that the change causes. `grade` follows from the effect. `caution`: pods lose their node, nodes are removed
+    or pods are evicted. Also: writing begins or ends, a target is missing or replicas of others are taken over.
+    `warning`: a looser value reaches groups, or groups come, leave or are held. Also: other nodes are removed, problems
+    are new, or a template differs from its nodes. Also: tests of main do not judge as before, or documents for other
+    clusters are not judged. `note`: everything else. `data` are the numbers and names of `message`."""
 
     grade: Grade
     code: Code

@@ -59,8 +59,8 @@ def test_enforce_to_observe_shows_what_ends(world: World) -> None:
     shown = _preview(world, _policy(Mode.ENFORCE), _policy(Mode.OBSERVE))
     assert shown.plan.actions == ()
     assert _sentences(shown) == [
+        "This turns writing off for busy, calm, mode Enforce -> Observe.",
         "2 more pods have nowhere to run (0 -> 2): shop/web-* (2).",
-        "busy, calm become held: nothing is written to them.",
         "2 nodes in steady state instead of 4.",
     ]
 

@@ -144,7 +144,7 @@ def command(
     from reconciler.cli.outputs.skipped_neighbours import tell_neighbours
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
-    from reconciler.cli.processes.preview_made import chosen, made_preview, tested
+    from reconciler.cli.processes.preview_made import chosen, elsewhere, made_preview, tested
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
     base, head = _asked(base_ref, head_ref, base_dir, head_dir, path, base_tip=base_tip)
@@ -193,7 +193,9 @@ def command(
     with measured.stage("decide"), progress("deciding twice"):
         policy = chosen(before, after, name)
         preview = made_preview(world, now_seconds, before, after, policy, name, budget, pictured=output == "html")
-        preview = msgspec.structs.replace(preview, snapshot=_aged(seen) if comment else seen)
+        preview = msgspec.structs.replace(
+            preview, snapshot=_aged(seen) if comment else seen, elsewhere=elsewhere(before, after)
+        )  # fmt: skip
     with measured.stage("test"), progress("running policy tests"):
         preview = tested(preview, before, after, policy)
     if replay_path is not None:

@@ -83,6 +83,12 @@ def made_preview(
     return msgspec.structs.replace(made, sizes=sizes)
 
 
+def elsewhere(before: "Side", after: "Side") -> tuple[str, ...]:
+    """The clusters of documents that differ and do not count in the cluster of the preview, by name or by labels."""
+    ours, theirs = (frozenset() if side.tree is None else side.tree.elsewhere for side in (before, after))
+    return tuple(sorted({name for name, _ in ours ^ theirs}))
+
+
 def tested(preview: "Preview", before: "Side", after: "Side", policy: "PolicySet") -> "Preview":
     """With the policy tests of the head, run on the head's policy. Consequences are compared with the base's policy."""
     import msgspec

@@ -1,0 +1,122 @@
+"""Changes of which a preview said too little: what it says first, of the example cluster."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
+
+ROOT = Path(__file__).resolve().parents[2]
+Changed = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Changed:
+    """The preview of a change of the example's policies, as JSON: each pair of a file replaces a text."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(*pairs: tuple[str, str, str], before: tuple[tuple[str, str, str], ...] = (), name: str = "c1") -> dict[str, Any]:
+        for side, edits in (("main", before), ("change", (*before, *pairs))):
+            shutil.rmtree(side, ignore_errors=True)
+            shutil.copytree(ROOT / "policies", side)
+            shutil.rmtree(Path(side, "tests"))
+            for file, old, new in edits:
+                path = Path(side, file)
+                text = path.read_text(encoding="utf-8") if path.exists() else ""
+                assert old in text
+                path.write_text(text.replace(old, new, 1) if old else new, encoding="utf-8")
+        words = ["--base-dir", "main", "--head-dir", "change", "--cluster", str(ROOT / "examples" / "quickstart")]
+        guarded(cli, ["preview", *words, "--cluster-name", name, "-o", "json"])
+        out, err = capsys.readouterr()
+        assert out, err
+        document: dict[str, Any] = json.loads(out)
+        return document
+
+    return made
+
+
+def sentences(document: dict[str, Any], grade: str) -> dict[str, str]:
+    """The messages of one grade, by code."""
+    return {one["code"]: one["message"] for one in document["consequences"] if one["grade"] == grade}
+
+
+def test_writing_stops(changed: Changed) -> None:
+    """Sizes that are not written any more are those that `plan` shows for the policy: 9 and 4."""
+    found = changed(("prod.yaml", "mode: Enforce", "mode: Observe"))
+    assert found["headline"] == "Turns writing off for 3 groups; 9 more pods have nowhere to run"
+    assert sentences(found, "caution")["WritingStops"] == "This turns writing off for spot, auto, big, mode Enforce -> Observe."
+    assert "GroupsHeld" not in sentences(found, "warning")
+    wanted = {pair["after"]["name"]: pair["after"]["wanted"] for pair in found["decision"]["groups"]}
+    assert (wanted["auto"], wanted["big"]) == (9, 4)
+
+
+def test_a_target_with_a_typing_error(changed: Changed) -> None:
+    """It is the first thing, and nothing says that the group comes into the policy."""
+    found = changed(("on-demand.yaml", "c1-auto-45vz8", "c1-auto-45vz9"))
+    assert found["headline"] == "A group's target does not exist; 5 more pods have nowhere to run"
+    assert found["consequences"][0]["message"] == (
+        "Target MachineDeployment capi/c1-auto-45vz9 of auto does not exist. auto loses its 7 new nodes."
+    )
+    assert not {"GroupsCome", "GroupsHeld"} & {one["code"] for one in found["consequences"]}
+
+
+def test_a_template_that_the_nodes_contradict(changed: Changed) -> None:
+    """With the words of the plan."""
+    found = changed(("on-demand.yaml", "capacity: {cpu: 8, memory: 32Gi", "capacity: {cpu: 16, memory: 64Gi"))
+    assert found["headline"] == "A group's template differs from its nodes; nodes and pods move as under main"
+    assert sentences(found, "warning")["TemplateDiffers"].startswith(
+        "big: its nodes offer less than its template (cpu 16 and 8, node big-cvpqs-75zr8)"
+    )
+
+
+NOW = "No difference with the pods of now. This changes "
+
+
+@pytest.mark.parametrize(("edit", "headline"), [
+    (("prod.yaml", "currency: USD", "currency: EUR"), f"{NOW}currency"),
+    (("on-demand.yaml", "taints: []", "startupTaints: [{key: node.kubernetes.io/*, effect: NoExecute}]\n    taints: []"),
+     f"{NOW}template.startupTaints"),
+    (("on-demand.yaml", "reserved: {cpu: 200m, memory: 2Gi}", "reserved: {cpu: 0, memory: 0}"),
+     "A group's template differs from its nodes; nodes and pods move as under main"),
+])  # fmt: skip
+def test_a_value_without_an_effect_now_is_named(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
+    """It may have one with other pods: this is not `No effect`."""
+    assert changed(edit)["headline"] == headline
+
+
+def test_an_empty_mapping_says_something(changed: Changed) -> None:
+    """Which platform a rule discovers."""
+    main = (("prod.yaml", "  currency: USD", "  discovery: [{name: all, tier: on-demand, clusterAPI: {}}]\n  currency: USD"),)
+    found = changed(("prod.yaml", "clusterAPI: {}", "openshift: {}"), before=main)
+    changes = {(one["path"], one["before"], one["after"]) for one in found["changes"]}
+    assert changes == {("discovery[all].clusterAPI", "{}", None), ("discovery[all].openshift", None, "{}")}
+    narrower = (("prod.yaml", "clusterAPI: {}", "clusterAPI: {namespaces: [capi]}"),)
+    (change,) = changed(("prod.yaml", "{namespaces: [capi]}", "{}"), before=(*main, *narrower))["changes"]
+    assert (change["path"], change["before"], change["after"]) == ("discovery[all].clusterAPI.namespaces", "[capi]", None)
+
+
+OVERRIDE = """\
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroupPolicy
+metadata: {name: others}
+spec:
+  basePolicyRef: {name: prod}
+  clusters: {names: [c2, c7]}
+  defaults: {scaleDown: {mode: Enabled}}
+"""
+
+
+def test_documents_for_other_clusters(changed: Changed) -> None:
+    """They are named with the command that judges them."""
+    found = changed(("others.yaml", "", OVERRIDE))
+    assert found["headline"] == "Documents for other clusters change; nodes and pods move as under main"
+    assert found["changed"] is True
+    assert sentences(found, "warning")["OtherClusters"] == (
+        "Documents for clusters c2, c7 changed; not judged here: run `reconciler preview --fleet` with a snapshot of each."
+    )
+    assert changed(before=(("others.yaml", "", OVERRIDE),))["changed"] is False
