@@ -270,13 +270,21 @@ class NodeLoads:
                 key = next(pods.key(index) for index in on_node if pods.shape[index] == number)
                 names = tuple(self._ledger.budgets[index].name for index in over)
                 blockers.append(SeveralPdbs(budgets=names).blocker(key))
-        for index in self._ledger.short({number: asking[number] for number in covered}):
+        short = self._ledger.short({number: asking[number] for number in covered})
+        if not short:
+            return blockers
+        # By pods and not by budgets: a tenant may have thousands of budgets over one pod.
+        needed, first = dict[int, int](), dict[int, int]()
+        rows = {pods.shape[row]: row for row in reversed(on_node) if pods.shape[row] in covered}
+        for number in dict.fromkeys(pods.shape[row] for row in on_node if pods.shape[row] in covered):
+            for index in covered[number]:
+                needed[index] = needed.get(index, 0) + asking[number]
+                first.setdefault(index, rows[number])
+        for index in short:
             budget = self._ledger.budgets[index]
-            needed = sum(asking[number] for number, over in covered.items() if index in over)
-            key = next(pods.key(i) for i in on_node if index in covered.get(pods.shape[i], ()))
             allowed = max(0, self._ledger.left[index])
-            reason = NotEnoughPdb(budget=f"{budget.namespace}/{budget.name}", allowed=allowed, needed=needed)
-            blockers.append(reason.blocker(key))
+            reason = NotEnoughPdb(budget=f"{budget.namespace}/{budget.name}", allowed=allowed, needed=needed[index])
+            blockers.append(reason.blocker(pods.key(first[index])))
         return blockers
 
 

@@ -230,8 +230,12 @@ def _search(schedule: str, wall: datetime, *, reverse: bool = False) -> Iterator
         return  # days that no listed month has: it never fires
 
 
+_LAST_SECONDS = int(datetime(_MAX_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
+"""Nothing is looked for after this; the time of a pod may be later, and then the clocks of some zones end."""
+
+
 def _wall(seconds: int, zone: ZoneInfo) -> datetime:
-    return (datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)).astimezone(zone).replace(tzinfo=None)
+    return (datetime.fromtimestamp(0, UTC) + timedelta(seconds=min(seconds, _LAST_SECONDS))).astimezone(zone).replace(tzinfo=None)
 
 
 def _steady(wall: datetime, zone: ZoneInfo) -> bool:

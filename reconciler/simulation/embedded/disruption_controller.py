@@ -17,6 +17,7 @@ from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_object import Counted, PodObject
 from reconciler.values.label_selector import selects
+from reconciler.values.whole_number import whole_number
 
 # The pods that one PodDisruptionBudget takes, counted as they come, change and go.
 
@@ -184,12 +185,12 @@ class DisruptionController:
         """(expected, desired healthy)."""
         if budget.max_unavailable:
             expected = self._expected(members)
-            return expected, max(0, expected - amount_of(budget.max_unavailable, expected))
-        if budget.min_available.endswith("%"):
-            expected = self._expected(members)
-            return expected, amount_of(budget.min_available, expected)
+            return expected, max(0, expected - (amount_of(budget.max_unavailable, expected) or 0))
         if budget.min_available:
-            return members.pods, int(budget.min_available)
+            expected = self._expected(members) if budget.min_available.endswith("%") else members.pods
+            least = amount_of(budget.min_available, expected)
+            # Of a text that says nothing, all pods are needed.
+            return expected, expected if least is None else least
         return members.pods, budget.desired_healthy
 
     def _expected(self, members: BudgetMembers) -> int:
@@ -224,6 +225,7 @@ def _telling_label(budget: DisruptionBudget) -> tuple[str, str]:
     return "", ""
 
 
-def amount_of(text: str, total: int) -> int:
-    """`2` -> 2; `80%` of `total`, rounded up."""
-    return -(-int(text[:-1]) * total // 100) if text.endswith("%") else int(text)
+def amount_of(text: str, total: int) -> int | None:
+    """`2` -> 2; `80%` of `total`, rounded up. None for a text that no API server takes."""
+    amount = whole_number(text.removesuffix("%"))
+    return -(-amount * total // 100) if amount is not None and text.endswith("%") else amount

@@ -110,6 +110,13 @@ def test_a_day_that_never_comes() -> None:
     assert last_opening("0 0 30 2 *", BERLIN, 1_795_262_400) is None
 
 
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Midway"])
+def test_an_instant_at_the_end_of_all_clocks(zone: str) -> None:
+    """Somebody may write the year 9999 into an object, and a simulation waits until then."""
+    assert next(openings_after("0 0 * * *", zone, 253_402_300_799), None) is None
+    assert last_opening("0 0 * * *", zone, 1 << 60) is None
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -26,6 +26,12 @@ def test_percentages_round_up(text, total, expected):
     assert amount_of(text, total) == expected
 
 
+@pytest.mark.parametrize("text", ["y", "50.5%", "%", "-1", "1e3", "\u0661%", "9" * 5000, "9" * 5000 + "%"])
+def test_what_no_api_server_takes(text: str) -> None:
+    """It is no amount, and nothing fails on it."""
+    assert amount_of(text, 10) is None
+
+
 @pytest.mark.parametrize(
     ("bounds", "desired", "allowed"),
     [
@@ -34,6 +40,9 @@ def test_percentages_round_up(text, total, expected):
         ({"max_unavailable": "30%"}, 4, 3),  # 2.1 of 7, rounded up to 3 that may be missing
         ({"max_unavailable": "0"}, 7, 0),
         ({"max_unavailable": "9"}, 0, 7),
+        # Texts that no API server takes allow nothing.
+        ({"min_available": "most"}, 7, 0),
+        ({"max_unavailable": "9" * 5000}, 7, 0),
     ],
 )
 def test_status_is_recomputed_when_a_pod_changes(bounds, desired, allowed):
