@@ -5,12 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.nodes.attachment import StorageCapacity
-from reconciler.cluster.nodes.node import NO_VOLUMES, LocalStorage, Node, NodeVolumes
+from reconciler.cluster.nodes.node import NO_VOLUMES, LocalStorage, Node, NodeShape, NodeVolumes
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.world import World
 from reconciler.policy.documents import GroupFields
 from reconciler.policy.levels import STORAGE
 from reconciler.policy.values.quantity import parse_amount
+from reconciler.scheduling.label_match import selects
+from reconciler.scheduling.node_affinity import node_labels
 from reconciler.values.label_selector import Requirement
 
 Limits = Mapping[str, int]
@@ -67,6 +69,22 @@ def with_room(seen: NodeVolumes, levels: Sequence[GroupFields]) -> NodeVolumes:
         room_bytes = parse_amount(text, milli=False)
         rooms[name] = LocalStorage(storage_class=name, largest_bytes=room_bytes, total_bytes=room_bytes)
     return msgspec.structs.replace(seen, local=tuple(sorted(rooms.values())))
+
+
+def unreported(world: World, node: Node, template: NodeShape | None) -> tuple[str, ...]:
+    """Storage classes whose driver reports room and will report some of this node, as its template says, but has not done so yet.
+    kube-scheduler sends no pod there before."""
+    if template is None or not template.volumes.local or world.node_shapes[node.shape].volumes.local:
+        return ()
+    tracking = {driver.name for driver in world.storage.csi_drivers if driver.storage_capacity}
+    tracked = {item.name for item in world.storage.classes if item.provisioner in tracking}
+    labels = node_labels(world.node_shapes[node.shape].labels, node.hostname).items()
+    reported = {item.storage_class for item in world.storage.capacities if selects(item.nodes, labels)}
+    return tuple(
+        room.storage_class
+        for room in template.volumes.local
+        if room.storage_class in tracked and room.storage_class not in reported
+    )
 
 
 def at_most(stated: NodeVolumes, seen: NodeVolumes) -> NodeVolumes:

@@ -13,6 +13,7 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.decisions.groups.template_devices import DeviceEvidence
+from reconciler.decisions.groups.template_volumes import unreported
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.belonging import Belonging
 from reconciler.decisions.situation.clocks import clocks_apart
@@ -113,8 +114,8 @@ def shrinking(world: World) -> frozenset[TargetRef]:
 
 
 def waits_for(world: World, node: Node, group: EffectiveGroup, devices: DeviceEvidence | None = None) -> tuple[str, ...]:
-    """What a node that has joined still waits for: to be Ready, startup taints by key, and devices by resource name or driver.
-    `devices` is that of the World, if it is already available."""
+    """What a node that has joined still waits for: to be Ready, startup taints by key, devices by resource name or driver, and
+    storage by class. `devices` is that of the World, if it is already available."""
     shape = world.node_shapes[node.shape]
     offered = group.template.allocatable.extended if group.template is not None else ()
     coming = group.template.devices if group.template is not None else ()
@@ -124,6 +125,7 @@ def waits_for(world: World, node: Node, group: EffectiveGroup, devices: DeviceEv
         *(f"taint {taint.key}" for taint in shape.taints if starts_with(taint.key, group.startup_taints)),
         *(name for name, amount in offered if amount and not shape.allocatable.get(name)),
         *(f"devices of {driver}" for driver in lacking),
+        *(f"storage of class {name}" for name in unreported(world, node, group.template)),
     )
 
 

@@ -286,6 +286,19 @@ def test_the_policy_declares_room_on_the_node_itself(world: World, template: Tem
     assert _new(_decided(world, template)) == nodes
 
 
+@pytest.mark.parametrize(("age", "nodes"), [(60, 0), (960, 3)])
+def test_a_new_node_keeps_its_room_until_its_driver_reports(age: int, nodes: int) -> None:
+    """Drivers report some time after the node is Ready. Two pods with 10 GiB are expected there, so that two more nodes would do
+    for the others. After maxNodeStartupTime (15 minutes) nothing is expected any more."""
+    cluster = ClusterBuilder()
+    cluster.group("gen", nodes=1, created=NOW - age)
+    storage = Storage(
+        claims=_claims(cluster, "lvm", 2 if age == 60 else 5), classes=CLASSES,
+        csi_drivers=(CsiDriver(name=LVM, storage_capacity=True),),
+    )  # fmt: skip
+    assert _new(_decided(cluster.world(storage=storage), _declared(lvm="20Gi"))) == nodes
+
+
 @pytest.mark.parametrize("world", [_attaching(2), _local(left=20)])
 def test_what_settles_is_what_was_decided(world: World) -> None:
     """Nodes that come by the template hold the pods that they were added for: nothing is added a second time."""
