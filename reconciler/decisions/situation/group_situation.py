@@ -114,8 +114,8 @@ def shrinking(world: World) -> frozenset[TargetRef]:
 
 
 def waits_for(world: World, node: Node, group: EffectiveGroup, devices: DeviceEvidence | None = None) -> tuple[str, ...]:
-    """What a node that has joined still waits for: to be Ready, startup taints by key, devices by resource name or driver, storage
-    by class. `devices` is that of the World, if it is already available."""
+    """What a node that has joined still waits for: to be Ready, startup taints by key, devices by resource or driver, storage by
+    class. `devices` is that of the World, if it is already available."""
     shape = world.node_shapes[node.shape]
     offered = group.template.allocatable.extended if group.template is not None else ()
     coming = group.template.devices if group.template is not None else ()
