@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from reconciler.cluster import defects
 from reconciler.cluster.devices.device_class import DeviceClass, device_class
 from reconciler.cluster.devices.resource_claim import ClaimTemplate, ResourceClaim, claim_template, resource_claim
 from reconciler.cluster.devices.resource_slice import ResourceSlice, resource_slice
@@ -25,6 +26,7 @@ from reconciler.cluster.snapshots.buffer_pods import BufferDraft, StatedTemplate
 from reconciler.cluster.snapshots.daemon_pods import daemon_pods
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.manifest import Manifest, Newest
+from reconciler.cluster.snapshots.platform_rows import platform_rows
 from reconciler.cluster.snapshots.pod_rows import PodRows, PodsRead
 from reconciler.cluster.snapshots.request_pods import RequestDraft, request_drafts, request_pods
 from reconciler.cluster.target import Machine, TargetFacts
@@ -60,6 +62,7 @@ from reconciler.cluster.workloads.workload_rows import controller, disruption_bu
 from reconciler.cluster.world import Storage, World, WorldProblem, world_digest
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.decoding import decoder
+from reconciler.values.defect import defect_text
 from reconciler.values.label_selector import LabelSelector
 
 # Where objects were read from, as one number an object, so that a message can name file and item later.
@@ -186,6 +189,8 @@ class Intake:
                 errors.append(SnapshotError(document.file, document.label(index), str(error)))
             except ContradictionError as error:
                 errors.append(self.contradiction(error))
+            except defects.CAUGHT as error:
+                errors.append(SnapshotError(document.file, document.label(index), defect_text(error)))
             if len(errors) == _MOST_ERRORS:
                 break
         if errors:
@@ -575,7 +580,9 @@ def _targets(
         of_platform = {where[1:]: kept.by_key() for where, kept in intake.of_platforms.items() if where[0] == reading.name}
         own = captured.intersection(kind.known_as for kind in reading.kinds)
         group = reading.group_here(intake.capi_group)
-        rows = reading.rows(Objects(group=group, captured=frozenset(own), kept=of_platform, nodes=nodes, shapes=shapes))
+        objects = Objects(group=group, captured=frozenset(own), kept=of_platform, nodes=nodes, shapes=shapes)
+        rows, unread = platform_rows(reading, objects)
+        intake.unread = tuple(sorted({*intake.unread, *unread}))
         targets.extend(judged(intake.unread, reading, intake.capi_group, of_platform, rows.targets))
         machines.extend(rows.machines)
         clusters.extend(rows.clusters)

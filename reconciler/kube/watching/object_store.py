@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import msgspec
 from msgspec import Raw
 
+from reconciler.cluster import defects
 from reconciler.cluster.platform_reading import is_target, readings
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
 from reconciler.cluster.snapshots.document import Document
@@ -17,6 +18,7 @@ from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import pod as wire
 from reconciler.kube.watching.collection import Collection
 from reconciler.values.decoding import decoder
+from reconciler.values.defect import defect_text
 
 # The pods of a live view: rows as a snapshot reads them, which are added, changed and removed.
 
@@ -187,6 +189,8 @@ class ObjectStore(Intake):
             self._keep(decoded, 0, self._head)
         except UnreadableError as error:
             return self._cannot_read(key, str(error))
+        except defects.CAUGHT as error:
+            return self._cannot_read(key, defect_text(error))
         healed = bool(self.unreadable) and self.unreadable.pop(key, None) is not None
         return healed or before is None or before != self._known(key)
 

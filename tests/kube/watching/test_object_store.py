@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from reconciler.cluster import defects
+from reconciler.cluster.snapshots import intake
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.kube.watching.collection import WORKLOAD, Collection
 from reconciler.kube.watching.object_store import ObjectStore
@@ -154,3 +156,21 @@ def test_what_targets_refer_to() -> None:
     machines.put(raw(objects.machine("infra", "general-1", "set")))
     assert targets.referred() == {(objects.INFRASTRUCTURE, "TestMachineTemplate")}
     assert machines.referred() == set()
+
+
+def test_a_defect_while_an_object_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is like an object that cannot be read, and the others are kept."""
+    monkeypatch.setattr(defects, "CAUGHT", (Exception,))
+    whole = intake.read_node
+
+    def fails(item: Any, *rest: Any) -> Any:
+        if item.metadata.name == "evil":
+            raise RecursionError
+        return whole(item, *rest)
+
+    monkeypatch.setattr(intake, "read_node", fails)
+    found = store("Node")
+    assert found.put(raw(objects.node("n")))
+    assert found.put(raw(objects.node("evil")))
+    assert len(found) == 1
+    assert found.unreadable["", "evil"].startswith("a defect of reconciler (RecursionError at ")
