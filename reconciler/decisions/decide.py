@@ -19,6 +19,7 @@ from reconciler.decisions.growth.crowding import crowded_out, with_first
 from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.pledges import pledges
+from reconciler.decisions.growth.probes import probe, remembered_probes
 from reconciler.decisions.growth.promises import Keeping, promised_again, promises
 from reconciler.decisions.growth.provisioning import KeptRequests, keep_requests
 from reconciler.decisions.growth.requests import cancel_requests
@@ -186,6 +187,7 @@ def _all_judged(
         bookings=bookings(draft, grown.asked.outcomes),
         refuted=remembered_refutations(draft),
         pledges=pledges(draft),
+        probes=remembered_probes(draft),
         examine_next=removals.stopped_at,
     )
     later = foreseen(draft, looked, grown.served, done, halted) if ahead else None
@@ -381,9 +383,10 @@ def _grow(
     late = outrun(draft)
     left = queue.waiting()
     crowded = crowded_out(draft, left)
+    probing = probe(draft, queue)
     asked = keep_requests(draft) if with_requests and draft.requests else KeptRequests()
     kept, for_buffers = keep_buffers(draft)
-    for_headroom = asked.grown | for_buffers | keep_headroom(draft)
+    for_headroom = asked.grown | for_buffers | keep_headroom(draft) | probing
     explain_rest(draft, queue)
     cancel_requests(draft)
     conflict_reasons(draft, queue.served)

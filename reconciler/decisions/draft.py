@@ -18,12 +18,12 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.limits import UNKNOWN_SHAPE, LimitLedger, counted_shapes
-from reconciler.decisions.memory import Memory
+from reconciler.decisions.memory import Memory, Probe
 from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.provisioning import requests_asked
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
-from reconciler.decisions.reasons.pods import TemplateRefuted
+from reconciler.decisions.reasons.pods import LabelUnknown, TemplateRefuted
 from reconciler.decisions.reasons.sizes import (
     AtMaxSize,
     CapacityEnds,
@@ -157,6 +157,10 @@ class Draft:
         self.states = states
         self.policy_digest = policy_digest
         self.refuted: dict[tuple[int, int], TemplateRefuted | None] = {}
+        self.probes: dict[tuple[int, int], LabelUnknown] = {}
+        """Reasons about labels that nobody states, by group and pod shape."""
+        self.probed: dict[str, Probe] = {}
+        """What to remember of nodes that were added to learn it."""
         self._closed_for: dict[int, Because | None] = {}
         self.solved: dict[object, object] = {}
         """What a search for the best mix found, by its question."""

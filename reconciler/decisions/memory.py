@@ -111,6 +111,15 @@ class Refuted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     asked_seconds: int = 0
 
 
+class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A node that was added at `asked_seconds` to learn a label, after `in_vain` that helped no pod. `template` as in
+    `Refuted`."""
+
+    asked_seconds: int
+    template: str
+    in_vain: int = 0
+
+
 class Pledge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a plan at `asked_seconds` adds to a target, whose size is then `to`. By zone: how many of the new `nodes` pods need
     there. `template` as in `Refuted`."""
@@ -176,7 +185,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     process ended there. `known_targets`: target -> its machines. `claims`: targets that this policy means to write,
     except those that another policy has. `promised`: target -> pods by shape that wait for a node that was added for them.
     `refuted`: target and kind of pod or zone -> what did not help. `pledges`: target -> what the last plan adds. `purchases`:
-    target -> what has come of what was asked for. `tiers`: tier with `returnAfter` -> its capacity.
+    target -> what has come of what was asked for. `probes`: target and kind of pod -> nodes added for it to learn a label.
+    `tiers`: tier with `returnAfter` -> its capacity.
     `lead_times`: target -> how long its nodes took, and which are under way.
     `bookings`: uid of a ProvisioningRequest -> until when its room is kept.
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
@@ -207,6 +217,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     refuted: Mapping[str, Refuted] = {}
     pledges: Mapping[str, Pledge] = {}
     purchases: Mapping[str, Came] = {}
+    probes: Mapping[str, Probe] = {}
     tiers: Mapping[str, TierState] = {}
     lead_times: Mapping[str, LeadTimes] = {}
     bookings: Mapping[str, int] = {}

@@ -17,7 +17,7 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Purchase
-from reconciler.decisions.situation.evidence import in_vain_since
+from reconciler.decisions.situation.evidence import in_vain_since, target_of
 from reconciler.plan.plan import NodeState
 
 # How many pods of each kind are asked for, wherever they run: what tells whether a demand still is.
@@ -235,6 +235,9 @@ class Demand:
         for group in draft.groups:
             if (asked := in_vain_since(draft.memory, str(group.group.target))) is not None:
                 since.setdefault(group.position, asked)
+            for key, entry in draft.memory.probes.items():
+                if target_of(key) == str(group.group.target):
+                    since[group.position] = min(since.get(group.position, entry.asked_seconds), entry.asked_seconds)
         return since
 
     def _in_vain(self, index: int) -> bool:

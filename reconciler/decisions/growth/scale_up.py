@@ -500,6 +500,9 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
         if template is None:
             details.extend(one.reason() for one in draft.growth_stops(group))
             continue
+        if (unknown := draft.probes.get((group.position, shape))) is not None:
+            details.append(unknown.reason())
+            continue
         rejected = rejection(draft, group, template, shape)
         if rejected is not None:
             _note_smaller(draft, group, shape, rejected)

@@ -10,6 +10,7 @@ from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.nodes import NodesReplaced, NodesReturn
 from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.reasons.provisioning import GrownForRequest
+from reconciler.decisions.reasons.sizes import Probing
 from reconciler.decisions.removal.consolidation import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
@@ -84,9 +85,12 @@ def _replacement(replacing: Opportunity, names: tuple[str, ...], by: str) -> Bec
     return NodesReturn(nodes=names, by=by, tier=tier.name, since=instant_text(tier.state.since_seconds), saving_per_hour=saving)
 
 
+_WHY_GROWN = ("PendingPods", "BelowMin", "Headroom", GrownForRequest.code, Probing.code)
+
+
 def _growth_reason(group: GroupDraft) -> Reason:
     """What the reasons that speak of pods, the minimum or headroom say, under the code of the first."""
-    telling = [reason for reason in group.reasons if reason.code in ("PendingPods", "BelowMin", "Headroom", GrownForRequest.code)]
+    telling = [reason for reason in group.reasons if reason.code in _WHY_GROWN]
     return Reason(telling[0].code, "; ".join(reason.message for reason in telling), telling[0].data)
 
 

@@ -107,6 +107,39 @@ class GroupRejects(Because, frozen=True, kw_only=True):
     template = "{group}: {why}"
 
 
+PROBE, AWAIT, IN_VAIN, NONE = "Probe", "Await", "InVain", "None"
+"""What happens where nobody states a label of the next node."""
+
+
+class LabelUnknown(Because, frozen=True, kw_only=True):
+    """The pod has a rule about a label in which the nodes of a group differ. So nobody knows whether the next one would run it.
+    `step`: a node is added to learn it (Probe) or on its way (Await). InVain: two did not help. None: none can be added now."""
+
+    code = "LabelUnknown"
+    group: str
+    labels: tuple[str, ...]
+    values: tuple[str, ...]
+    step: str
+    until: str = ""
+
+    def sentence(self) -> str:
+        """What is unknown, what happens, and what to write."""
+        label = " and ".join(self.labels)
+        steps = {
+            PROBE: "One node is added as a probe, which promises nothing",
+            AWAIT: "A node on its way will show it",
+            IN_VAIN: (
+                "Two nodes were added and did not help. "
+                f"The next one is tried from {self.until}, or after a change of the policy or the target"
+            ),
+            NONE: "The group cannot add a node to learn it now",
+        }
+        return (
+            f"{self.group}: nobody knows {label} of its next node (nodes there have {'; '.join(self.values)}). "
+            f"{steps.get(self.step, '')}. If all new nodes have the same value, write it in template.labels"
+        )
+
+
 class ResourceNotOffered(Because, frozen=True, kw_only=True):
     """The pod asks for a resource that no group is known to offer. `keys` would declare it, the policy's first."""
 

@@ -412,6 +412,21 @@ class SmallerThanTemplate(Because, frozen=True, kw_only=True):
     )
 
 
+class Probing(Because, frozen=True, kw_only=True):
+    """The group grows by one node to learn a label in which its nodes differ. The node promises nothing."""
+
+    code = "Probing"
+    pods: int
+    labels: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """For which pods, and which label."""
+        return (
+            f"1 node is added as a probe for {count_text(self.pods, 'pending pod')}: it promises nothing, and shows its "
+            f"{' and '.join(self.labels)}"
+        )
+
+
 class TemplateUntried(Because, frozen=True, kw_only=True):
     """The template changed, and all existing nodes come from the previous one and are smaller."""
 

@@ -1,0 +1,144 @@
+"""Nodes that are added one at a time to learn a label that nobody states: which zone, rack or network the next one gets.
+
+The nodes of a group may differ in a label, as those of a MachineDeployment over several zones do. Then no plan can promise that
+a pod with a rule about this label runs on the next node. One with the right value may come all the same. So one node is added
+that promises nothing. Its label is read once it is there. If it helps no pod, one more is tried. After two in vain, the group
+waits for a day, or for a change of the policy or of the target.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
+from reconciler.decisions.demand.pending import Queue
+from reconciler.decisions.demand.purchase import kind_of
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.memory import Probe
+from reconciler.decisions.reasons.pods import AWAIT, IN_VAIN, NONE, PROBE, LabelUnknown
+from reconciler.decisions.reasons.sizes import Probing
+from reconciler.decisions.situation.evidence import REMEMBERED_SECONDS, made_of, target_of
+from reconciler.scheduling.packing import label_keys
+from reconciler.values.instant import instant_text
+
+MOST_IN_VAIN = 2
+MOST_REMEMBERED = 100
+_MOST_NAMED = 5
+_CLOCKS_DIFFER = 60  # seconds
+
+
+def probe(draft: Draft, queue: Queue) -> frozenset[str]:
+    """Grow by one node where only a label decides that nobody states. Returns the names of the groups. `draft.probes` gets what
+    is to be said, by group and shape of pods."""
+    by_preference = sorted(draft.groups, key=lambda one: (one.group.tier_rank, one.group.price_micros or 0, one.group.name))
+    grown: set[str] = set()
+    for shape, count in queue.waiting():
+        for group in by_preference:
+            seen = list(_possible(draft, group, shape))
+            if not seen or not _helps(draft, group, shape, seen):
+                continue
+            step, until = _next_step(draft, group, shape, grown)
+            if step is PROBE and group.group.name not in grown and group.group.template is not None:
+                draft.grow(group, group.group.template, 1)
+                grown.add(group.group.name)
+                group.reasons.append(Probing(pods=count, labels=_keys(seen)).reason())
+            draft.probes[group.position, shape] = LabelUnknown(
+                group=group.group.name, labels=_keys(seen), values=_values(seen), step=step, until=until
+            )
+            if step in (PROBE, AWAIT):
+                break
+    return frozenset(grown)
+
+
+def _possible(draft: Draft, group: GroupDraft, shape: int) -> Iterator[dict[str, str]]:
+    """What the nodes of the group show of labels that matter to the pod and that the template does not state."""
+    template = group.group.template
+    if template is None or group.order is not None or group.group.whole:
+        return
+    stated = {key for key, _ in template.labels}
+    keys = label_keys((draft.state.pod_shape(shape),), (template,)) - stated - {HOSTNAME_LABEL}
+    known = set[tuple[tuple[str, str], ...]]()
+    for index in group.situation.nodes if keys else ():
+        pairs = tuple(pair for pair in draft.state.shape_of(index).labels if pair[0] in keys)
+        if pairs and pairs not in known:
+            known.add(pairs)
+            yield dict(pairs)
+
+
+def _helps(draft: Draft, group: GroupDraft, shape: int, seen: Sequence[Mapping[str, str]]) -> bool:
+    """Whether the pod would run on a node with some of these labels, and would not without them."""
+    template = group.group.template
+    if template is None or not draft.shares.spend(shape, draft.namespace(shape), len(seen) + 1):
+        return False
+    return not _runs(draft, group, shape, template) and any(
+        _runs(draft, group, shape, _with_labels(template, labels)) for labels in seen
+    )
+
+
+def _with_labels(template: NodeShape, labels: Mapping[str, str]) -> NodeShape:
+    return msgspec.structs.replace(template, labels=tuple(sorted((dict(template.labels) | dict(labels)).items())))
+
+
+def _runs(draft: Draft, group: GroupDraft, shape: int, node: NodeShape) -> bool:
+    mark = draft.state.mark()
+    fits = draft.state.fits(shape, draft.state.add_node(f"{group.group.name}-try", node, group.daemons))
+    draft.state.undo(mark)
+    return fits
+
+
+def _next_step(draft: Draft, group: GroupDraft, shape: int, grown: set[str]) -> tuple[str, str]:
+    """What happens for the pod in this group, and until when it waits if it does."""
+    key, now = _key(draft, group, shape), draft.now_seconds
+    template = made_of(draft.policy_digest, group.group.facts)
+    before = draft.memory.probes.get(key)
+    if before is None or before.template != template or now - before.asked_seconds >= REMEMBERED_SECONDS:
+        before = Probe(asked_seconds=now, template=template)
+    if before.in_vain < MOST_IN_VAIN:
+        # A node of another clock's future did not come for this.
+        spans = range(max(before.asked_seconds, 1), now + _CLOCKS_DIFFER)
+        came = [node for node in group.situation.nodes if draft.world.nodes[node].created_seconds in spans]
+        helped = any(bound == shape for node in came for bound, _ in draft.state.bound(node))
+        if came and before.asked_seconds < now:
+            in_vain = 0 if helped else before.in_vain + 1
+            before = Probe(asked_seconds=now, template=template, in_vain=in_vain)
+    draft.probed[key] = before
+    if before.in_vain >= MOST_IN_VAIN:
+        return IN_VAIN, instant_text(before.asked_seconds + REMEMBERED_SECONDS)
+    if draft.growth_stop(group) is not None or group.group.template is None:
+        return NONE, ""
+    if group.group.name in grown:
+        return PROBE, ""
+    if draft.coming(group) or group.situation.starting:
+        return AWAIT, ""
+    if draft.room(group, group.group.template)[0] <= 0:
+        return NONE, ""
+    draft.probed[key] = msgspec.structs.replace(before, asked_seconds=now)
+    return PROBE, ""
+
+
+def _key(draft: Draft, group: GroupDraft, shape: int) -> str:
+    return f"{group.group.target} {kind_of(draft.state.pod_shape(shape))}"
+
+
+def _keys(seen: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    return tuple(sorted({key for labels in seen for key in labels}))
+
+
+def _values(seen: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    texts = sorted({", ".join(value for _, value in sorted(labels.items())) for labels in seen})
+    more = len(texts) - _MOST_NAMED
+    return (*texts[:_MOST_NAMED], f"{more} more") if more > 0 else tuple(texts)
+
+
+def remembered_probes(draft: Draft) -> Mapping[str, Probe]:
+    """What to remember: the probes of pods that wait, and those in vain for as long as they count. The oldest give way."""
+    digests = {str(group.group.target): made_of(draft.policy_digest, group.group.facts) for group in draft.groups}
+    lasting = {
+        key: entry
+        for key, entry in draft.memory.probes.items()
+        if entry.in_vain
+        and digests.get(target_of(key)) == entry.template
+        and draft.now_seconds - entry.asked_seconds < REMEMBERED_SECONDS
+    }
+    newest = sorted((lasting | draft.probed).items(), key=lambda item: (-item[1].asked_seconds, item[0]))
+    return dict(sorted(newest[:MOST_REMEMBERED]))
