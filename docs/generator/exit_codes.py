@@ -6,7 +6,16 @@ import click
 
 from docs.generator.commands import commands
 from docs.generator.table import code, table
-from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, EXIT_TESTS_FAILED
+from reconciler.cli.outputs.failure import (
+    EXIT_CHANGES,
+    EXIT_CONFLICT,
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_NOT_DECIDED,
+    EXIT_OK,
+    EXIT_POLICY_REFUSED,
+    EXIT_TESTS_FAILED,
+)
 
 _MEANING = {
     EXIT_OK: "Done. Also if the reader of a pipe went away.",
@@ -14,6 +23,8 @@ _MEANING = {
     EXIT_CHANGES: "Only with `--detailed-exitcode`: done, and there are changes.",
     EXIT_CONFLICT: "Only `preview`: the change cannot be merged, so nothing was decided.",
     EXIT_TESTS_FAILED: "Only `test` and `preview`: a policy test failed.",
+    EXIT_NOT_DECIDED: "Only `status`: nobody leads, or the last decision is too old.",
+    EXIT_POLICY_REFUSED: "Only `status`: a newer policy is refused.",
     EXIT_INTERRUPTED: "Ctrl-C.",
 }
 _SENTENCE = re.compile(r"[^.]*\bexit code\b.*?(?:\.|$)(?=\s|$)", re.I | re.S)

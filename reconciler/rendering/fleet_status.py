@@ -17,7 +17,7 @@ class ClusterStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One cluster and policy. `holder` runs the loop (empty: nobody does). `here`: the instance that tells this runs it. `plan`
     and `planAt` are the last plan that it reported. `problem` says why nothing is decided, or what a person should know. `wave`
     is its place in rollouts, and `revision` is the policy in force. `waiting` says why it does not take a newer one; `stopped`
-    means that an earlier wave got worse with that."""
+    means that an earlier wave got worse with that. `notDecidedSince`: the last decision is too old (empty: it is not)."""
 
     cluster: str
     policy: str = ""
@@ -33,6 +33,7 @@ class ClusterStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     revision: str = ""
     waiting: str = ""
     stopped: bool = False
+    not_decided_since: str = ""
 
     @property
     def rank(self) -> int:
@@ -80,8 +81,8 @@ def fleet_status(
 
 
 def by_rank(document: FleetStatusDocument) -> list[ClusterStatus]:
-    """Those with a problem first."""
-    return sorted(document.clusters, key=lambda one: (one.rank, one.cluster, one.policy))
+    """Those that are not decided first, then those with another problem."""
+    return sorted(document.clusters, key=lambda one: (one.rank, not one.not_decided_since, one.cluster, one.policy))
 
 
 def fleet_status_document(document: FleetStatusDocument) -> tree.Document:

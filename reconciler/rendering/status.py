@@ -20,12 +20,13 @@ _WIDTH = 100
 
 class LeaderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The Lease. `holder` is empty when nobody leads. `leads`: it was renewed within its duration, by our clock. `renewedAt` is
-    empty when no Lease exists."""
+    empty when no Lease exists. `notDecidedSince`: the last decision is too old (empty: it is not)."""
 
     holder: str = ""
     leads: bool = False
     renewed_at: str = ""
     transitions: int = 0
+    not_decided_since: str = ""
 
 
 class PlanStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,7 +189,8 @@ def _lines(document: StatusDocument) -> Iterator[str]:
         yield f"mode       {plan.mode}" + (": nothing is written" if plan.mode == Mode.OBSERVE else "")
     if plan.summary:
         # It is kept when it changes: while somebody leads, an old instant means that nothing has.
-        since = f"the same since {plan.at}" if leader.leads else f"nobody decides now; it said so at {plan.at}"
+        decides = leader.leads and not leader.not_decided_since
+        since = f"the same since {plan.at}" if decides else f"nothing is decided now; it said so at {plan.at}"
         yield f"last plan  {plan.summary}" + (f" ({since})" if plan.at else "")
     else:
         yield "last plan  not told: --live URL asks the running loop"

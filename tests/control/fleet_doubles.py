@@ -143,6 +143,9 @@ class Process:
     def leads(self) -> bool:
         return self.lease.leads()
 
+    def tell_decision(self) -> None:
+        """As a real process does before each renewal."""
+
     def lease_stepped(self) -> None:
         pass
 

@@ -51,7 +51,7 @@ def test_the_head() -> None:
 
 @pytest.mark.parametrize(
     ("leader", "words"),
-    [(LEADS, "the same since 2027-01-15T06"), (LeaderStatus(), "nobody decides now; it said so at 2027-01-15T06")],
+    [(LEADS, "the same since 2027-01-15T06"), (LeaderStatus(), "nothing is decided now; it said so at 2027-01-15T06")],
 )
 def test_a_plan_that_nobody_renews(leader: LeaderStatus, words: str) -> None:
     """A plan that stays the same is no loop that is stuck; one that nobody decides any more is old."""

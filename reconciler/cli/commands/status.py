@@ -32,9 +32,12 @@ def command(
     output: str,
     namespace: str | None,
     **connection: object,
-) -> None:
+) -> int:
     """Show who leads, the last plan, the policy in force, and every group: replicas, holds, back-offs, conflicts; then the
     nodes that are being drained. Read from the Lease, the state ConfigMap and the targets, so it works with the loop down.
+
+    Exit code 5: nobody leads, or the last decision is more than a minute late. 6: a newer policy is refused. With --fleet, this
+    holds for any cluster.
 
     \b
     Examples:
@@ -48,6 +51,7 @@ def command(
 
     from reconciler.cli.inputs.connections import connection_choice, own_namespace
     from reconciler.cli.inputs.live_inputs import LiveInputs
+    from reconciler.cli.outputs.failure import EXIT_NOT_DECIDED, EXIT_OK, EXIT_POLICY_REFUSED
     from reconciler.control.live.loop_status import loop_status
     from reconciler.rendering.status import status_json, status_text
 
@@ -58,23 +62,28 @@ def command(
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
     where = own_namespace(namespace)
     if fleet:
-        _fleet(live, where, int(time.time()), output)
-        return
+        return _fleet(live, where, int(time.time()), output)
     if cluster_name is not None:
         name = _loop(live, where, cluster_name, name)
+    elif name is not None:
+        _check(live.connections.management, where, name)
     policy = name or _policy(live.connections.management, where)
     plan = _asked(live_url, token_file) if live_url is not None else None
     targets = {str(facts.ref): facts for facts in live.world(targets_only=True).targets}
     document = loop_status(live.connections.management, where, policy, targets, int(time.time()), plan)
     click.echo(status_json(document) if output == "json" else status_text(document), nl=False)
+    if not document.leader.leads or document.leader.not_decided_since:
+        return EXIT_NOT_DECIDED
+    return EXIT_POLICY_REFUSED if document.policy_in_force.refused else EXIT_OK
 
 
-def _fleet(live: "LiveInputs", namespace: str, now_seconds: int, output: str) -> None:
+def _fleet(live: "LiveInputs", namespace: str, now_seconds: int, output: str) -> int:
+    """Print it; the exit code."""
     import sys
 
     import msgspec
 
-    from reconciler.cli.outputs.failure import InputError
+    from reconciler.cli.outputs.failure import EXIT_NOT_DECIDED, EXIT_OK, EXIT_POLICY_REFUSED, InputError
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.control.live.fleet_report import fleet_report
     from reconciler.kube.connection.api import ApiError, UnreachableError
@@ -87,9 +96,12 @@ def _fleet(live: "LiveInputs", namespace: str, now_seconds: int, output: str) ->
         raise InputError(f"namespace {namespace}: {error}") from None
     if output == "json":
         click.echo(fleet_status_json(report), nl=False)
-        return
-    text = document_text(fleet_status_document(report), width=text_width(sys.stdout), colour=wants_colour(sys.stdout))
-    click.echo(text, nl=False)
+    else:
+        text = document_text(fleet_status_document(report), width=text_width(sys.stdout), colour=wants_colour(sys.stdout))
+        click.echo(text, nl=False)
+    if any(one.not_decided_since or (one.policy and not one.holder) for one in report.clusters):
+        return EXIT_NOT_DECIDED
+    return EXIT_POLICY_REFUSED if any(one.stopped for one in report.clusters) else EXIT_OK
 
 
 def _loop(live: "LiveInputs", namespace: str, given: str, policy: str | None) -> str:
@@ -112,6 +124,27 @@ def _loop(live: "LiveInputs", namespace: str, given: str, policy: str | None) ->
         known = f"choose with --name ({', '.join(policies)})" if policies else "no loop of a fleet has run for it yet"
         raise InputError(f"{cluster.title}: {known}")
     return LoopName(policy or policies[0], cluster.namespace, cluster.name).text
+
+
+def _check(api: "Api", namespace: str, name: str) -> None:
+    """Raises `InputError` if no loop of that policy has state or a Lease there."""
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.control.policy.kept_policies import policies_with_state
+    from reconciler.decisions.ownership.other_policies import LEASE_PREFIX
+    from reconciler.kube.connection.api import ApiError, UnreachableError
+    from reconciler.policy.problems.suggestion import choose
+
+    not_found = 404
+    try:
+        known = policies_with_state(api, namespace)
+        if name in known:
+            return
+        api.get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{LEASE_PREFIX}{name}")
+    except (ApiError, UnreachableError) as error:
+        if not isinstance(error, ApiError) or error.status != not_found:
+            raise InputError(f"namespace {namespace}: {error}") from None
+        hint = choose(name, known) if known else "--namespace names another namespace"
+        raise InputError(f"no loop of a policy {name} has kept state in namespace {namespace}; {hint}") from None
 
 
 def _policy(api: "Api", namespace: str) -> str:

@@ -10,6 +10,7 @@ import click
 from reconciler import __version__
 
 EXIT_OK, EXIT_ERROR, EXIT_CHANGES, EXIT_CONFLICT, EXIT_TESTS_FAILED = 0, 1, 2, 3, 4
+EXIT_NOT_DECIDED, EXIT_POLICY_REFUSED = 5, 6
 EXIT_INTERRUPTED = 130
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 REPORT_TO = "the project's issue tracker"

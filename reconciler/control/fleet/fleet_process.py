@@ -21,6 +21,7 @@ from reconciler.kube.leading.lease import LeaderLease, Timing
 from reconciler.kube.leading.loop_name import ENDED, FLEET_LABEL, INSTANCE, TEMPLATE_LABEL, LoopName, cluster_label
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.shared_targets import SharedTargets
+from reconciler.plan.last_decision import LastDecision, last_decision
 from reconciler.plan.waves import SOAK_SECONDS, Ring, Wait, WaveRecord, closed, wave_record
 from reconciler.values.cluster_identity import ClusterIdentity
 
@@ -63,13 +64,14 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
 class ClusterStanding(msgspec.Struct, frozen=True, kw_only=True):
     """What this instance knows of one cluster. `holder` runs its loop (empty: nobody); `member` is set where that is us.
     `problem` says why nothing is decided, or what is wrong. `loop` is None where no policy counts. `record` is what its Lease
-    says about the rollout of policies."""
+    says about the rollout of policies, `decision` what it says about the last decision."""
 
     cluster: ClusterIdentity
     loop: LoopName | None = None
     holder: str = ""
     member: Member | None = None
     record: WaveRecord | None = None
+    decision: LastDecision | None = None
     problem: str = ""
 
 
@@ -388,7 +390,7 @@ class FleetProcess:
             return
         member = Member(
             name, cluster, lease, connect=self._connect, make=self._make, log=self._log_of(name),
-            timing=self.settings.lease,
+            timing=self.settings.lease, wall_seconds=lambda: float(self._now_seconds()),
         )  # fmt: skip
         self._members[name] = member
         self._looked[name] = self._pace.monotonic()
@@ -436,7 +438,10 @@ class FleetProcess:
         holder = self.settings.identity if member is not None else self._seen.holders.get(name.text, "")
         ring = self._rings.get(name)
         record = ring.record if ring is not None else None
-        return ClusterStanding(cluster=cluster, loop=name, holder=holder, member=member, record=record, problem=problem)
+        decision = last_decision(self._seen.annotations.get(name.text, {}))
+        return ClusterStanding(
+            cluster=cluster, loop=name, holder=holder, member=member, record=record, decision=decision, problem=problem
+        )
 
     def _say(self, code: str, message: str) -> None:
         """Once for each code, until it has another message or the fleet was seen again."""

@@ -1,6 +1,8 @@
 """The loop of one workload cluster in a fleet: its Lease, connection and process. Nothing of it waits for another cluster."""
 
 import threading
+import time
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol
 
@@ -16,6 +18,7 @@ from reconciler.kube.connection.workload_connection import Rotation, WorkloadCon
 from reconciler.kube.leading.lease import LeaderLease, Timing
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.watching.reflector import RealPace
+from reconciler.plan.last_decision import last_decision, told
 from reconciler.values.cluster_identity import ClusterIdentity
 
 SWAP_PATIENCE_SECONDS = 60.0
@@ -66,6 +69,7 @@ class Member:
         make: Making,
         log: Log,
         timing: Timing,
+        wall_seconds: Callable[[], float] = time.time,
     ) -> None:
         self.name = name
         self.lease = lease
@@ -76,6 +80,7 @@ class Member:
         self._make = make
         self._log = log
         self._timing = timing
+        self._wall_seconds = wall_seconds
         self._pace = RealPace()
         self._turned: tuple[LiveProcess, int] | None = None
         self._moved = self._pace.monotonic()
@@ -219,11 +224,25 @@ class Member:
         while not self._pace.pause(self._timing.retry_seconds * (1 + 0.2 * self._pace.random())):
             if not self._may_renew():
                 continue
-            self.lease.step()
             opened = self._opened
+            if opened is not None:
+                opened.process.tell_decision()
+            else:
+                self._tell_unconnected()
+            self.lease.step()
             if opened is not None:
                 opened.process.lease_stepped()
         self.lease.release()
+
+    def _tell_unconnected(self) -> None:
+        """Nothing is decided before the cluster is connected to; what the Lease says of earlier decisions stays."""
+        now = int(self._wall_seconds())
+        self.lease.annotate(
+            told(
+                last_decision(self.lease.annotations), now_seconds=now, at_seconds=0, period_seconds=0, why=self.problem,
+                away=bool(self.problem),
+            )
+        )  # fmt: skip
 
     def _may_renew(self) -> bool:
         """Whether to renew: the loop turns, or does not lead, or has left its Lease to others for long enough.

@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.control.fleet.fleet_process import ClusterStanding, FleetProcess
 from reconciler.control.fleet.member import Member, MemberState
-from reconciler.control.live.fleet_report import with_record
+from reconciler.control.live.fleet_report import with_decision, with_record
 from reconciler.control.live.live_process import LiveProcess
 from reconciler.control.pages.fleet_pages import ShownLoop
 from reconciler.control.pages.pages import STUCK_SECONDS
@@ -70,7 +70,7 @@ class FleetShown:
             ),
             one.record,
         )
-        return known if one.member is None else _here(known, one.member)
+        return with_decision(known if one.member is None else _here(known, one.member), one.decision)
 
 
 def _here(known: ClusterStatus, member: Member) -> ClusterStatus:

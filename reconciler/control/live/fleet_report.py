@@ -10,6 +10,7 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.fleet_leases import FleetLease, read_fleet_leases
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, FLEET_LABEL, INSTANCE, LOOP, POLICY_LABEL, cluster_label
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
+from reconciler.plan.last_decision import LastDecision, last_decision
 from reconciler.plan.waves import WaveRecord, wave_record
 from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status
 from reconciler.values.cluster_identity import ClusterIdentity
@@ -48,16 +49,24 @@ def with_record(known: ClusterStatus, record: WaveRecord | None) -> ClusterStatu
     return msgspec.structs.replace(known, revision=record.revision, waiting=record.waiting, stopped=record.stopped)
 
 
+def with_decision(known: ClusterStatus, decision: LastDecision | None) -> ClusterStatus:
+    """The same, with the age of the last decision where that is too old: nothing else about the cluster is true then."""
+    if decision is None or not known.holder or not decision.since:
+        return known
+    return msgspec.structs.replace(known, problem=decision.sentence(), not_decided_since=decision.since)
+
+
 def _line(api: Api, namespace: str, cluster: ClusterIdentity, lease: FleetLease, now_seconds: int) -> ClusterStatus:
     known = ClusterStatus(
         cluster=cluster.title, policy=lease.label(POLICY_LABEL), holder=_holder(lease, now_seconds), wave=cluster.wave,
         problem=cluster.wave_problem,
     )  # fmt: skip
     known = with_record(known, wave_record(lease.annotations))
+    known = with_decision(known, last_decision(lease.annotations))
     try:
         record = plan_in(StateObject(api, namespace, lease.metadata.name.removeprefix(LEASE_PREFIX)))
     except StateUnavailableError as error:
-        return msgspec.structs.replace(known, problem=str(error))
+        return msgspec.structs.replace(known, problem=known.problem or str(error))
     if record is None:
         gone = "" if known.holder else "nobody runs the loop, and it left no plan"
         return msgspec.structs.replace(known, problem=known.problem or gone)

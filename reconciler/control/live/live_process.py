@@ -38,6 +38,7 @@ from reconciler.kube.watching.collection import BUFFERS, REQUESTS, SERVICES, Col
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.reflector import Drive, RealPace
 from reconciler.kube.watching.target_streams import TargetStreams
+from reconciler.plan.last_decision import last_decision, told
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
 from reconciler.providers.live_platforms import Surroundings, autoscaler_homes, polled
@@ -281,6 +282,7 @@ class LiveProcess:
             period_seconds=settings.period_seconds,
         )
         self._turned = turned
+        self._wall_seconds = wall_seconds
         self._following = False
         self._renews = lease is None
         self._led, self._reported = 0, ""
@@ -398,11 +400,22 @@ class LiveProcess:
 
     def _lead(self) -> None:
         while True:
+            self.tell_decision()
             self.lease.step()
             self.lease_stepped()
             if self._pace.pause(self.settings.lease.retry_seconds * (1 + 0.2 * self._pace.random())):
                 break
         self.lease.release()
+
+    def tell_decision(self) -> None:
+        """Before an attempt to renew: the Lease says when this loop last decided, and why it has not since."""
+        seen = self.figures.seen()
+        self.lease.annotate(
+            told(
+                last_decision(self.lease.annotations), now_seconds=int(self._wall_seconds()), at_seconds=seen.plan_seconds,
+                period_seconds=self.settings.period_seconds, why=seen.unavailable, away=self.workload_reader.outages.away,
+            )
+        )  # fmt: skip
 
     def lease_stepped(self) -> None:
         """After an attempt to renew: policy and loop look when we begin to lead or end, and need not wait for their periods."""

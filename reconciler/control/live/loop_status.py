@@ -21,6 +21,7 @@ from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
+from reconciler.plan.last_decision import last_decision
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import API_VERSION
 from reconciler.rendering.status import (
@@ -97,7 +98,12 @@ class _LeaseSpec(msgspec.Struct, rename="camel"):
     lease_transitions: int | None = None
 
 
+class _LeaseMeta(msgspec.Struct):
+    annotations: Mapping[str, str] | None = None
+
+
 class _Lease(msgspec.Struct):
+    metadata: _LeaseMeta = msgspec.field(default_factory=_LeaseMeta)
     spec: _LeaseSpec = msgspec.field(default_factory=_LeaseSpec)
 
 
@@ -153,16 +159,23 @@ def _shared(api: Api, namespace: str, policy: str, memory: Memory, now_seconds: 
 def _leader(api: Api, namespace: str, policy: str, now_seconds: int, problems: list[str]) -> LeaderStatus:
     path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/reconciler-{policy}"
     try:
-        spec = decode(api.get(path), _Lease).spec
+        lease = decode(api.get(path), _Lease)
     except _UNREADABLE as error:
         if not _absent(error):
             problems.append(f"Lease {namespace}/reconciler-{policy}: {error}")
         return LeaderStatus()
+    spec = lease.spec
     renewed = _seconds(spec.renew_time or "")
     holder = spec.holder_identity or ""
+    leads = bool(holder) and now_seconds - renewed <= (spec.lease_duration_seconds or 0)
+    decision = last_decision(lease.metadata.annotations or {}) if leads else None
+    since = decision.since if decision is not None else ""
+    if decision is not None and since:
+        problems.insert(0, decision.sentence())
     return LeaderStatus(
         holder=holder,
-        leads=bool(holder) and now_seconds - renewed <= (spec.lease_duration_seconds or 0),
+        leads=leads,
+        not_decided_since=since,
         renewed_at=_instant(renewed),
         transitions=spec.lease_transitions or 0,
     )

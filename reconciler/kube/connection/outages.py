@@ -91,6 +91,12 @@ class Outages:
                 if self._first_failure is not None and self._answered is None:
                     self._answered = self._monotonic()
 
+    @property
+    def away(self) -> bool:
+        """Whether nothing was answered since the last failure."""
+        with self._lock:
+            return self._first_failure is not None and self._answered is None
+
     def reconnecting_seconds(self) -> float:
         """For how long other clients may still act on data from before the outage; 0 if there was none. While the server is away:
         the longest possible wait."""

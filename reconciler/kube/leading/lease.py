@@ -119,7 +119,7 @@ class LeaderLease:
 
     def annotate(self, annotations: Mapping[str, str]) -> None:
         """The object has these annotations from the next renewal on, besides those that it has."""
-        self._annotations = annotations
+        self._annotations = {**self._annotations, **annotations}
 
     @property
     def annotations(self) -> Mapping[str, str]:

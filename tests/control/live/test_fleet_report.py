@@ -129,3 +129,29 @@ def test_leases_that_may_not_be_listed(server: Server) -> None:
     server.forbidden.add(LEASES)
     with pytest.raises(ApiError):
         lines(server, EAST)
+
+
+@pytest.mark.parametrize(
+    ("decision", "problem"),
+    [
+        ({"at": NOW - 10}, ""),
+        ({"at": NOW - 182, "why": "x", "away": True}, "does not answer; not decided since 2027-01-15T07:56:58Z: x"),
+        ({"at": NOW - 182}, "not decided since 2027-01-15T07:56:58Z"),
+    ],
+)
+def test_a_loop_that_has_not_decided_for_long(server: Server, decision: dict[str, object], problem: str) -> None:
+    """It is renewed and has left a plan in which all is well. It comes before clusters with another problem."""
+    server.loop(CPU)
+    server.plan(CPU, "No changes.")
+    text = json.dumps({"told": NOW, **decision})
+    server.objects[f"{LEASES}/{CPU.lease}"]["metadata"]["annotations"] = {"reconciler.dev/last-decision": text}
+    aside = ClusterIdentity(name="aside", namespace="infra")
+    report = fleet_report(server, HOME, (aside, EAST), NOW)
+    one = next(line for line in report.clusters if line.cluster == "infra/east")
+    assert (one.problem, one.rank) == (problem, 0 if problem else 2)
+    assert [line.cluster for line in by_rank(report)] == (
+        ["infra/east", "infra/aside"] if problem else ["infra/aside", "infra/east"]
+    )
+    if problem:
+        assert report.summary == "2 clusters, run by 1 instance: 2 have problems"
+        assert state_words(one) == problem

@@ -19,6 +19,7 @@ from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.outages import Outages
 from reconciler.kube.connection.server_clock import ServerClock
 from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.plan.last_decision import ANNOTATION, LastDecision, last_decision
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import DrainRules, Mode, PolicySet
@@ -91,6 +92,10 @@ class _Lease:
         self.terms = list(terms)
         self.holder, self.message = "", ""
         self.released = 0
+        self.annotations: dict[str, str] = {}
+
+    def annotate(self, annotations: Mapping[str, str]) -> None:
+        self.annotations |= annotations
 
     def step(self) -> None:
         if len(self.terms) > 1:
@@ -212,6 +217,21 @@ def test_who_begins_to_lead_looks_at_once(terms: tuple[int, ...], told: list[str
     assert lease.released == 1
     assert waited == [pytest.approx(made.process.settings.lease.retry_seconds * 1.1)] * len(terms)
     assert made.process._leading.is_set() is bool(told)
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+def test_the_lease_tells_the_last_decision(failures: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With each renewal: when it was, what the loop waits for, and whether the cluster's server answers."""
+    made = _Made()
+    lease = made.lease(1)
+    lease.annotate({ANNOTATION: json.dumps({"told": NOW - 9, "at": NOW - 300})})
+    made.process.figures.turned(LoopReport(at_seconds=NOW, unavailable="Node: broken (gone)"), 0, 0)
+    for _ in range(failures):
+        made.connection.outages.failed()
+    monkeypatch.setattr(made.process._pace, "pause", lambda _: True)
+    made.process._lead()
+    told = last_decision(lease.annotations)
+    assert told == LastDecision(told=NOW, at=NOW - 300, period=10, why="Node: broken (gone)", away=bool(failures))
 
 
 def test_a_lease_that_fails_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:

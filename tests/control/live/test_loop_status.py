@@ -1,5 +1,6 @@
 """What is said of a loop that is not asked itself: from its Lease, its state and its policy object, and what of it is missing."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -89,6 +90,17 @@ def test_who_leads(spec: dict[str, object], leader: LeaderStatus) -> None:
     found = _status(_Server(**{LEASE: {"spec": spec}}))
     assert found.leader == leader
     assert found.problems == ()
+
+
+@pytest.mark.parametrize(("holder", "since"), [("pod-7", "2027-01-15T07:56:58Z"), ("", "")])
+def test_a_leader_that_does_not_decide(holder: str, since: str) -> None:
+    """It renews its Lease, and its cluster does not answer. Without a leader, that is what is wrong."""
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": "2027-01-15T07:59:59Z"}
+    text = json.dumps({"told": NOW, "at": NOW - 182, "why": "refused", "away": True})
+    lease = {"metadata": {"annotations": {"reconciler.dev/last-decision": text}}, "spec": spec}
+    found = _status(_Server(**{LEASE: lease}))
+    assert found.leader.not_decided_since == since
+    assert found.problems == ((f"does not answer; not decided since {since}: refused",) if since else ())
 
 
 def test_a_plan_from_the_policy_object() -> None:
