@@ -8,6 +8,8 @@ from reconciler.plan.last_decision import ANNOTATION, LastDecision, last_decisio
 
 NOW = 1_800_000_000  # 2027-01-15T08:00:00Z
 REFUSED = "Node: broken (https://10.0.0.1:6443 does not answer: Connection refused)"
+FORBIDDEN = "Pod: waiting (403 Forbidden)"
+SINCE = "not decided since 2027-01-15T07:56:58Z"
 
 
 @pytest.mark.parametrize(
@@ -15,8 +17,8 @@ REFUSED = "Node: broken (https://10.0.0.1:6443 does not answer: Connection refus
     [
         ({"at": NOW - 70, "period": 10}, ""),
         ({"at": NOW - 71, "period": 10}, "not decided since 2027-01-15T07:58:49Z"),
-        ({"at": NOW - 182, "period": 10, "why": REFUSED, "away": True}, f"does not answer; not decided since 2027-01-15T07:56:58Z: {REFUSED}"),
-        ({"at": NOW - 182, "period": 10, "why": "Pod: waiting (403 Forbidden)"}, "not decided since 2027-01-15T07:56:58Z: Pod: waiting (403 Forbidden)"),
+        ({"at": NOW - 182, "period": 10, "why": REFUSED, "away": True}, f"does not answer; {SINCE}: {REFUSED}"),
+        ({"at": NOW - 182, "period": 10, "why": FORBIDDEN}, f"{SINCE}: {FORBIDDEN}"),
         ({"at": NOW - 182, "period": 300}, ""),
         ({"began": NOW - 60, "why": "x"}, ""),
         ({"began": NOW - 61, "why": "x"}, "never decided, and not since 2027-01-15T07:58:59Z: x"),
