@@ -29,12 +29,12 @@ NOTHING: Object = {"ScalingPolicies": [], "ScheduledUpdateGroupActions": []}
 @pytest.mark.parametrize(
     ("item", "documents", "evidence"),
     [
-        ({"DesiredCapacityType": "vcpu"}, {}, "DesiredCapacityType vcpu: desired capacity does not count nodes"),
+        ({"DesiredCapacityType": "vcpu"}, {}, "DesiredCapacityType vcpu: desired capacity 0 does not count nodes"),
         ({"DesiredCapacityType": ""}, {}, ""),
         ({"Operator": {"Principal": ""}}, {}, ""),
         ({"Instances": [instance(WeightedCapacity="2"), instance(name="i-2")]}, {}, "weighted capacity (1, 2)"),
         ({"Instances": [instance(WeightedCapacity="1")]}, {}, ""),
-        (mixed({"InstanceType": "m5.large", "WeightedCapacity": "3"}), {}, "weighted capacity (3): desired capacity does not"),
+        (mixed({"InstanceType": "m5.large", "WeightedCapacity": "3"}), {}, "weighted capacity (3): desired capacity 0 does not"),
         (
             {},
             {"ScalingPolicies": [{"AutoScalingGroupName": "workers", "PolicyName": "p"}]},
