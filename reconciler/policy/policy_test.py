@@ -256,6 +256,8 @@ def _wrong_given(text: PolicyTestText, path: str, given: Given) -> Iterator[Docu
             parse_instant(given.now)
         except InstantError as error:
             yield text.error(f"{path}.now", f"{error}", "write an instant such as 2026-11-21T18:00:00Z")
+    if (pods := sum(max(0, workload.replicas) for workload in given.workloads)) > MOST_REPLICAS:
+        yield text.error(f"{path}.workloads", f"{pods} pods cannot be added", f"write at most {MOST_REPLICAS} in all")
     for index, workload in enumerate(given.workloads):
         namespace, _, name = workload.name.partition("/")
         at = f"{path}.workloads[{index}]"

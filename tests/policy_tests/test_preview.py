@@ -186,6 +186,60 @@ def test_scenarios_of_a_change_are_bounded(tree: Path, change: Callable[..., Non
     assert "1 of 2 policy tests passes." in out
 
 
+_SCENARIO = """\
+apiVersion: simulation.reconciler.dev/v1alpha1
+kind: Scenario
+metadata: {name: large}
+spec:
+  start:
+    groups: [{name: auto, nodes: 1, cpu: "4", memory: 16Gi}]
+    workloads: [{name: shop/web, kind: ReplicaSet, replicas: 1, cpu: 500m, memory: 1Gi}]
+  until: 10m
+  events: [{at: 1m, scale: {workload: shop/web, replicas: 2}}, {at: 2m, write: {target: auto, replicas: 3, times: 4}}]
+"""
+
+
+def test_a_scenario_that_starts_from_itself(tree: Path, change: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a problem of its test, of commits and of directories."""
+    start = _SCENARIO.partition("    groups")[0]
+    (tree / "policies" / "tests" / "self.yaml").write_text(f"{start}    cluster: self.yaml\n  until: 10m\n", encoding="utf-8")
+    git("add", "--all")
+    change(TESTS, ("cluster: ../../examples/quickstart", "scenario: self.yaml"))
+    for words in (["--base", "main"], ["--base-dir", "policies", "--head-dir", "policies"]):
+        assert guarded(cli, ["preview", *words, "--cluster", "examples/quickstart"]) == 4
+        assert "Not run: policies/tests/prod.yaml:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", ["nodes: 1", "replicas: 1", "replicas: 2", "replicas: 3", "times: 4"])
+def test_what_a_change_gives_is_bounded(
+    tree: Path, change: Callable[..., None], capsys: pytest.CaptureFixture[str], number: str
+) -> None:
+    """A billion nodes or pods are not made, wherever a scenario states them. The same for pods of several workloads together."""
+    (tree / "large.yaml").write_text(_SCENARIO.replace(number, f"{number[:-1]}1000000000"), encoding="utf-8")
+    text = (tree / TESTS).read_text(encoding="utf-8").partition("    # Nine")[0]
+    text += "    - {name: large, given: {scenario: ../../large.yaml}, expect: {pendingPods: 10}}\n"
+    (tree / TESTS).write_text(text, encoding="utf-8")
+    git("add", "--all")
+    git("commit", "--quiet", "--message=large")
+    code, out = preview(capsys)
+    assert (code, "the scenario is too large for a preview" in out) == (4, True)
+
+
+def test_workloads_together_are_bounded(tree: Path, change: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    """Not only each of them. A path with a NUL character is a problem of the test as well."""
+    two = ", ".join(f"{{name: shop/{name}, replicas: 5001}}" for name in "ab")
+    change(
+        TESTS,
+        ("given: {cluster: ../../examples/quickstart}", f"given: {{cluster: ../../examples/quickstart, workloads: [{two}]}}"),
+    )
+    code, out = preview(capsys)
+    assert (code, "10002 pods cannot be added" in out) == (4, True)
+    change(TESTS, (f", workloads: [{two}]", ""), ("cluster: ../../examples/quickstart", 'cluster: "a\\0b"'))
+    for words in (["--base", "main"], ["--base-dir", "policies", "--head-dir", "policies"]):
+        code = guarded(cli, ["preview", *words, "--cluster", "examples/quickstart"])
+        assert (code, "Not run: policies/tests/prod.yaml:" in capsys.readouterr().out) == (4, True)
+
+
 def test_without_tests_nothing_is_said(tree: Path, change: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     """As before there were any."""
     shutil.rmtree(tree / "policies" / "tests")

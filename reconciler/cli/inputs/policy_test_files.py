@@ -77,6 +77,8 @@ class FilesBelow:
             real = place.resolve()
         except (OSError, RuntimeError):
             raise InputError(f"{path}: a symbolic link that leads nowhere") from None
+        except ValueError:
+            raise InputError("a path has no NUL character") from None
         if not real.is_relative_to(self._root):
             raise InputError(f"{path}: a symbolic link leads out of {self._root} and is not followed")
         here = Path.cwd()

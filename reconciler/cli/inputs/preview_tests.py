@@ -68,14 +68,20 @@ class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
                     yield JudgingTest(place, essence, tuple(self._digests(_given_paths(source, given))))
 
     def _digests(self, paths: Iterable[str]) -> Iterator[str]:
-        for path in paths:
+        """Of the files, and of those that they name. A scenario may name itself."""
+        left = dict.fromkeys(paths)
+        seen: set[str] = set()
+        while left and len(seen) < MOST_FILES:
+            path = next(iter(left))
+            del left[path]
+            seen.add(path)
             try:
                 yield self.files.digest(path)
                 named = _named_by(path, self.files.text(path)) if path.endswith(SUFFIXES) else ()
             except (InputError, OSError):
                 yield ""
                 continue
-            yield from self._digests(named)
+            left |= dict.fromkeys(one for one in named if one not in seen)
 
 
 def lost_tests(before: ChangeTests, after: ChangeTests, sides: tuple[Sequence[PolicyTestText], Sequence[PolicyTestText]],

@@ -43,7 +43,7 @@ from reconciler.simulation.policy_tests.judgement import (
     seen_at_rest,
     seen_now,
 )
-from reconciler.simulation.scenarios.scenario import read_scenario
+from reconciler.simulation.scenarios.scenario import most_objects, read_scenario
 from reconciler.simulation.scenarios.scenario_play import start_world
 from reconciler.simulation.settled import come_to_rest
 from reconciler.values.cluster_identity import ClusterIdentity
@@ -51,6 +51,8 @@ from reconciler.values.instant import parse_instant
 
 MOST_RUNS, MOST_TURNS = 200, 2_000
 """Of a review: different givens, and iterations of all scenarios, which take a minute or two on a small cluster."""
+MOST_OBJECTS = 10_000
+"""Of a review: nodes and pods that a scenario states, at its start and later."""
 MOST_RUNS_EACH = 10
 """Of a review: different givens in each cluster of a fleet. The preview of a cluster takes about as long as two."""
 T = TypeVar("T")
@@ -389,6 +391,9 @@ class PolicyTestRunner:
         place = _inside(text, at, text.source.path, given.scenario)
         scenario = read_scenario(place, _or_error(text, at, lambda: self._files.text(place)))
         spec = scenario.scenario.spec
+        bounded = self._asked.review
+        if bounded and most_objects(spec) > MOST_OBJECTS:
+            raise text.error(at, "the scenario is too large for a preview", "run it with `reconciler test`")
         world = self._world(text, at, place, spec.start.cluster) if spec.start.cluster else start_world(spec.start)
         policy = self._policy(text, world, world.captured_seconds)
         switched = {
@@ -396,7 +401,6 @@ class PolicyTestRunner:
             for event in spec.events
             if event.policy is not None
         }
-        bounded = self._asked.review
         if bounded and spec.until.seconds // spec.interval.seconds > 100 * MOST_TURNS:
             raise text.error(at, "the scenario is too long for a preview", "run it with `reconciler test`")
         run = SimulatedRun(scenario, world, policy, switched)

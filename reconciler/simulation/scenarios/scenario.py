@@ -229,6 +229,15 @@ def read_scenario(path: str, data: bytes) -> ScenarioText:
     return text
 
 
+def most_objects(spec: ScenarioSpec) -> int:
+    """How many nodes and pods a scenario states, at its start and in its events, and how often it writes."""
+    pods = sum(max(0, workload.replicas) for workload in (*spec.start.workloads, *spec.start.buffers))
+    nodes = sum(max(0, group.nodes) for group in spec.start.groups)
+    scaled = sum(max(0, event.scale.replicas) for event in spec.events if event.scale is not None)
+    written = sum(max(0, event.write.replicas) + max(0, event.write.times) for event in spec.events if event.write is not None)
+    return pods + nodes + scaled + written
+
+
 def _wrong(text: ScenarioText) -> DocumentError | None:
     """What the types cannot say."""
     spec = text.scenario.spec
