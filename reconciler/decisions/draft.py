@@ -36,6 +36,7 @@ from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.decisions.situation.endings import ending_of, last_growth
 from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
 from reconciler.decisions.situation.takeovers import takeovers
+from reconciler.decisions.situation.turns import waiting_since
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.tier_shares import TierShares
 from reconciler.decisions.work import Shares, Work
@@ -173,6 +174,8 @@ class Draft:
         not_held = {str(one.group.target): (one.group, one.situation) for one in groups if not one.held_why}
         self.takeovers = takeovers(world, memory, not_held, states, now_seconds)
         self.tier_shares = self._tier_shares()
+        self.second_turn: set[int] = set()
+        """Groups, by position, that grow again for pods that they were tried for."""
         self.reserved_only = False
         """Whether groups grow only into free reserved capacity for now."""
         self.protected: set[int] = set()
@@ -400,6 +403,19 @@ class Draft:
         staying = self.staying_shapes()
         moves = bytes(shape not in staying for shape in range(len(self.world.pod_shapes)))
         return self.world.pods.nodes_running(moves)
+
+    @cached_property
+    def _waiting_since(self) -> Mapping[int, int]:
+        return waiting_since(self.world)
+
+    def was_tried(self, draft: GroupDraft, shape: int) -> bool:
+        """Whether the group failed while pods of this shape waited, so that others come first. For room that no pending pod asks
+        for, this is as long as the failure counts."""
+        failed = self.memory.last_failures.get(draft.group.name)
+        if failed is None or draft.position in self.second_turn:
+            return False
+        since = self._waiting_since.get(shape)
+        return draft.group.name in self.memory.backoffs if since is None else failed >= since
 
     def growth_stop(self, draft: GroupDraft) -> Because | None:
         """Why the group may not grow at all; None when it may."""

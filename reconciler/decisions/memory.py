@@ -189,6 +189,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     `tiers`: tier with `returnAfter` -> its capacity.
     `lead_times`: target -> how long its nodes took, and which are under way.
     `bookings`: uid of a ProvisioningRequest -> until when its room is kept.
+    `last_failures`: group -> when it last failed to grow.
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
     """
 
@@ -221,6 +222,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tiers: Mapping[str, TierState] = {}
     lead_times: Mapping[str, LeadTimes] = {}
     bookings: Mapping[str, int] = {}
+    last_failures: Mapping[str, int] = {}
     examine_next: str = ""
     last_added_seconds: int = 0
     last_removed_seconds: int = 0

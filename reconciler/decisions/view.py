@@ -30,6 +30,7 @@ from reconciler.decisions.situation.evidence import as_observed, note_arrivals
 from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.situation.request_clocks import note_waiting
 from reconciler.decisions.situation.requests_under_way import note_lead_times
+from reconciler.decisions.situation.turns import note_turns
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
@@ -68,7 +69,7 @@ class View(msgspec.Struct, frozen=True):
         world = as_observed(world, memory, now_seconds)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
-        memory = forget(memory, groups, resumed, now_seconds)
+        memory = forget(note_turns(memory, world, groups), groups, resumed, now_seconds)
         states = node_states(world, groups, members, memory, now_seconds)
         waited_since = memory.waiting_since
         memory = note_waiting(memory, groups, members, states, now_seconds)
@@ -78,7 +79,7 @@ class View(msgspec.Struct, frozen=True):
         memory = note_lead_times(
             memory, waited_since, world, groups, members, states, situations, belonging, now_seconds
         )  # fmt: skip
-        memory = note_failures(memory, groups, situations, now_seconds)
+        memory = note_turns(note_failures(memory, groups, situations, now_seconds), world, groups)
         memory = note_tiers(memory, policy.policy.tiers, groups, now_seconds)
         memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world))
         claims = by_target(world.claims)

@@ -234,6 +234,7 @@ _MOST_NAMED = 5
 def others_of(draft: Draft, options: list[Option], waiting: list[tuple[int, int]]) -> tuple[str, ...]:
     """Groups that offered nothing for `waiting`, each with the code of the reason: `big (AtMaxSize)`. The first few are named,
     the others counted. `waiting` is (shape, pods) in serving order. `LowerTier`: used if the tiers above offer nothing.
+    `TriedBefore`: it failed while these pods waited, so others come first.
     `GrownForShare`: of another tier than the one that grows for its share."""
     offering = {option.position for option in options}
     rank = min((draft.groups[position].group.tier_rank for position in offering), default=0)
@@ -253,6 +254,8 @@ def _why(draft: Draft, group: GroupDraft, rank: int, shape: int) -> str:
         return GrownForShare.code
     if group.group.tier_rank > rank:
         return "LowerTier"
+    if draft.was_tried(group, shape):
+        return "TriedBefore"
     rejected = rejection(draft, group, template, shape)
     if isinstance(rejected, GroupRejects):
         return ", ".join(sorted(set(rejected.plugins)))

@@ -83,10 +83,14 @@ def fill_existing(draft: Draft, queue: Queue, keeping: Keeping = Keeping.NOT) ->
         return served_by_room(draft, node, upcoming.get(node))
 
     keep_promises(draft, queue, serve, keeping)
+    unlikely = {group.position: nodes for group in draft.groups if (nodes := _for_minimum(draft, group))}
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue
-        queue.take_on(shape, place(draft, shape, count), serve)
+        tried = (nodes for position, nodes in unlikely.items() if draft.was_tried(draft.groups[position], shape))
+        avoided = {node for nodes in tried for node in nodes}
+        left = [node for node in range(draft.state.node_count) if node not in avoided] if avoided else None
+        queue.take_on(shape, place(draft, shape, count, left), serve)
 
 
 def served_by_room(draft: Draft, node: int, coming: GroupDraft | None) -> Served:
@@ -131,6 +135,33 @@ def _grow_tiers(draft: Draft, queue: Queue, refutations: Refutations, opened: li
         for group, (nodes, reasons) in zip(draft.groups, before, strict=True):
             if group.group.tier_rank in first and len(group.new_nodes) > nodes:
                 _tell_share(group, nodes, reasons, first[group.group.tier_rank], instead=draft.policy.tiers[rank].name)
+    for group in _tried(draft) if queue.waiting() else ():
+        draft.second_turn.add(group.position)
+        _fill_for_minimum(draft, queue, group)
+        _grow_rank(draft, queue, group.group.tier_rank, refutations, None, opened)
+    draft.second_turn.clear()
+
+
+def _tried(draft: Draft) -> list[GroupDraft]:
+    """Groups that failed, the one that failed longest ago first. Those that are still backed off come last: they only have room
+    on nodes that they need for their minimum."""
+    failures = draft.memory.last_failures
+    tried = [group for group in draft.groups if group.group.name in failures]
+    return sorted(tried, key=lambda group: (draft.growth_stop(group) is not None, failures[group.group.name], group.position))
+
+
+def _for_minimum(draft: Draft, group: GroupDraft) -> tuple[int, ...]:
+    """Nodes to come that the group needs for its minimum alone. If it failed, it asks for them again and again."""
+    if group.group.name not in draft.memory.last_failures or group.situation.current > group.group.min_size:
+        return ()
+    return (*group.upcoming_nodes, *group.new_nodes)
+
+
+def _fill_for_minimum(draft: Draft, queue: Queue, group: GroupDraft) -> None:
+    nodes = _for_minimum(draft, group)
+    for shape, count in queue.waiting() if nodes else ():
+        if draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
+            queue.take_on(shape, place(draft, shape, count, nodes), lambda node: served_by_room(draft, node, group))
 
 
 _STEPS = 4
@@ -216,7 +247,7 @@ def _may_mix(draft: Draft, tier: list[GroupDraft], growth: Growth, refutations: 
     if any(draft.groups[position].order is not None and shape in draft.zone_minded for position, shape in on_new):
         return False
     moved = {shape for _, shape in on_new}
-    return bool(moved) and not any(refutations.of(one, shape) for one in tier for shape in moved)
+    return bool(moved) and not any(draft.was_tried(one, shape) or refutations.of(one, shape) for one in tier for shape in moved)
 
 
 def _grow_tier(
@@ -235,7 +266,7 @@ def _grow_tier(
     near = draft.policy.near_tie_percent
     filling = Filling(draft)
     shortlist = Shortlist(tier, keys, expanders, near)
-    refuted: dict[int, frozenset[int]] = {}
+    refuted = {group.position: tried for group in tier if (tried := _tried_for(draft, group, queue.waiting()))}
     while waiting := [(shape, pods) for shape, pods in queue.waiting() if draft.shares.open(shape, draft.namespace(shape))]:
         options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys, filling, refuted)
         if draft.work.exhausted:
@@ -258,6 +289,12 @@ def _grow_tier(
         _commit(draft, queue, choice, others_of(draft, options, waiting) if queue.names_others else ())
         _fill_freed(draft, queue, growth)
     return None
+
+
+def _tried_for(draft: Draft, group: GroupDraft, waiting: Sequence[tuple[int, int]]) -> frozenset[int]:
+    if group.group.name not in draft.memory.last_failures:
+        return frozenset()
+    return frozenset(shape for shape, _ in waiting if draft.was_tried(group, shape))
 
 
 def _serve_again(
@@ -338,6 +375,7 @@ def _commit(draft: Draft, queue: Queue, choice: Choice, others: tuple[str, ...])
     option = choice.option
     group = draft.groups[option.position]
     together, apart = siblings(draft, group)
+    together = tuple(one for one in together if one is group or not _tried_for(draft, one, option.bindings.served))
     fixed = any(one.order is not None for one in together) and any(
         shape in draft.zone_minded for shape, _ in option.bindings.served
     )

@@ -61,7 +61,7 @@ def note_failures(
     memory: Memory, groups: Sequence[EffectiveGroup], situations: Sequence[GroupSituation], now_seconds: int
 ) -> Memory:
     """The memory with a back-off for every group that shows a failed or overdue machine not seen before."""
-    backoffs = dict(memory.backoffs)
+    backoffs, last_failures = dict(memory.backoffs), dict(memory.last_failures)
     known = frozenset(memory.failed_machines)
     failed: list[str] = []
     last = memory.last_failed_seconds
@@ -75,8 +75,14 @@ def note_failures(
                 # Asking again soon is in vain: the longest wait from the first failure on.
                 rule = msgspec.structs.replace(rule, initial_seconds=rule.max_seconds)
             backoffs[group.name] = rule.after(backoffs.get(group.name), now_seconds, fresh[0])
-            last = now_seconds
-    return msgspec.structs.replace(memory, backoffs=backoffs, failed_machines=tuple(sorted(failed)), last_failed_seconds=last)
+            last = last_failures[group.name] = now_seconds
+    return msgspec.structs.replace(
+        memory,
+        backoffs=backoffs,
+        last_failures=last_failures,
+        failed_machines=tuple(sorted(failed)),
+        last_failed_seconds=last,
+    )
 
 
 def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[str], now_seconds: int) -> Memory:
@@ -91,7 +97,8 @@ def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[
     denials = {key: RULE.by_now(state, now_seconds) for key, state in memory.denials.items()}
     freed = {str(group.target) for group in groups if group.name in resumed}
     conflicts = {target: state for target, state in memory.conflicts.items() if target not in freed}
-    return msgspec.structs.replace(memory, backoffs=kept, conflicts=conflicts, denials=denials)
+    failures = {name: seconds for name, seconds in memory.last_failures.items() if name not in resumed}
+    return msgspec.structs.replace(memory, backoffs=kept, conflicts=conflicts, denials=denials, last_failures=failures)
 
 
 # Tiers with `returnAfter`: since when each has had capacity, and how long nodes of lower tiers wait for more than that.

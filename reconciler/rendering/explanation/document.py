@@ -57,7 +57,8 @@ class PodExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A pod. `requests` are by resource name (cpu in milli, memory in bytes). `alike` are pods with the same explanation.
     `decision` is null unless the pod is pending. `node`, and `blocks` (how the pod keeps its node), are set if the pod has a
     node. `not_modelled` names features of the pod that are not modelled. With any, there is no statement about nodes.
-    `default_spread` has the default constraints that the scheduler gives to the pod.
+    `default_spread` has the default constraints that the scheduler gives to the pod. If a group that would run it has capacity,
+    its node comes within `node_within_seconds` (null: no group may grow for it).
     """
 
     pod: str
@@ -72,6 +73,7 @@ class PodExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     default_spread: tuple[Reason, ...]
     new_nodes: tuple[NewNode, ...]
     nodes: tuple[ThereNode, ...]
+    node_within_seconds: int | None = None
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):

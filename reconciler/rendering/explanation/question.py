@@ -34,6 +34,7 @@ from reconciler.rendering.explanation.document import (
     ValueExplanation,
 )
 from reconciler.rendering.explanation.group import effective_value, explain_group, group_findings
+from reconciler.rendering.explanation.turns import turns, turns_lines
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.plain import listed
 from reconciler.rendering.text.layout import paragraph
@@ -187,6 +188,8 @@ def pod_findings(case: Case, indices: Sequence[int]) -> PodExplanation:
     asked = wants_place and not unknown
     node = case.world.nodes[pod.node].name if pod.node >= 0 else pod.unknown_node or None
     blocks = case.node_line(node).blockers if node is not None and pod.node >= 0 else ()
+    new_nodes = tuple(_new_node(case, state, group, pod.shape) for group in case.asked_groups()) if asked else ()
+    bound = turns(case, [one.group for one in new_nodes if one.fits])
     return PodExplanation(
         pod=pod.key,
         alike=tuple(pods.key(index) for index in indices[1:]),
@@ -198,7 +201,8 @@ def pod_findings(case: Case, indices: Sequence[int]) -> PodExplanation:
         blocks=tuple(blocker for blocker in blocks if blocker.pod == pod.key),
         not_modelled=unknown,
         default_spread=case.default_spread(pod.shape),
-        new_nodes=tuple(_new_node(case, state, group, pod.shape) for group in case.asked_groups()) if asked else (),
+        new_nodes=new_nodes,
+        node_within_seconds=None if bound is None else bound.within_seconds,
         nodes=tuple(_there(case, state, index, pod.shape) for index in case.asked_nodes()) if asked else (),
     )
 
@@ -428,11 +432,14 @@ def _on_new_nodes(case: Case, state: SchedulingState, shape: int, width: int) ->
     """A line a group; of many groups those that say the same are told together, those that would run it first."""
     groups = case.asked_groups()
     answers = [_on_new_node(case, state, group, shape) for group in groups]
-    lines = ["A new node of each group:"]
+    lines, bound = (
+        ["A new node of each group:"],
+        turns_lines(case, [one.group for one in answers if one.sentence == _RUNS], width),
+    )
     if not width or len(groups) <= _FEW_GROUPS:
         for entry in answers:
             lines += paragraph(f"{entry.group}: {entry.sentence} ({_size(case, entry.group)})", width, 2, "- ")
-        return lines
+        return [*lines, *bound]
     lots: dict[tuple[str, ...], list[_NewNode]] = {}
     for entry in answers:
         lots.setdefault(entry.kind, []).append(entry)
@@ -442,7 +449,7 @@ def _on_new_nodes(case: Case, state: SchedulingState, shape: int, width: int) ->
         who = names[0] if len(names) == 1 else f"{count(len(names), 'group')} ({listed(names, NAMES_SHOWN)})"
         size = f" ({_size(case, names[0])})" if len(names) == 1 else ""
         lines += paragraph(f"{who}: {sentence}{size}", width, 2, "- ")
-    return lines
+    return [*lines, *bound]
 
 
 def _size(case: Case, name: str) -> str:

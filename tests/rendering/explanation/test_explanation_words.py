@@ -82,3 +82,18 @@ def test_a_group_is_told_its_owner_limits_pods_and_nodes() -> None:
     assert any("few: 3 of 4 nodes in use or requested; one more node takes 1" in line for line in said)
     assert any("giant" in line and "(1 pod)" in line for line in said)
     assert "Nodes: 3, of which 2 could go if nothing kept them" in said
+
+
+def test_a_pod_that_waits_is_told_by_when_a_node_comes() -> None:
+    """One group would run it: 15 m for its turn, a minute for the iteration, 30 m for a back-off. No group, no bound."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    cluster.pods("web", 1, cpu="1")
+    world, rules = cluster.world(), policy(node_group("general"))
+    plan, memory = decide(world, rules, Memory(), NOW)
+    said = explained_lines(Case.of(world, rules, plan, NOW, memory), "pod", "shop/web-1", 0)
+    assert (
+        "if one of them has capacity, its node comes within 46m: "
+        "1 group may have one turn each (15m), and a back-off lasts 30m at most"
+    ) in said
+    assert not [line for line in _said("pod", "shop/giant-1") if "if one of them" in line]
