@@ -82,6 +82,7 @@ class _Fleet:
         from reconciler.control.fleet.wave_gate import Contents
         from reconciler.gitops.sources.fleet_tree import FleetTrees
         from reconciler.gitops.sources.shared_source import SharedSource
+        from reconciler.kube.leading.server_claims import ServerClaims
         from reconciler.kube.watching.collection import cluster_api, renamed_group
         from reconciler.kube.watching.reflector import RealPace
         from reconciler.kube.watching.shared_targets import SharedTargets
@@ -121,16 +122,22 @@ class _Fleet:
             connect=self._connect, make=self._make, log=self._log, now_seconds=lambda: int(time.time()),
         )  # fmt: skip
         made.append(self.process)
+        self._claims: ServerClaims = ServerClaims(
+            self._management, self._namespace, lambda: frozenset(one.title for one in self.process.clusters())
+        )
 
     def stop(self) -> None:
         """End what the loops shared, once they have ended."""
         self._hub.stop()
 
     def _connect(self, cluster: "ClusterIdentity") -> "WorkloadConnection":
+        from reconciler.kube.connection.connection_choice import ConnectionConfigError
         from reconciler.kube.connection.workload_connection import WorkloadConnection
 
         connection = WorkloadConnection(self._management, cluster)
         connection.api.get("/version")
+        if taken := self._claims.claim(connection.api, cluster):
+            raise ConnectionConfigError(taken)
         return connection
 
     def _make(

@@ -80,6 +80,7 @@ class Member:
         self._make = make
         self._log = log
         self._timing = timing
+        self._away = False
         self._wall_seconds = wall_seconds
         self._pace = RealPace()
         self._turned: tuple[LiveProcess, int] | None = None
@@ -203,6 +204,7 @@ class Member:
                 self.problem = ""
                 return opened
             except (ApiError, UnreachableError, ConnectionConfigError) as error:
+                self._away = isinstance(error, UnreachableError)
                 if str(error) != self.problem:
                     self.problem = str(error)
                     self._log.warning("ClusterUnreachable", f"nothing is decided: {error}")
@@ -240,7 +242,7 @@ class Member:
         self.lease.annotate(
             told(
                 last_decision(self.lease.annotations), now_seconds=now, at_seconds=0, period_seconds=0, why=self.problem,
-                away=bool(self.problem),
+                away=self._away,
             )
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ import msgspec
 from reconciler.decisions.ownership.other_policies import STATE_PREFIX
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.drain import checked_owner
-from reconciler.kube.leading.loop_name import STATE_LABEL, LoopName
+from reconciler.kube.leading.loop_name import ENDED, FLEET_LABEL, STATE_LABEL, LoopName
 from reconciler.values.decoding import decode
 
 FORMAT = 1
@@ -241,23 +241,36 @@ _LOOK_SECONDS = 10.0
 
 class _EndedPoliciesMeta(msgspec.Struct, rename="camel"):
     resource_version: str
+    labels: Mapping[str, str] | None = None
+
+
+class _EndedPoliciesSpec(msgspec.Struct, rename="camel"):
+    holder_identity: str | None = None
 
 
 class _Lease(msgspec.Struct):
     metadata: _EndedPoliciesMeta
+    spec: _EndedPoliciesSpec = msgspec.field(default_factory=_EndedPoliciesSpec)
+
+    @property
+    def ended(self) -> bool:
+        """Whether its last holder wrote, as it released it, that the policy counts there no more."""
+        return (self.metadata.labels or {}).get(FLEET_LABEL) == ENDED and not self.spec.holder_identity
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """A Lease at its last change, and the times of that change and of the last look."""
+    """A Lease at its last change, and the times of that change and of the last look. `ended`: it says so itself."""
 
     version: str
     since: float
     looked: float
+    ended: bool = False
 
 
 class EndedPolicies:
     """Judged by the Lease `reconciler-<policy>` in `namespace`. It proves that this installation ran the policy. If nobody writes
-    the Lease for `silence_seconds` while we look, nobody runs the policy. Clocks of two machines are not compared.
+    the Lease for `silence_seconds` while we look, nobody runs the policy. Clocks of two machines are not compared. A Lease that
+    says itself that the policy has ended is proof at once: only our account writes there.
 
     A policy without such a Lease is another installation's: its marks are not ours to touch. Used by one thread.
     """
@@ -285,15 +298,16 @@ class EndedPolicies:
         seen = self._seen.get(policy)
         if seen is None or now - seen.looked >= min(_LOOK_SECONDS, self._silence_seconds):
             seen = self._look(policy, seen, now)
-        return bool(seen.version) and now - seen.since >= self._silence_seconds
+        return seen.ended or (bool(seen.version) and now - seen.since >= self._silence_seconds)
 
     def _look(self, policy: str, seen: _Seen | None, now: float) -> _Seen:
         try:
             lease = self._loop(checked_owner(policy)).lease
             path = f"/apis/coordination.k8s.io/v1/namespaces/{self._namespace}/leases/{lease}"
-            version = decode(self._api.get(path), _Lease).metadata.resource_version
+            found = decode(self._api.get(path), _Lease)
+            version, ended = found.metadata.resource_version, found.ended
         except (ApiError, UnreachableError, msgspec.DecodeError, ValueError):
-            version = ""
+            version, ended = "", False
         since = seen.since if seen is not None and seen.version == version else now
-        self._seen[policy] = _Seen(version, since, now)
+        self._seen[policy] = _Seen(version, since, now, ended)
         return self._seen[policy]

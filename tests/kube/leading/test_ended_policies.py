@@ -78,6 +78,19 @@ def test_what_cannot_be_asked_is_not_told() -> None:
     assert policies.ended("old")
 
 
+@pytest.mark.parametrize(
+    ("label", "holder", "ended"),
+    [("ended", "", True), ("ended", "a_1", False), ("loop", "", False), ("", "", False)],
+)
+def test_a_lease_that_says_that_its_policy_has_ended(label: str, holder: str, ended: bool) -> None:
+    """It is proof at once, also right after a restart; one that was only released is not, nor one that somebody claims again."""
+    leases = Leases(old="7")
+    metadata = {"resourceVersion": "7", "labels": {"reconciler.dev/fleet": label} if label else {}}
+    body = json.dumps({"metadata": metadata, "spec": {"holderIdentity": holder}}).encode()
+    leases.get = lambda *_: body  # type: ignore[method-assign]
+    assert leases.policies().ended("old") is ended
+
+
 def test_it_looks_every_ten_seconds() -> None:
     """However often it is asked, with many nodes or few."""
     leases = Leases(old="7")
