@@ -47,8 +47,8 @@ class ServerClaims:
         self._clusters = clusters
 
     def claim(self, workload: Api, cluster: ClusterIdentity) -> str:
-        """Take the server behind `workload` for a cluster. Returns which other Cluster has it; empty: it is this one's, or may not
-        be recognized. Raises `ApiError` and `UnreachableError`."""
+        """Take the server behind `workload` for a cluster. Returns which other Cluster has it. Empty: it is this one's, or may
+        not be recognized. Raises `ApiError` and `UnreachableError`."""
         uid = _uid(workload)
         if not uid:
             return ""
