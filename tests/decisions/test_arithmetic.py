@@ -63,17 +63,17 @@ def test_a_node_without_allocatable_has_no_utilization() -> None:
 
 
 def test_waste_of_two_small_nodes() -> None:
-    """2 x (4 cpu, 16 Gi) for 6 cpu and 8 Gi: 0.25 + 0.75 = 1."""
-    assert waste(_option("small", "4", "16Gi", nodes=2)) == 1
+    """2 x (4 cpu, 16 Gi) for 6 cpu and 8 Gi, at 31,611 micros per core and 4,237 per GiB: 223,562 of 388,472 are used."""
+    assert waste(_option("small", "4", "16Gi", nodes=2)) == 1 - Fraction(223_562, 388_472)
 
 
 def test_least_waste_takes_the_larger_node() -> None:
-    """1 x (8 cpu, 16 Gi) wastes 0.25 + 0.5 = 0.75, less than 1."""
+    """1 x (8 cpu, 16 Gi) is worth 320,680."""
     large = _option("large", "8", "16Gi", nodes=1)
-    assert waste(large) == Fraction(3, 4)
+    assert waste(large) == 1 - Fraction(223_562, 320_680)
     choice = choose([_option("small", "4", "16Gi", nodes=2), large], (Expander.LEAST_WASTE,), 0)
     assert (choice.option.group, choice.expander) == ("large", "LeastWaste")
-    assert choice.compared == ("large 0.750 wasted on 1 node", "small 1.000 wasted on 2 nodes")
+    assert choice.compared == ("large 0.303 wasted on 1 node", "small 0.425 wasted on 2 nodes")
 
 
 def test_expanders_chain_until_one_is_left() -> None:

@@ -118,30 +118,30 @@ def bought_capacity(shape: NodeShape) -> Resources:
 
 
 def waste(option: Option) -> Fraction:
-    """What of the capacity of the option's nodes no pod of this demand would use."""
-    offered = bought_capacity(option.shape)
-    total = Resources(cpu_milli=offered.cpu_milli * option.nodes, memory_bytes=offered.memory_bytes * option.nodes)
-    return wasted(total, option.requested)
+    """What of the worth of the option's nodes no pod of this demand would use."""
+    bought, requested = bought_capacity(option.shape), option.requested
+    # A machine that says nothing of a resource is measured by the others.
+    stated = msgspec.structs.replace(
+        requested,
+        cpu_milli=requested.cpu_milli if bought.cpu_milli else 0,
+        memory_bytes=requested.memory_bytes if bought.memory_bytes else 0,
+    )
+    return wasted(worth(bought) * option.nodes, worth(stated))
 
 
-def wasted(bought: Resources, requested: Resources) -> Fraction:
-    """Share of cpu plus share of memory of the added capacity that is not requested (0..2). What every machine reserves and its
-    DaemonSets use counts as waste too.
+def wasted(bought: int, requested: int) -> Fraction:
+    """Share of the worth of the added capacity that is not requested. What every machine reserves and its DaemonSets use counts
+    as waste too.
 
-    Source: Cluster Autoscaler least-waste.
+    The Cluster Autoscaler's least-waste counts the share of cpu and the share of memory alike. But a core costs as much as 7 GiB,
+    and a GPU as much as 30 cores.
     """
-    cpu, memory = bought.cpu_milli, bought.memory_bytes
-    if cpu > 0 and memory > 0:
-        # The sum of both shares, as one fraction: it is asked for every option of every choice.
-        return Fraction((cpu - requested.cpu_milli) * memory + (memory - requested.memory_bytes) * cpu, cpu * memory)
-    if cpu > 0:
-        return Fraction(cpu - requested.cpu_milli, cpu)
-    return Fraction(memory - requested.memory_bytes, memory) if memory > 0 else Fraction(0)
+    return Fraction(bought - requested, bought) if bought > 0 else Fraction(0)
 
 
 def near_tie(percent: int) -> Fraction:
-    """So much more may be wasted for fewer machines: `nearTiePercent` of cpu and of memory, of which waste is the sum."""
-    return Fraction(2 * percent, 100)
+    """So much more may be wasted for fewer machines."""
+    return Fraction(percent, 100)
 
 
 def _worth(option: Option) -> int:

@@ -15,6 +15,7 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.worth import GPU_RESOURCES
 from reconciler.decisions.groups.group import EffectiveGroup, difference, ignored_labels
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS, accelerator_label
 from reconciler.decisions.lints.capacity import capacity_findings
@@ -22,7 +23,7 @@ from reconciler.decisions.lints.cross_check import cross_check_findings
 from reconciler.decisions.lints.finding import Finding, platform_lints
 from reconciler.decisions.ownership.handover import to_us
 from reconciler.decisions.removal.drain import DisruptionLedger
-from reconciler.decisions.removal.utilization import GPU_RESOURCES, has_gpu
+from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.view import View
 from reconciler.plan.plan import OwnerState
 from reconciler.values.plural import count_text

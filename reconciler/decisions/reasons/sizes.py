@@ -490,12 +490,16 @@ class LeastWasteMix(Because, frozen=True, kw_only=True):
     one_by_one_cpu_milli: int
     one_by_one_memory_bytes: int
     one_by_one_nodes: int
+    gpus: int = 0
+    one_by_one_gpus: int = 0
 
     @property
     def alternatives(self) -> tuple[str, str]:
         """The mix and its alternative, each with its capacity."""
-        ours = _capacity_text(self.cpu_milli, self.memory_bytes, self.new_nodes)
-        others = _capacity_text(self.one_by_one_cpu_milli, self.one_by_one_memory_bytes, self.one_by_one_nodes)
+        ours = _capacity_text(self.cpu_milli, self.memory_bytes, self.gpus, self.new_nodes)
+        others = _capacity_text(
+            self.one_by_one_cpu_milli, self.one_by_one_memory_bytes, self.one_by_one_gpus, self.one_by_one_nodes
+        )
         return f"{self.mix}: {ours}", f"{self.one_by_one}: {others}"
 
     def sentence(self) -> str:
@@ -503,8 +507,10 @@ class LeastWasteMix(Because, frozen=True, kw_only=True):
         return f"LeastWaste: {'; '.join(self.alternatives)}"
 
 
-def _capacity_text(cpu_milli: int, memory_bytes: int, nodes: int) -> str:
-    return f"{amount_text('cpu', cpu_milli)} cpu and {amount_text('memory', memory_bytes)} memory on {count_text(nodes, 'node')}"
+def _capacity_text(cpu_milli: int, memory_bytes: int, gpus: int, nodes: int) -> str:
+    cpu, memory = f"{amount_text('cpu', cpu_milli)} cpu", f"{amount_text('memory', memory_bytes)} memory"
+    has = f"{cpu}, {memory} and {count_text(gpus, 'GPU')}" if gpus else f"{cpu} and {memory}"
+    return f"{has} on {count_text(nodes, 'node')}"
 
 
 class SolverMissing(Because, frozen=True, kw_only=True):

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.worth import GPU_RESOURCES
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.policy.documents import Counting
 
 _NOTHING = Resources()
-GPU_RESOURCES = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "habana.ai/gaudi")
 
 
 def utilization_permille(shape: NodeShape, requested: Resources, ignored: Resources = _NOTHING) -> int | None:

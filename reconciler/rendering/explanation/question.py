@@ -8,11 +8,11 @@ import msgspec
 
 from reconciler.cluster.pods.pod import Pod
 from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.demand.worth import GPU_RESOURCES
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.reasons.pods import GroupRejects
 from reconciler.decisions.removal.last_timer import LAST_TIMERS
 from reconciler.decisions.removal.utilization import (
-    GPU_RESOURCES,
     counted_resources,
     ignored_pods,
     requests_of,

@@ -11,8 +11,8 @@ from reconciler.cluster.pods.pod import Owner, PodTraits
 from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import DaemonPods
+from reconciler.decisions.demand.worth import GPU_RESOURCES
 from reconciler.decisions.groups.daemons import StaticPod
-from reconciler.decisions.removal.utilization import GPU_RESOURCES
 from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.agenda import Agenda, Durations, Happened, Journal, MachineBehaviour
 from reconciler.simulation.embedded.drains import Drains

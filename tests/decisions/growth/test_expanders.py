@@ -31,6 +31,11 @@ def _option(
     )  # fmt: skip
 
 
+def _with_gpu(option: Option) -> Option:
+    shape = msgspec.structs.replace(option.shape, capacity=amounts("8", "32Gi", 110, gpu=1))
+    return msgspec.structs.replace(option, shape=shape)
+
+
 CHEAP = _option("cheap", price=300_000)
 DEAR = _option("dear", price=400_000)
 CASES = [
@@ -67,29 +72,32 @@ CASES = [
     ((PODS, NODES), 0, [_option("b", pods=7), _option("a", pods=7), _option("c", pods=5)], "a", "MostPods, then name",
      ("a 7 pods", "b 7 pods", "c 5 pods")),
     ((WASTE,), 0, [_option("alone")], "alone", "", ()),
-    # 4 of 8 cores and 8 of 32 GiB: 0.5 + 0.75. Of 16 and 32 GiB: 0.75 + 0.75.
+    # 4 of 8 cores and 8 of 32 GiB: 0.16034 of 0.388472 by OpenCost's prices. With 16 cores 0.64136, with 60 GiB 0.507108.
     ((WASTE,), 0, [_option("wide", cpu="16"), _option("fit")], "fit", "LeastWaste",
-     ("fit 1.250 wasted on 1 node", "wide 1.500 wasted on 1 node")),
-    # 10 % of both shares is 0.2: 1.250 and 1.5 are no near tie, 1.250 and 1.375 are (8 of 64 GiB: 0.875).
+     ("fit 0.587 wasted on 1 node", "wide 0.750 wasted on 1 node")),
+    # 0.587 and 0.750 are no near tie of 10 %, 0.587 and 0.684 are.
     ((WASTE,), 10, [_option("wide", cpu="16"), _option("fit")], "fit", "LeastWaste",
-     ("fit 1.250 wasted on 1 node", "wide 1.500 wasted on 1 node")),
-    ((WASTE,), 10, [_option("wide", memory="64Gi"), _option("fit", "4", "16Gi", nodes=2)], "wide",
-     "LeastWaste, of those within 10% the fewest machines,", ("wide 1.375 wasted on 1 node", "fit 1.250 wasted on 2 nodes")),
-    ((WASTE,), 5, [_option("wide", memory="64Gi"), _option("fit", "4", "16Gi", nodes=2)], "fit", "LeastWaste",
-     ("fit 1.250 wasted on 2 nodes", "wide 1.375 wasted on 1 node")),
+     ("fit 0.587 wasted on 1 node", "wide 0.750 wasted on 1 node")),
+    ((WASTE,), 10, [_option("wide", memory="60Gi"), _option("fit", "4", "16Gi", nodes=2)], "wide",
+     "LeastWaste, of those within 10% the fewest machines,", ("wide 0.684 wasted on 1 node", "fit 0.587 wasted on 2 nodes")),
+    ((WASTE,), 5, [_option("wide", memory="60Gi"), _option("fit", "4", "16Gi", nodes=2)], "fit", "LeastWaste",
+     ("fit 0.587 wasted on 2 nodes", "wide 0.684 wasted on 1 node")),
     # Of two near ties of as many machines the one that wastes less.
-    ((WASTE,), 10, [_option("wide", memory="64Gi"), _option("fit")], "fit",
-     "LeastWaste, of those within 10% the fewest machines,", ("fit 1.250 wasted on 1 node", "wide 1.375 wasted on 1 node")),
+    ((WASTE,), 10, [_option("wide", memory="60Gi"), _option("fit")], "fit",
+     "LeastWaste, of those within 10% the fewest machines,", ("fit 0.587 wasted on 1 node", "wide 0.684 wasted on 1 node")),
     # Of two near ties that are equal in all the first by name.
-    ((WASTE,), 10, [_option("wide", memory="64Gi"), _option("b"), _option("a")], "a",
+    ((WASTE,), 10, [_option("wide", memory="60Gi"), _option("b"), _option("a")], "a",
      "LeastWaste, of those within 10% the fewest machines, then name",
-     ("a 1.250 wasted on 1 node", "b 1.250 wasted on 1 node", "wide 1.375 wasted on 1 node")),
-    # At exactly 10 % of both shares, 0.2, it is a near tie: 1.25 and 1.45 (8 of 160 GiB: 0.95).
-    ((WASTE,), 10, [_option("wide", memory="160Gi"), _option("fit", "4", "16Gi", nodes=2)], "wide",
-     "LeastWaste, of those within 10% the fewest machines,", ("wide 1.450 wasted on 1 node", "fit 1.250 wasted on 2 nodes")),
+     ("a 0.587 wasted on 1 node", "b 0.587 wasted on 1 node", "wide 0.684 wasted on 1 node")),
+    # At exactly 10 % it is a near tie: 4 of 10 cores and 4 of 8.
+    ((WASTE,), 10, [_option("wide", "10", "0"), _option("fit", "4", "0", nodes=2)], "wide",
+     "LeastWaste, of those within 10% the fewest machines,", ("wide 0.600 wasted on 1 node", "fit 0.500 wasted on 2 nodes")),
+    # A GPU that nobody asked for is worth 30 cores: 0.16034 of 1.338472.
+    ((WASTE,), 0, [_with_gpu(_option("cards")), _option("wide", cpu="16")], "wide", "LeastWaste",
+     ("wide 0.750 wasted on 1 node", "cards 0.880 wasted on 1 node")),
     # A price is missing: LeastWaste for all of them, and the plan says so.
     ((COST,), 0, [_option("wide", cpu="16", price=1), _option("fit")], "fit",
-     "LeastWaste (a price is unknown, so not LeastCost)", ("fit 1.250 wasted on 1 node", "wide 1.500 wasted on 1 node")),
+     "LeastWaste (a price is unknown, so not LeastCost)", ("fit 0.587 wasted on 1 node", "wide 0.750 wasted on 1 node")),
 ]  # fmt: skip
 
 
@@ -108,8 +116,8 @@ def test_a_ranking_tells_all_of_them_apart() -> None:
     """From the best to the worst, equal ones by name."""
     given = [_option("d", nodes=2), _option("c"), _option("a", nodes=3), _option("b")]
     assert [option.group for option in ranked(given, (NODES,), 0)] == ["b", "c", "d", "a"]
-    # At 10 % the first two are near ties of 1.25, and of them fewer machines are better; the third is none.
-    wastes = [_option("two", "4", "16Gi", nodes=2), _option("far", cpu="16"), _option("one", memory="64Gi")]
+    # At 10 % the first two are near ties of 0.587, and of them fewer machines are better; the third is none.
+    wastes = [_option("two", "4", "16Gi", nodes=2), _option("far", cpu="16"), _option("one", memory="60Gi")]
     assert [option.group for option in ranked(wastes, (WASTE,), 10)] == ["one", "two", "far"]
     assert [option.group for option in ranked(wastes, (WASTE,), 0)] == ["two", "one", "far"]
     priced = [_option("dear", price=3), _option("cheap", cpu="16", price=2)]
@@ -117,9 +125,9 @@ def test_a_ranking_tells_all_of_them_apart() -> None:
     assert [option.group for option in ranked([*priced, _option("free", "64")], (COST,), 0)] == ["dear", "cheap", "free"]
 
 
-@pytest.mark.parametrize(("cpu", "memory", "share"), [("1m", "1", 2), ("1m", "0", 1), ("0", "1", 1), ("0", "0", 0)])
+@pytest.mark.parametrize(("cpu", "memory", "share"), [("1m", "1", 1), ("1m", "0", 1), ("0", "1", 1), ("0", "0", 0)])
 def test_the_smallest_amount_is_some(cpu: str, memory: str, share: int) -> None:
-    """Of what nobody asked for all is lost: of each resource that is there."""
+    """Of what nobody asked for all is lost."""
     assert waste(msgspec.structs.replace(_option("a", cpu, memory), requested=amounts("0", "0", 0))) == share
 
 
@@ -134,8 +142,8 @@ def test_a_machine_that_says_one_resource_is_measured_by_that(cpu: str, memory: 
 @pytest.mark.parametrize(
     ("cpu", "memory", "nodes", "expected"),
     [
-        ("8", "32Gi", 1, Fraction(5, 4)),
-        ("8", "32Gi", 2, Fraction(3, 4) + Fraction(7, 8)),
+        ("8", "32Gi", 1, 1 - Fraction(160_340, 388_472)),
+        ("8", "32Gi", 2, 1 - Fraction(160_340, 776_944)),
         ("8", "0", 1, Fraction(1, 2)),
         ("8", "0", 2, Fraction(3, 4)),
         ("0", "32Gi", 1, Fraction(3, 4)),
@@ -143,9 +151,9 @@ def test_a_machine_that_says_one_resource_is_measured_by_that(cpu: str, memory: 
         ("0", "0", 1, Fraction(0)),
     ],
 )
-def test_waste_is_the_sum_of_what_is_left_of_both(cpu: str, memory: str, nodes: int, expected: Fraction) -> None:
-    """4 cores and 8 GiB are asked for. A machine that says nothing of one resource is measured by the other; one that says
-    nothing of its capacity by what it offers to pods."""
+def test_waste_is_what_is_left_of_the_worth_of_both(cpu: str, memory: str, nodes: int, expected: Fraction) -> None:
+    """4 cores and 8 GiB are asked for, at 31,611 micros per core and 4,237 per GiB. A machine that says nothing of one
+    resource is measured by the other; one that says nothing of its capacity by what it offers to pods."""
     option = _option("a", cpu, memory, nodes=nodes)
     assert waste(option) == expected
     silent = msgspec.structs.replace(option.shape, capacity=amounts("0", "0", 110))

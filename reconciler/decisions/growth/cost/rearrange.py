@@ -14,6 +14,7 @@ from itertools import groupby
 import msgspec
 
 from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.demand.worth import gpus_of, worth
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.mixes import Answer, least_cost, work
@@ -105,23 +106,16 @@ class Growth:
 # Pods under rules about zones (or other domains) take part, too. Each domain gets as many pods of each shape as before, so that
 # the counts behind these rules stay the same.
 
-_MILLION = 1_000_000
 Domain = tuple[str | None, ...]
 """Values of the topology keys that concern a shape, in order of the keys."""
 
 
 class Weighing(msgspec.Struct, frozen=True):
-    """The weight of a node. For LeastCost it is its price. For LeastWaste it is the waste that it adds to the growth `given`,
-    plus `a_node`, because each machine has to be booted, patched and watched.
-
-    Waste is a share, (added - requested) / added. So one more core adds requested / added², at the given capacity: a plentiful
-    resource counts little. In millionths of an average node.
-    """
+    """The weight of a node. For LeastCost it is its price. For LeastWaste it is the worth of its capacity, plus `a_node`, because
+    each machine has to be booted, patched and watched. `requested` is the worth of what all pods request."""
 
     by: Expander
-    requested: Resources = Resources()
-    given: Resources = Resources()
-    nodes: int = 1
+    requested: int = 0
     a_node: int = 0
 
     def of(self, group: GroupDraft) -> int | None:
@@ -129,13 +123,7 @@ class Weighing(msgspec.Struct, frozen=True):
         if self.by is Expander.LEAST_COST:
             return group.group.price_micros
         template = group.group.template
-        if template is None:
-            return None
-        bought = bought_capacity(template)
-        cpu = bought.cpu_milli, self.requested.cpu_milli, self.given.cpu_milli
-        memory = bought.memory_bytes, self.requested.memory_bytes, self.given.memory_bytes
-        scale = _MILLION * self.nodes
-        return sum(scale * have * asked // given**2 for have, asked, given in (cpu, memory) if given) + self.a_node
+        return None if template is None else _weight(worth(bought_capacity(template))) + self.a_node
 
     def sum(self, draft: Draft, nodes: Sequence[GrownNode]) -> int:
         """What all the nodes count."""
@@ -145,10 +133,15 @@ class Weighing(msgspec.Struct, frozen=True):
         """Whether the first cost less, or as much with fewer nodes. For LeastWaste: waste less, near ties to fewer nodes."""
         if self.by is Expander.LEAST_COST:
             return (self.sum(draft, ours), len(ours)) < (self.sum(draft, others), len(others))
-        less, more = (wasted(_capacity(draft, nodes), self.requested) for nodes in (ours, others))
+        less, more = (wasted(worth(_capacity(draft, nodes)), self.requested) for nodes in (ours, others))
         if len(ours) < len(others):
             return less <= more + near_tie(draft.policy.near_tie_percent)
         return less < more and (len(ours) == len(others) or less + near_tie(draft.policy.near_tie_percent) < more)
+
+
+def _weight(amount: int) -> int:
+    """A worth in micros, as prices are."""
+    return amount // (1000 << 30)
 
 
 def weighing(draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNode], by: Expander) -> Weighing:
@@ -156,11 +149,12 @@ def weighing(draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNo
     counts `nearTiePercent` of the smallest machine: near ties go to fewer machines, as in a single choice."""
     if by is Expander.LEAST_COST and all(group.group.price_micros is not None for group in groups):
         return Weighing(by)
-    requested = Resources()
-    for node, times in Counter(nodes).items():
-        for shape, pods in node.load:
-            requested = requested.plus(draft.state.pod_shape(shape).requests, pods * times)
-    plain = Weighing(Expander.LEAST_WASTE, requested, _capacity(draft, nodes), len(nodes))
+    requested = sum(
+        worth(draft.state.pod_shape(shape).requests) * pods * times
+        for node, times in Counter(nodes).items()
+        for shape, pods in node.load
+    )
+    plain = Weighing(Expander.LEAST_WASTE, requested)
     smallest = min((plain.of(group) or 0 for group in groups), default=0)
     return msgspec.structs.replace(plain, a_node=smallest * draft.policy.near_tie_percent // 100)
 
@@ -432,6 +426,8 @@ def _because(
         one_by_one_cpu_milli=others.cpu_milli,
         one_by_one_memory_bytes=others.memory_bytes,
         one_by_one_nodes=len(before),
+        gpus=gpus_of(ours),
+        one_by_one_gpus=gpus_of(others),
     )
 
 

@@ -11,6 +11,8 @@ from reconciler.policy.documents import Expander, PolicySet
 from tests.builders import ClusterBuilder, node_group, policy, selector
 
 ZONE, GPU = "topology.kubernetes.io/zone", "nvidia.com/gpu"
+_CORE_MICROS = {2: 42_500, 4: 48_000, 8: 63_000}
+"""By the GiB that come with a core: a core of c5, m5 and r5 in us-east-1."""
 KINDS = ("zones", "daemons", "gpus", "sizes")
 Amounts = tuple[int, int, int]
 """Millicores, MiB, GPUs."""
@@ -95,13 +97,12 @@ def _groups(kind: str, rng: random.Random, agent: int) -> Iterator[Machines]:
         return
     zones, sizes = ("abc", 3) if kind == "zones" else ("", 60 if kind == "sizes" else 6)
     for number in range(sizes):
-        cores = rng.choice((2, 4, 8, 8, 16, 32))
-        gib = cores * rng.choice((2, 4, 8))
-        micros = round((cores * 31_611 + gib * 4_237) * rng.uniform(0.9, 1.1), -2)
+        cores, per_core = rng.choice((2, 4, 8, 8, 16, 32)), rng.choice((2, 4, 8))
+        gib, micros = cores * per_core, cores * _CORE_MICROS[per_core]
         for zone in zones or ("",):
             most = rng.choice((1, 2, 5, 30)) if kind != "sizes" else 30
             free = (cores * 940 - agent, gib * 980, 0)
-            yield Machines(f"g{number}{zone}", int(micros), free, most, zone)
+            yield Machines(f"g{number}{zone}", micros, free, most, zone)
 
 
 def _with_gpus(rng: random.Random) -> Iterator[Machines]:

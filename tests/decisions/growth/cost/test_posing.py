@@ -183,14 +183,12 @@ def test_what_cannot_be_posed() -> None:
     assert found.positions == (SMALL,)
 
 
-def test_without_a_price_a_node_counts_the_waste_that_it_adds() -> None:
-    """Five small nodes are given: 20 cores and 320 GiB, of which 14 and 14 are requested. A core adds 14/20² of a share, a GiB
-    14/320²; in millionths of five nodes that is 175,000 per core and 683.6 per GiB.
-    Each node counts a tenth of a small one more."""
+def test_without_a_price_a_node_counts_its_worth() -> None:
+    """31,611 micros per core, 4,237 per GiB: 126,444 and 271,168 for 4 cores and 64 GiB, 316,110 and 271,168 for 10 cores. Each
+    node counts a tenth of a small one more."""
     found = posed(draft_of(policy(node_group("small", price_per_hour="0.40"), node_group("large"))))
     assert found is not None
-    small = 700_000 + 43_750
-    assert [offer.price_micros for offer in found.problem.offers] == [1_750_000 + 43_750 + small // 10, small + small // 10]
+    assert [offer.price_micros for offer in found.problem.offers] == [587_278 + 39_761, 397_612 + 39_761]
 
 
 def test_a_group_without_template_takes_no_part() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.demand.worth import worth
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.growth.cost import rearrange as module
@@ -214,18 +215,19 @@ def test_without_a_price_the_mix_is_the_one_that_wastes_less() -> None:
     [
         (0, (2, 0), (1, 1), False),  # 20 cores, 128 GiB on 2 nodes; 14 cores, 128 GiB on 2 nodes
         (0, (1, 1), (2, 0), True),
-        (10, (1, 0), (0, 3), True),  # 0.2 + 0.875 on 1 node; 1/3 + 0.958 on 3
-        (0, (1, 0), (0, 2), False),  # 0.2 + 0.875 on 1 node; 0 + 0.9375 on 2: 0.1375 more
-        (6, (1, 0), (0, 2), False),  # a near tie is 0.12
-        (7, (1, 0), (0, 2), True),  # a near tie is 0.14
-        (7, (0, 2), (1, 0), False),
-        (6, (0, 2), (1, 0), True),
+        (10, (1, 0), (0, 3), True),
+        (0, (3, 0), (0, 4), False),  # 0.8372 on 3 nodes; 0.8197 on 4
+        (1, (3, 0), (0, 4), False),
+        (2, (3, 0), (0, 4), True),
+        (2, (0, 4), (3, 0), False),
+        (1, (0, 4), (3, 0), True),
     ],
 )
 def test_near_ties_in_waste_go_to_fewer_nodes(percent: int, ours: tuple[int, int], others: tuple[int, int], better: bool) -> None:
-    """Eight cores and 8 GiB are requested; a large node has 10 cores and 64 GiB, a small one 4 and 64."""
+    """Eight cores and 8 GiB are requested, worth 286,784. A large node has 10 cores and 64 GiB, worth 587,278; a small one 4 and
+    64, worth 397,612."""
     draft = draft_of(policy(node_group("large"), node_group("small"), near_tie_percent=percent))
-    requested = Resources(cpu_milli=8_000, memory_bytes=8 << 30)
+    requested = worth(Resources(cpu_milli=8_000, memory_bytes=8 << 30))
     pair = [[GrownNode(LARGE, ())] * large + [GrownNode(SMALL, ())] * small for large, small in (ours, others)]
     assert Weighing(Expander.LEAST_WASTE, requested).better(draft, *pair) is better
 
