@@ -3,13 +3,19 @@
 Source: Amazon EC2 Auto Scaling, instance weights and DesiredCapacityType; kubernetes/autoscaler#4851.
 """
 
+import json
 from typing import Any
 
 import pytest
 
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts
 from reconciler.platforms.aws.writing.asking import misses
-from tests.aws.documents import Object, facts, group
+from reconciler.policy.documents import TargetSpec
+from tests.aws.documents import SIZERS, TEMPLATE, Object, facts, group
+from tests.builders import node_group, policy
+from tests.cluster.objects import container, files_of, node, pod
+from tests.decisions.deciding import plan_of
 
 WEIGHTS = {"m5.xlarge": "1", "m5.2xlarge": "2", "m5.4xlarge": "4"}
 
@@ -62,6 +68,33 @@ def test_units_are_the_nodes_that_are_there_and_the_fewest_that_must_come_or_go(
 ) -> None:
     """An instance that comes may count for 4 units, so that 4 more units are one node for certain, and 5 are two."""
     assert facts(_group(desired, *types)).replicas == nodes
+
+
+def test_no_pod_waits_for_units_that_are_there() -> None:
+    """4 units are the 3 instances that are there. So the pod gets a node of the other group, and not one that never comes."""
+    mix = {**_group(4, "m5.2xlarge", "m5.xlarge", "m5.xlarge"), "AutoScalingGroupName": "mix"}
+    nodes = [
+        node(f"n-{number}", spec={"providerID": f"aws:///eu-central-1a/i-{number}"}, meta={"uid": f"u{number}"})
+        for number in range(3)
+    ]
+    full = [
+        pod(f"full-{number}", nodeName=f"n-{number}", containers=[container("4")], status={"phase": "Running"})
+        for number in range(3)
+    ]
+    sized = {"resources/cpu": "4", "resources/memory": "16Gi"}
+    spare = group("od", tags={TEMPLATE + key: text for key, text in sized.items()})
+    unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    waiting = pod("wait", containers=[container("4")], status={"phase": "Pending", "conditions": [unschedulable]})
+    found = read_snapshot(
+        {
+            **{f"{key}.json": json.dumps({key: []}).encode() for key in SIZERS},
+            "asg.json": json.dumps({"AutoScalingGroups": [mix, spare]}).encode(),
+            **files_of(*nodes, *full, waiting),
+        }
+    )
+    groups = (node_group(name, target=TargetSpec(provider="aws", region="eu-central-1", name=name)) for name in ("mix", "od"))
+    plan = plan_of(found, policy(*groups))
+    assert {line.name: (line.current, line.desired) for line in plan.groups} == {"mix": (3, 3), "od": (0, 1)}
 
 
 def test_an_instance_that_ends_counts_no_more() -> None:
