@@ -11,6 +11,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_ah
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.foreseen import Foreseen
+from reconciler.decisions.reasons.drain_rules import JobAwaited
 from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.decisions.removal.budgets import allows_none
@@ -135,10 +136,12 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
     back-off or cool-down ends).
 
     The steady state is an empty plan with no running timer and nothing in progress. Further plans would be the same, and empty,
-    so they are not computed. If a drain is in progress but does not advance, the wait ends after three empty plans.
+    so they are not computed. What takes long elsewhere has ended: grace periods, finalizers, lifecycle hooks, and pods of Jobs
+    that a removal waits for. If a drain is in progress but does not advance, the wait ends after three empty plans.
     """
     cluster = SimulatedCluster(at.world, policy, at.now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
     _finish_starting(cluster, at.world, policy, at.now_seconds)
+    _finish_leaving(cluster)
     writes = SimulatedWrites(cluster)
     current, memory, loops, resting, rests = at.plan, at.memory, at.loops, 0, False
     while True:
@@ -152,7 +155,8 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
             if due is None:
                 resting += 1
                 # The very first plan was made before upcoming machines had joined.
-                due = cluster.now_seconds + STEP_SECONDS if loops == 1 else cluster.agenda.next_seconds
+                again = _end_awaited(cluster, current) or loops == 1
+                due = cluster.now_seconds + STEP_SECONDS if again else cluster.agenda.next_seconds
         rests = due is None or resting == EMPTY_PLANS
         if due is None or rests:
             break
@@ -178,6 +182,29 @@ def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet,
             continue
         if now_seconds - node.value.created_seconds < group.scale_up.max_node_startup_time_seconds:
             cluster.finish_start(node, group.template, group.startup_taints)
+
+
+def _finish_leaving(cluster: SimulatedCluster) -> None:
+    """Nodes that are being deleted are gone, whatever finalizer or lifecycle hook they wait for."""
+    deleting = {machine.node for machine in cluster.objects.machines.values() if machine.deleting}
+    for name, node in list(cluster.objects.nodes.items()):
+        if node.value.deleting or name in deleting:
+            cluster.kill_node(name)
+
+
+def _end_awaited(cluster: SimulatedCluster, plan: Plan) -> bool:
+    """End the pods of Jobs that nodes wait for, and for nothing else. Whether there was one."""
+    ended = False
+    for line in plan.nodes:
+        if not line.blockers or {blocker.code for blocker in line.blockers} != {JobAwaited.code}:
+            continue
+        for blocker in line.blockers:
+            namespace, _, name = (blocker.pod or "").partition("/")
+            pod = cluster.objects.pods.get((namespace, name))
+            if pod is not None:
+                cluster.pods.succeed(pod)
+                ended = True
+    return ended
 
 
 def _ended(at: Standing, plan: Plan, cluster: SimulatedCluster, loops: int, *, rests: bool) -> Standing:

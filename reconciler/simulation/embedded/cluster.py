@@ -95,7 +95,8 @@ class SimulatedCluster:
         state = zip(rows.deletion_seconds, rows.node, rows.phase, strict=True)
         for row, (deletion, node, phase) in enumerate(state):
             if deletion:
-                self.agenda.at(deletion, partial(self.pods.vanish, self._pod(row)))
+                ends = deletion if self.durations.honour_grace else self.now_seconds
+                self.agenda.at(ends, partial(self.pods.vanish, self._pod(row)))
             elif node >= 0 and phase == waits and not rows.gated(row):
                 self.agenda.at(self.now_seconds, partial(self.pods.bound, self._pod(row)))
 

@@ -89,6 +89,12 @@ class PodLifecycle:
         else:
             self.vanish(pod)
 
+    def succeed(self, pod: PodObject) -> None:
+        """Its containers have ended well: the object stays and needs nothing."""
+        pod.phase, pod.ready = PodPhase.SUCCEEDED, False
+        self._disruption.changed(pod)
+        self._objects.touch_pod(pod)
+
     def vanish(self, pod: PodObject) -> None:
         """The object is gone, whatever the way."""
         if not self._lives(pod):
