@@ -71,7 +71,8 @@ def command(
     from reconciler.cli.inputs.plan_inputs import read_inputs
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.terminal import text_width
-    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
+    from reconciler.decisions.work import Work
     from reconciler.rendering.explanation.case import Case
     from reconciler.rendering.explanation.document import document_json
     from reconciler.rendering.explanation.question import UnknownSubjectError, explained, explained_lines
@@ -91,10 +92,12 @@ def command(
         return
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
-    plan, memory = decide(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, budget)
+    decision = decide_ahead(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
+    plan = decision.plan
     chosen = chosen_of({"groups": groups, "nodes": nodes, "pod_namespaces": pod_namespaces})
     check_chosen(chosen, plan, inputs.world)
-    case = Case.of(inputs.world, inputs.policy, plan, inputs.now_seconds, memory, chosen)
+    # Of what was judged: without objects that judging fails on.
+    case = Case.of(decision.world, inputs.policy, plan, inputs.now_seconds, decision.memory, chosen)
     try:
         if output == "json":
             click.echo(document_json(explained(case, what, subject)), nl=False)
