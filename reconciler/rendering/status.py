@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.decisions.situation.lead_times import LearnedLeadTime
-from reconciler.plan.plan import BufferLine, RequestLine
+from reconciler.plan.plan import BufferLine, OwnerState, RequestLine
 from reconciler.policy.documents import Mode
 from reconciler.rendering.document import Column
 from reconciler.rendering.json_text import json_text
@@ -225,7 +225,7 @@ def _state(group: GroupStatus) -> str:
     if group.hold:
         parts.append("hold is over" if group.hold_over else "hold on the target")
     elif group.held:
-        by = f" by {group.owner.by}" if group.owner.by else ""
+        by = f" by {group.owner.by}" if group.owner.by and group.owner.state != OwnerState.OURS else ""
         parts.append(f"held{by}" + (f" since {group.held_since}" if group.held_since else ""))
     if group.held and group.wanted is not None and group.replicas is not None and group.wanted != group.replicas:
         parts.append(f"would go to {group.wanted}")

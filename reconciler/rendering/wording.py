@@ -26,6 +26,7 @@ from reconciler.plan.plan import (
     RequestState,
 )
 from reconciler.plan.reason import Reason
+from reconciler.policy.documents import Mode
 from reconciler.rendering.alike import AlikeBlockers, AlikePods
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.plain import listed, plain
@@ -96,12 +97,14 @@ def _one_word(words: Sequence[str], own: Sequence[_Own]) -> str | None:
 # What a person does so that a held group is decided here again.
 
 
-def next_step(line: GroupLine) -> str:
-    """One sentence; empty for a group that is not held, and where only the end of what holds it helps."""
+def next_step(line: GroupLine, groups: Sequence[str] = ()) -> str:
+    """One sentence; empty for a group that is not held, and where only the end of what holds it helps. `groups` are all that are
+    held so (none: this one)."""
     if not line.held:
         return ""
     if line.owner.state in (OwnerState.OURS, OwnerState.ADOPTABLE):
-        return f"`reconciler hold {line.name} --release` ends a hold on the target; one in git (spec.hold) is taken out there"
+        names = " ".join(groups or (line.name,))
+        return f"`reconciler hold {names} --release` ends a hold on the target; one in git (spec.hold) is taken out there"
     handed = next((reason.message for reason in line.reasons if reason.code == FromTopology.code), "")
     if handed:
         return handed
@@ -118,6 +121,11 @@ def next_step(line: GroupLine) -> str:
             "out, since left out by its only owner it becomes 1, or what both size annotations allow"
         )
     return ""
+
+
+def all_placed_words(plan: Plan) -> str:
+    """What becomes of pending pods that all have a place in the plan."""
+    return "all would get a place; mode Observe writes nothing" if plan.mode == Mode.OBSERVE else "all get a place"
 
 
 def next_block(line: GroupLine) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.values.instant import unix_seconds
@@ -92,6 +92,7 @@ _PLATFORMS = {
 """SOURCE: the metadata that each tool documents. Rancher: `objectset.rio.cattle.io/*`, `rke.cattle.io/*`; HyperShift:
 `hypershift.openshift.io/nodePool`; Hive: `hive.openshift.io/managed`."""
 _REPLICAS = b'"f:replicas"'
+_HOLD_FIELD = f'"f:{HOLD}"'.encode()
 _fields = RawPart(wire.FieldSet, "metadata.managedFields[].fieldsV1")
 _last_applied = decoder(wire.LastApplied)
 
@@ -119,8 +120,18 @@ def evidence(meta: TargetMeta, whole: tuple[str, str] = ("", "")) -> OwnerEviden
         controller=controller(meta.owner_references, meta.namespace),
         deleting=meta.deletion_timestamp is not None,
         hold=annotations.get(HOLD, ""),
+        hold_by=_hold_by(meta.managed_fields) if HOLD in annotations else UNSET,
         unreadable=tuple(unreadable),
     )
+
+
+def _hold_by(entries: list[ManagedField] | None) -> str | UnsetType:
+    """Which field manager wrote the hold, and when."""
+    found = [entry for entry in entries or () if _HOLD_FIELD in bytes(entry.fields_v1)]
+    if not found:
+        return UNSET
+    last = max(found, key=lambda entry: entry.time or "")
+    return f"{last.manager} since {last.time}" if last.time else last.manager
 
 
 def replicas_owners(entries: list[ManagedField] | None) -> tuple[FieldOwner, ...]:

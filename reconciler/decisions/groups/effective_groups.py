@@ -221,8 +221,9 @@ def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tupl
         level, hold = written
         return f"{hold.reason} ({sources.place(level, 'hold')})", hold.until_seconds
     mark = read_hold(facts.owner.hold) if facts is not None else None
-    if mark is not None and mark.holds(now_seconds):
-        return f"{mark.reason} (annotation reconciler.dev/hold)", mark.until_seconds
+    if facts is not None and mark is not None and mark.holds(now_seconds):
+        by = f", written by {facts.owner.hold_by}" if facts.owner.hold_by else ""
+        return f"{mark.reason} (annotation reconciler.dev/hold{by})", mark.until_seconds
     return "", None
 
 

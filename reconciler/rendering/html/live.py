@@ -166,7 +166,7 @@ def live_html(state: LiveState) -> str:
         facts=(*header_words(plan)[:-1], ("leader", state.leader), ("decided", ago(state.plan_seconds, state.now_seconds))),
         figures=(*_lines(plan_figures(shown), state, plan.cost.currency), *_figures(state.upcoming, state.now_seconds)),
         warning=_warning((*state.doubts, *filter(None, (cautions(plan),)))),
-        attention=trouble_list(plan, _known(state)),
+        attention=trouble_list(plan, _known(state), state.doubts),
     )
     known = slots([group.name for group in plan.groups])
     leaving = leaving_nodes(plan)

@@ -24,6 +24,7 @@ from reconciler.rendering.wording import (
     AskedRoom,
     action_mark,
     action_words,
+    all_placed_words,
     header_words,
     loops_words,
     rest_words,
@@ -145,7 +146,7 @@ def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, Content]]:
     held = sum(group.held for group in plan.groups)
     note = "" if not settled else "same in steady state" if rest == desired else f"{rest:,} in steady state"
     figures: list[tuple[str, Content, Content]] = [(NODES, change(f"{current:,}", f"{desired:,}"), note)]
-    stay = f"{staying:,} stay pending" if staying else "all get a place" if plan.pods else ""
+    stay = f"{staying:,} stay pending" if staying else all_placed_words(plan) if plan.pods else ""
     figures.append((PENDING, f"{len(plan.pods):,}", stay))
     figures.append(("Groups", f"{len(plan.groups):,}", f"{held:,} held" if held else ""))
     cost = plan.cost

@@ -8,7 +8,7 @@ from reconciler.rendering.fold import Fold
 from reconciler.rendering.html.element import NOTHING, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark
 from reconciler.rendering.plain import listed
-from reconciler.rendering.wording import GROWS, HELD, STAY_PENDING, folded_reasons, outcome_words
+from reconciler.rendering.wording import GROWS, HELD, STAY_PENDING, all_placed_words, folded_reasons, outcome_words
 
 MOST_LOTS = 250
 _MOST_REASONS = 40
@@ -30,7 +30,9 @@ def pod_section(plan: Plan, groups: Mapping[str, str]) -> Section:
         more = fold(heading, joined(_lot(lot, groups, opened=False) for lot in rest))
     left = sum(len(lot.pods) for lot in lots[MOST_LOTS:])
     note = tag("p", f"{counted(left, 'pod')} left out; -o json has all.", class_="soft") if left else None
-    count = f"{len(plan.pods):,}, of which {staying:,} stay pending" if staying else f"{len(plan.pods):,}, all get a place"
+    count = (
+        f"{len(plan.pods):,}, of which {staying:,} stay pending" if staying else f"{len(plan.pods):,}, {all_placed_words(plan)}"
+    )
     return Section("pods", "Pending pods", joined((tag("div", folds, more, class_="sheet"), note)), count)
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from reconciler.decisions.outcome.foreseen import UpcomingNode
+from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.plan.decided import Decision, Fate
-from reconciler.plan.plan import ActionKind, GroupLine, Plan
+from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
 from reconciler.rendering.failed_writes import aftermath
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.group_notes import alike_held
@@ -14,7 +15,7 @@ from reconciler.rendering.html.element import Html, arrows, joined, tag
 from reconciler.rendering.html.page import counted, fold
 from reconciler.rendering.html.recent import lasting
 from reconciler.rendering.plain import listed
-from reconciler.rendering.wording import next_step
+from reconciler.rendering.wording import STAY_PENDING, next_step
 from reconciler.values.instant import instant_text
 
 RECENT_SECONDS = 3600
@@ -26,7 +27,7 @@ _VERBS = {
     ActionKind.RESIZE: "resize", ActionKind.REMOVE_NODE: "removal", ActionKind.REPLACE: "replacement",
     ActionKind.ADOPT: "adoption", ActionKind.RELEASE: "release", ActionKind.CANCEL: "cancellation",
 }  # fmt: skip
-CALM = "Nothing needs attention: no write was refused or failed, no machine failed to arrive, no group is held."
+CALM = "Nothing needs attention: no write was refused or failed, no machine failed to arrive, no group is held, no pod stays pending."
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,9 +61,17 @@ def troubles(plan: Plan, known: Known) -> tuple[tuple[Trouble, ...], ...]:
     return tuple(entries for kind in kinds if (entries := tuple(kind)))
 
 
-def trouble_list(plan: Plan, known: Known) -> Html:
-    """All of them as the first thing below the summary of a page, or that there is none."""
+def trouble_list(plan: Plan, known: Known, doubts: Sequence[str] = ()) -> Html:
+    """All of them as the first thing below the summary of a page, or that there is none. `doubts` are what the page says above:
+    under them, and where pods stay pending, nobody may read that nothing needs attention."""
     kinds = troubles(plan, known)
+    staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
+    if not kinds and (doubts or staying):
+        waits = (
+            f"{counted(staying, 'pod')} {'stays' if staying == 1 else 'stay'} pending: the reasons are below. " if staying else ""
+        )
+        sentence = f"{waits}No write was refused or failed, no machine failed to arrive, and no group is held."
+        return tag("p", sentence, id="attention", data_key="waits")
     if not kinds:
         return tag("p", CALM, class_="calm", id="attention", data_key="calm")
     # Turn by turn through the kinds, so that each has its place on the first screen.
@@ -164,16 +173,24 @@ def _held(plan: Plan, known: Known) -> Iterator[Trouble]:
         yield Trouble(
             key=f"held {first.target}",
             what=f"{listed(lot.groups, NAMES_SHOWN)}: held{_by(first)}",
-            why=lot.sentences[0].removeprefix("evidence: ") if lot.sentences else "",
+            why=_why_held(first, lot.sentences),
             since_seconds=min(known.held_since.get(line.target, known.now_seconds) for line in those),
             loop=f"nothing is written{_wanted(those)}",
-            reader=next_step(first) or "end what the evidence names; nothing else ends this hold",
+            reader=next_step(first, lot.groups) or "end what the evidence names; nothing else ends this hold",
             danger=False,
         )  # fmt: skip
 
 
+def _why_held(line: GroupLine, sentences: Sequence[str]) -> str:
+    """The words of a hold, which somebody wrote; else the evidence."""
+    if line.owner.state is OwnerState.OURS:
+        return next((reason.message for reason in line.reasons if reason.code == GroupHeld.code), "")
+    return sentences[0].removeprefix("evidence: ") if sentences else ""
+
+
 def _by(line: GroupLine) -> str:
-    return f" by {line.owner.by}" if line.owner.by else ""
+    """Who decides instead of us. A group of ours under a hold is held by nobody else."""
+    return f" by {line.owner.by}" if line.owner.by and line.owner.state is not OwnerState.OURS else ""
 
 
 def _wanted(those: Sequence[GroupLine]) -> str:

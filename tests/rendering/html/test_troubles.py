@@ -7,7 +7,8 @@ import pytest
 
 from reconciler.decisions.outcome.foreseen import UpcomingNode
 from reconciler.plan.decided import Decision, Fate
-from reconciler.plan.plan import ActionKind, GroupLine, Ownership, OwnerState, Plan
+from reconciler.plan.plan import ActionKind, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome
+from reconciler.plan.reason import Reason
 from reconciler.providers.contract import WriteCode
 from reconciler.rendering.failed_writes import aftermath
 from reconciler.rendering.html.recent import Sample, ago, lasting, line, span_words
@@ -152,6 +153,35 @@ def test_held_groups() -> None:
     assert found.why == "managedFields: terraform (Apply) owns spec.replicas"
     (still,) = told(msgspec.structs.replace(EMPTY, groups=(held("a", 2),)))
     assert still.loop == "nothing is written; no size would change"
+
+
+def test_groups_under_a_hold_of_a_person() -> None:
+    """Whose words they are, and one command for all of them. Nobody else decides these groups."""
+    reason = Reason(code="GroupHeld", message="held: racks move (annotation reconciler.dev/hold, written by kubectl since noon)")
+    groups = tuple(
+        msgspec.structs.replace(held(name), owner=Ownership(state=OwnerState.OURS, by="nodegroup-reconciler"), reasons=(reason,))
+        for name in ("a", "b")
+    )
+    (found,) = told(msgspec.structs.replace(EMPTY, groups=groups))
+    assert (found.what, found.why) == ("a, b: held", reason.message)
+    assert found.reader.startswith("`reconciler hold a b --release` ends a hold on the target")
+
+
+@pytest.mark.parametrize(
+    ("pods", "doubts", "calm", "words"),
+    [
+        (0, (), True, "Nothing needs attention"),
+        (1, (), False, "1 pod stays pending: the reasons are below."),
+        (0, ("A newer policy is refused.",), False, "No write was refused or failed"),
+    ],
+)
+def test_the_green_line(pods: int, doubts: tuple[str, ...], calm: bool, words: str) -> None:
+    """Only if nothing is refused, held, pending or old."""
+    waiting = tuple(PodLine(pod=f"shop/{number}", outcome=PodOutcome.UNPLACEABLE) for number in range(pods))
+    plan = msgspec.structs.replace(EMPTY, pods=waiting)
+    markup = trouble_list(plan, Known(now_seconds=NOW, period_seconds=10), doubts).markup
+    assert ("calm" in markup, "Nothing needs attention" in markup) == (calm, calm)
+    assert words in markup
 
 
 def test_each_kind_is_on_the_first_screen() -> None:
