@@ -99,8 +99,9 @@ class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
     label `topology.cluster.x-k8s.io/owned`. `topology_replicas` is what the Cluster's topology declares for this deployment, or
     None if it leaves replicas unset. `topology_read` is False if the Cluster or its entry could not be read.
     `last_applied_replicas` is the value in a client-side last-applied manifest. `applied_without_replicas`: there is such a
-    manifest, and it leaves replicas out. `hold_by` is the field manager that wrote `hold`, and when. `tracking` is who manages the object, by its
-    marks (`argocd:NAME`, `rancher:DOMAIN`). `unreadable` are sentences about unreadable evidence: with any, ownership is unknown.
+    manifest, and it leaves replicas out. `hold_by` is the field manager that wrote `hold`, and when. `tracking` is who
+    manages the object, by its marks (`argocd:NAME`, `rancher:DOMAIN`). `unreadable` are sentences about unreadable evidence:
+    with any, ownership is unknown.
     """
 
     managed_fields_present: bool = True

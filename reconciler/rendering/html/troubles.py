@@ -27,7 +27,7 @@ _VERBS = {
     ActionKind.RESIZE: "resize", ActionKind.REMOVE_NODE: "removal", ActionKind.REPLACE: "replacement",
     ActionKind.ADOPT: "adoption", ActionKind.RELEASE: "release", ActionKind.CANCEL: "cancellation",
 }  # fmt: skip
-CALM = "Nothing needs attention: no write was refused or failed, no machine failed to arrive, no group is held, no pod stays pending."
+CALM = "Nothing needs attention: no write was refused or failed, no machine failed to arrive, no group is held, no pod waits."
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
