@@ -69,7 +69,7 @@ class View(msgspec.Struct, frozen=True):
         world = as_observed(world, memory, now_seconds)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
-        memory = forget(note_turns(memory, world, groups), groups, resumed, now_seconds)
+        memory = forget(note_turns(memory, world, groups, now_seconds), groups, resumed, now_seconds)
         states = node_states(world, groups, members, memory, now_seconds)
         waited_since = memory.waiting_since
         memory = note_waiting(memory, groups, members, states, now_seconds)
@@ -79,7 +79,7 @@ class View(msgspec.Struct, frozen=True):
         memory = note_lead_times(
             memory, waited_since, world, groups, members, states, situations, belonging, now_seconds
         )  # fmt: skip
-        memory = note_turns(note_failures(memory, groups, situations, now_seconds), world, groups)
+        memory = note_turns(note_failures(memory, groups, situations, now_seconds), world, groups, now_seconds)
         memory = note_tiers(memory, policy.policy.tiers, groups, now_seconds)
         memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world))
         claims = by_target(world.claims)

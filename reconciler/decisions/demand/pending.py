@@ -9,6 +9,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable, pod_flags
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.surplus import surplus
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.pods import Arriving, Delayed, Expendable, NotJudged, NotModelled, OtherScheduler
 from reconciler.plan.plan import Plan, PodOutcome
@@ -45,7 +46,11 @@ def pending_demand(world: World, state: SchedulingState, rules: PodRules, now_se
     by_shape: dict[int, list[int]] = {}
     delays = _own_delays(world)
     apart: list[tuple[int, PodOutcome, Reason]] = []
-    for number, indices in _waiting(world.pods, len(world.pod_shapes)):
+    waiting = list(_waiting(world.pods, len(world.pod_shapes)))
+    above = surplus(world, [index for _, indices in waiting for index in indices])
+    apart.extend((index, PodOutcome.DELAYED, reason) for index, reason in above.items())
+    for number, every in waiting:
+        indices = [index for index in every if index not in above] if above else every
         if (never := never_placed(state, rules, number)) is not None:
             apart.extend((index, *never) for index in indices)
         else:

@@ -220,6 +220,20 @@ class Delayed(Because, frozen=True, kw_only=True):
         return f"new pods wait {duration_text(self.delay_seconds)} after their creation, this one until {self.until}"
 
 
+class AboveReplicas(Because, frozen=True, kw_only=True):
+    """The controller of the pod has more pods than replicas. It deletes those without a node first."""
+
+    code = "AboveReplicas"
+    controller: str
+    replicas: int
+    pods: int
+
+    def sentence(self) -> str:
+        """Both numbers."""
+        pods, replicas = count_text(self.pods, "pod"), count_text(self.replicas, "replica")
+        return f"{self.controller} has {pods} for {replicas}, and deletes this one"
+
+
 class Arriving(Because, frozen=True, kw_only=True):
     """Pods belong to a burst that is still arriving. Nodes are added when the burst is complete."""
 

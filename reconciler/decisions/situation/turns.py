@@ -26,10 +26,11 @@ def waiting_since(world: World) -> Mapping[int, int]:
     return since
 
 
-def note_turns(memory: Memory, world: World, groups: Sequence[EffectiveGroup]) -> Memory:
+def note_turns(memory: Memory, world: World, groups: Sequence[EffectiveGroup], now_seconds: int) -> Memory:
     """The memory with the last failure of each group. A failure is kept while a pod is pending that waited already, and for as
     long as the back-off counts it."""
-    known = dict(memory.last_failures)
+    # A clock ahead of ours may have written what is to come.
+    known = {name: min(seconds, now_seconds) for name, seconds in memory.last_failures.items()}
     for name, state in memory.backoffs.items():
         known[name] = max(state.failed_seconds, known.get(name, 0))
     if not known:
