@@ -135,10 +135,10 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
     `sizes` are the possible capacities of a new node, if there are several. Then `capacity` and `allocatable` are the least of
     each. `estimated`: computed from the machine type, so a node of that type is better evidence. `zone` is the zone of new nodes,
-    `zones` are several possible ones. `fills_zones`: each new node joins the zone with the fewest. `driver_labels` are the labels
-    that a volume driver of the platform puts on each of its nodes: driver, key and value. `attach_limits` are how many volumes
-    each driver attaches, by its name. `devices` are what drivers of dynamic resource allocation offer on it. `pods_guessed`: no
-    source gives the number of pods of a node.
+    `zones` are several possible ones. `fills_zones`: each new node joins the zone with the fewest. In `avoided_zones`, nodes that
+    were expected did not come. `driver_labels` are the labels that a volume driver of the platform puts on each of its nodes:
+    driver, key and value. `attach_limits` are how many volumes each driver attaches, by its name. `devices` are what drivers of
+    dynamic resource allocation offer on it. `pods_guessed`: no source gives the number of pods of a node.
     """
 
     capacity: Resources | None = None
@@ -149,6 +149,7 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     zone: str = ""
     zones: tuple[str, ...] = ()
     fills_zones: bool = False
+    avoided_zones: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     sizes: tuple[Resources, ...] = ()
     estimated: bool = False

@@ -225,6 +225,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     startup_taints: tuple[TaintSpec, ...] = ()
     devices: tuple[TemplateDevices, ...] | None = None
     storage: tuple[tuple[str, str], ...] = ()
+    zones: tuple[str, ...] = ()
 
 
 class HeadroomPods(msgspec.Struct, frozen=True, kw_only=True):

@@ -251,8 +251,9 @@ DEVICES = LevelField[tuple[TemplateDevices, ...]](
     "template.devices", MergeRule.NEAREST, lambda level: level.template.devices, _devices_text
 )
 STORAGE = LevelField[Pairs]("template.storage", MergeRule.NEAREST, lambda level: level.template.storage or None, _labels_text)
+ZONES = LevelField[tuple[str, ...]]("template.zones", MergeRule.NEAREST, lambda level: level.template.zones or None, ", ".join)
 _ALL: tuple[LevelField[Any], ...] = (
-    HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS, DEVICES, STORAGE
+    HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS, DEVICES, STORAGE, ZONES
 )  # fmt: skip
 LEVEL_FIELDS: Mapping[str, LevelField[Any]] = {one.path: one for one in _ALL}
 

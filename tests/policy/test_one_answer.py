@@ -69,6 +69,8 @@ def drawn(path: str, row: Field, draw: random.Random, mode: str) -> object:
         parts = [{"name": "1g", "count": 7, "consumesCounters": {"slices": 1}}]
         divided = {"name": "gpu", "driver": "a", "counters": {"slices": 7}, "partitions": parts}
         return draw.choice(([], [{"name": "gpu", "driver": "a"}], [{"name": "gpu", "driver": "b", "count": 2}], [divided]))
+    if path == "template.zones":
+        return draw.choice((["a", "b"], ["b", "c"], ["c"]))
     if path == "template.storage":
         return draw.choice(({"lvm": "100Gi"}, {"lvm": "200Gi", "ssd": "1Ti"}, {"ssd": "2Ti"}))
     if path == "template.architecture":

@@ -66,6 +66,7 @@ VALUES: dict[str, Draw] = {
     "template.labels": _one_of((("disk", "ssd"),), (("disk", "hdd"), ("rack", "1")), (("rack", "2"),)),
     "template.taints": _one_of((_TAINT[0],), (_TAINT[1], _TAINT[2])),
     "template.devices": _one_of((TemplateDevices(name="gpu", driver="a"),), (TemplateDevices(name="gpu", driver="b"),)),
+    "template.zones": _one_of(("a", "b"), ("b", "c"), ("c",)),
     "template.storage": _one_of((("lvm", "100Gi"),), (("lvm", "200Gi"), ("ssd", "1Ti")), (("ssd", "2Ti"),)),
     "template.startup_taints": _one_of((_TAINT[0],), (_TAINT[1],), (_TAINT[0], _TAINT[2])),
     "price_per_hour": _one_of("0.10", "0.20", "0.30"),

@@ -16,7 +16,7 @@ from reconciler.decisions.groups.group import AUTO, EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
 from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
 from reconciler.decisions.groups.template_devices import DeviceEvidence
-from reconciler.decisions.groups.template_labels import LabelEvidence, in_zones
+from reconciler.decisions.groups.template_labels import LabelEvidence, in_zones, with_zones
 from reconciler.decisions.groups.template_volumes import VolumeEvidence, at_most
 from reconciler.decisions.platform_rules import doubles, strangers
 from reconciler.decisions.reasons.groups import TargetMissing, TargetUnread, WindowOpen
@@ -75,6 +75,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         """What is known of the target; None when it is not there."""
         return self.sources.facts
 
+    @property
+    def template(self) -> TargetTemplate:
+        """What is known of its new nodes, with the zones that the policy states."""
+        return with_zones(self.facts.template if self.facts is not None else TargetTemplate(), self.sources.fields())
+
 
 class _Bounds(msgspec.Struct, frozen=True):
     """The range in nodes, windows included, and what is to be said about it."""
@@ -127,7 +132,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         max_size=bounds.highest,
         balance_with=balance_with,
         template=template,
-        in_zones=() if facts is None else in_zones(template, facts.template, claim.evidence),
+        in_zones=() if facts is None else in_zones(template, claim.template, claim.evidence),
         stated=new_node.shape,
         from_template=_new_node(world, claim, complete_until, ()).shape if balance_with == AUTO else None,
         made_of_template=frozenset(node.name for node in seen.present),
@@ -199,12 +204,11 @@ def _target_sizes(facts: TargetFacts | None) -> tuple[tuple[int, str] | None, tu
 
 def _new_node(world: World, claim: Claim, complete_until: int, members: tuple[int, ...]) -> TemplateResult:
     sources = claim.sources
-    of_target = claim.facts.template if claim.facts is not None else TargetTemplate()
     ready = tuple(world.nodes[index] for index in members if world.nodes[index].ready)
     return new_node_shape(
         sources.fields(),
         lambda level: sources.place(level, "template"),
-        of_target,
+        claim.template,
         world,
         ready,
         claim.evidence,

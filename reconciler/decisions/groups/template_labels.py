@@ -8,7 +8,7 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL, Node, Node
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.world import World
 from reconciler.policy.documents import GroupFields
-from reconciler.policy.levels import merged_labels
+from reconciler.policy.levels import ZONES, merged_labels
 from reconciler.scheduling.volumes.attachments import MIGRATIONS, driver_of_provisioner
 
 ARCH_LABEL, OS_LABEL, REGION_LABEL = "kubernetes.io/arch", "kubernetes.io/os", "topology.kubernetes.io/region"
@@ -113,6 +113,15 @@ def _with_zone(labels: dict[str, str], evidence: LabelEvidence, written: frozens
         labels |= {key: value for key, value in values.items() if key not in written}
     labels |= {old: labels[new] for new, old in evidence.renamed if new in labels and old not in labels}
     return tuple(sorted(labels.items()))
+
+
+def with_zones(target: TargetTemplate, levels: Sequence[GroupFields]) -> TargetTemplate:
+    """The template with the zones that the policy states, without those in which nodes did not come."""
+    _, written = ZONES.nearest(levels) or (0, ())
+    if not written:
+        return target
+    left = tuple(zone for zone in written if zone not in target.avoided_zones)
+    return msgspec.structs.replace(target, zones=left or written, fills_zones=True)
 
 
 def in_zones(template: NodeShape | None, target: TargetTemplate, evidence: LabelEvidence) -> tuple[tuple[str, NodeShape], ...]:

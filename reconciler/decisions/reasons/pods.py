@@ -136,7 +136,8 @@ class LabelUnknown(Because, frozen=True, kw_only=True):
         }
         return (
             f"{self.group}: nobody knows {label} of its next node (nodes there have {'; '.join(self.values)}). "
-            f"{steps.get(self.step, '')}. If all new nodes have the same value, write it in template.labels"
+            f"{steps.get(self.step, '')}. If all new nodes have the same value, write it in template.labels. "
+            "If the platform spreads them over zones, write these in template.zones"
         )
 
 

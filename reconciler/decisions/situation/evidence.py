@@ -43,7 +43,7 @@ _ZONE = " zone="
 
 def made_of(policy_digest: str, facts: TargetFacts | None) -> str:
     """A digest of what makes the nodes of a target. Zones do not count: each has entries of its own."""
-    template = msgspec.structs.replace(facts.template, zones=()) if facts is not None else None
+    template = msgspec.structs.replace(facts.template, zones=(), avoided_zones=()) if facts is not None else None
     return hashlib.sha256(msgspec.json.encode((policy_digest, template))).hexdigest()[:16]
 
 
@@ -240,6 +240,7 @@ def as_observed(world: World, memory: Memory, now_seconds: int) -> World:
 def _without_contradicted(facts: TargetFacts, memory: Memory, now_seconds: int) -> TargetFacts:
     wrong = {zone for zone, _ in contradictions(memory, str(facts.ref), now_seconds)}
     left = tuple(zone for zone in facts.template.zones if zone not in wrong)
-    if not wrong or not left or left == facts.template.zones:
+    if not wrong or (facts.template.zones and not left):
         return facts
-    return msgspec.structs.replace(facts, template=msgspec.structs.replace(facts.template, zones=left))
+    template = msgspec.structs.replace(facts.template, zones=left, avoided_zones=tuple(sorted(wrong)))
+    return msgspec.structs.replace(facts, template=template)

@@ -280,6 +280,18 @@ TEMPLATE = Field(
             examples=("topology.kubernetes.io/zone: a",),
             attribute="labels",
         ),
+        Field(
+            yaml_key="zones",
+            kind=Kind.LIST,
+            description=(
+                "The zones over which the platform spreads the nodes: the next node comes to the zone with the fewest. "
+                "Without effect if the label of the zone is stated."
+            ),
+            examples=(("a", "b", "c"),),
+            unique=True,
+            attribute="zones",
+            item=Field(yaml_key="", kind=Kind.STRING, description="One zone.", examples=("a",)),
+        ),
         _taints(
             "taints",
             "The taints of one node. An empty list means no taints.",

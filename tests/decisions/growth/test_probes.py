@@ -8,9 +8,10 @@ import pytest
 from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
-from reconciler.decisions.memory import Memory
+from reconciler.decisions.memory import Memory, Refuted
+from reconciler.decisions.situation.evidence import made_of, of_zone
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
-from reconciler.policy.documents import Limit, PolicySet, ScaleDown
+from reconciler.policy.documents import Limit, PolicySet, ScaleDown, Template
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.deciding import codes, group, of_kind, pod
 
@@ -131,3 +132,28 @@ def test_a_stated_zone_needs_no_probe() -> None:
     plan, memory = _decide(cluster.world(), Memory())
     assert {line.outcome for line in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP}
     assert memory.probes == {}
+
+
+@pytest.mark.parametrize(
+    ("zones", "shape", "web", "added"), [(("a", "b", "c"), EVEN, 3, 3), (("b",), IN_B, 1, 1), (("a",), IN_B, 1, 0)]
+)
+def test_stated_zones_need_no_probe(zones: tuple[str, ...], shape: Mapping[str, object], web: int, added: int) -> None:
+    """The platform keeps three zones even, so each of three new nodes takes one of three pods. Nodes of one zone all come
+    there."""
+    document = node_group("gen", max=9, template=Template(zones=zones))
+    plan, memory = decide(_cluster(shape=shape, web=web), policy(document), Memory(), NOW)
+    assert group(plan, "gen").desired == 3 + added
+    placed = PodOutcome.TRIGGERS_SCALE_UP if added else PodOutcome.UNPLACEABLE
+    assert {line.outcome for line in plan.pods} == {placed}
+    assert memory.probes == {}
+
+
+def test_a_zone_in_which_nodes_did_not_come_is_left_out() -> None:
+    """Twice they were expected in zone b."""
+    rules = policy(node_group("gen", max=9, template=Template(zones=("a", "b", "c"))))
+    (facts,) = _cluster().targets
+    digest = made_of(rules.digest, facts)
+    entry = Refuted(node="", why="a", template=digest, seen_seconds=NOW - 60, times=2, asked_seconds=NOW - 90)
+    plan, _ = decide(_cluster(), rules, Memory(refuted={of_zone(str(facts.ref), "b"): entry}), NOW)
+    assert group(plan, "gen").desired == 3
+    assert "CameElsewhere" in codes(pod(plan, "shop/web-1"))
