@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FIELDS, TABLE = "reconciler/policy/documents.py", "reconciler/policy/field_tables/group_fields.py"
+FIELDS, TABLE = "reconciler/policy/documents/__init__.py", "reconciler/policy/field_tables/group_fields.py"
 
 A_FIELD = {
     FIELDS: (

@@ -1,7 +1,7 @@
 """`kind: NodeGroupPolicy` as fields."""
 
 from reconciler.policy.balancing import presets
-from reconciler.policy.documents import Expander, Mode, TargetAnnotations
+from reconciler.policy.documents import Expander, Mode, NodeGroupPolicy, TargetAnnotations
 from reconciler.policy.field import Field, Kind, Loosens, text_field
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.membership import (
@@ -13,7 +13,7 @@ from reconciler.policy.field_tables.membership import (
     clusters,
     selector,
 )
-from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS, SCHEDULER
+from reconciler.policy.keys import keys_of
 from reconciler.policy.platform_parts import platform_keys
 
 # What every document carries: apiVersion, kind, metadata, status.
@@ -344,12 +344,7 @@ NODE_GROUP_POLICY = document(
             REQUESTS_FROM,
             DISCOVERY,
             GROUP_NAMESPACES,
-            PODS,
-            SCHEDULER,
-            HEALTH,
-            DRAIN,
-            BUDGETS,
-            PACE,
+            *keys_of(NodeGroupPolicy),
             _BALANCING,
             Field(
                 yaml_key="defaults",

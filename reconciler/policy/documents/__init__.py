@@ -10,14 +10,72 @@ for values that are not written. `ScaleDown[Never]` is the effective value, in w
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Generic, Never, TypeVar
+from typing import Annotated, Any, Generic, Never, TypeVar
 
 import msgspec
 
+from reconciler.policy.documents.pods import DefaultConstraint, InclusionPolicy, PodRules, SchedulerRules, WhenUnsatisfiable
+from reconciler.policy.documents.removal import BlockRule, Budget, DrainRules, Health, JobRule, RemovalReason
 from reconciler.policy.group_namespaces import GroupNamespace, RefusedGroup
+from reconciler.policy.keys import Key
 from reconciler.policy.pace import GroupApproval, Pace
 from reconciler.policy.values.label_selector import Selector
 from reconciler.policy.yaml_nodes import Place
+
+__all__ = [
+    "API_GROUP",
+    "API_VERSION",
+    "TEST_KIND",
+    "TEST_VERSION",
+    "Backoff",
+    "BlockRule",
+    "Budget",
+    "BufferReading",
+    "ClusterMatch",
+    "Consolidation",
+    "Counting",
+    "DefaultConstraint",
+    "DeviceAttribute",
+    "DevicePartition",
+    "Discovery",
+    "DrainRules",
+    "Expander",
+    "GroupFields",
+    "Growth",
+    "Headroom",
+    "HeadroomFrom",
+    "HeadroomPods",
+    "Health",
+    "Hold",
+    "InclusionPolicy",
+    "JobRule",
+    "Limit",
+    "LimitsFrom",
+    "Mode",
+    "NodeGroup",
+    "NodeGroupPolicy",
+    "PodRules",
+    "PolicySet",
+    "QuotaReading",
+    "RemovalReason",
+    "RequestReading",
+    "RequestsFrom",
+    "ScaleDown",
+    "ScaleUp",
+    "SchedulerRules",
+    "Size",
+    "TaintSpec",
+    "TargetAnnotations",
+    "TargetSpec",
+    "Template",
+    "TemplateDevices",
+    "Tier",
+    "TierMatch",
+    "Toggle",
+    "WhenUnsatisfiable",
+    "Window",
+    "WithoutMachines",
+]
 
 Missing = TypeVar("Missing", None, Never)
 """`None` for what one level says, `Never` for what is effective."""
@@ -78,33 +136,6 @@ class Expander(StrEnum):
     LEAST_WASTE = "LeastWaste"
     LEAST_NODES = "LeastNodes"
     MOST_PODS = "MostPods"
-
-
-class BlockRule(StrEnum):
-    """Whether a kind of pod keeps its node."""
-
-    BLOCK = "Block"
-    ALLOW = "Allow"
-
-
-class JobRule(StrEnum):
-    """What a removal does about running pods of Jobs, from the tightest rule to the loosest."""
-
-    BLOCK = "Block"
-    WAIT = "Wait"
-    ALLOW = "Allow"
-
-
-class RemovalReason(StrEnum):
-    """Why a node may go; budgets are counted by it."""
-
-    EMPTY = "Empty"
-    UNDERUTILIZED = "Underutilized"
-    UNREADY = "Unready"
-    ABOVE_MAX = "AboveMax"
-    CONSOLIDATED = "Consolidated"
-    RETURNED = "Returned"
-    ENDING = "Ending"
 
 
 class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
@@ -401,91 +432,6 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[tuple[str, str], ...] = ()
 
 
-class PodRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Which pods count as demand."""
-
-    expendable_below_priority: int = -10
-    new_pod_delay_seconds: int = 0
-    burst_pause_seconds: int = 2
-    burst_limit_seconds: int = 10
-    scheduler_names: tuple[str, ...] = ("default-scheduler",)
-    gang_labels: tuple[str, ...] = ()
-
-
-class WhenUnsatisfiable(StrEnum):
-    """What kube-scheduler does with a pod that would break a spread constraint. ScheduleAnyway only lowers the score."""
-
-    DO_NOT_SCHEDULE = "DoNotSchedule"
-    SCHEDULE_ANYWAY = "ScheduleAnyway"
-
-
-class InclusionPolicy(StrEnum):
-    """Whether nodes that a pod cannot use, by affinity or taints, count in a spread constraint: Honor leaves them out."""
-
-    HONOR = "Honor"
-    IGNORE = "Ignore"
-
-
-class DefaultConstraint(msgspec.Struct, frozen=True, kw_only=True):
-    """One of `defaultConstraints` of kube-scheduler's PodTopologySpreadArgs. Its selector is that of each pod's owners.
-
-    `when_unsatisfiable` is a `WhenUnsatisfiable`, or empty in a document that is refused for it.
-    """
-
-    max_skew: int
-    topology_key: str
-    when_unsatisfiable: str
-    min_domains: int = 1
-    node_affinity_policy: InclusionPolicy = InclusionPolicy.HONOR
-    node_taints_policy: InclusionPolicy = InclusionPolicy.IGNORE
-
-
-class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
-    """How kube-scheduler is configured, as far as it decides where pods fit. Empty: its own defaults, which only score."""
-
-    default_constraints: tuple[DefaultConstraint, ...] = ()
-
-
-class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """Removals stop when more than `ok_unready_count` and more than `max_unready_percent` of managed nodes are unready."""
-
-    max_unready_percent: int = 45
-    ok_unready_count: int = 3
-
-
-class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Which pods keep their node. `system_pod_timeout_seconds` and `max_pod_age_seconds` None mean Never."""
-
-    system_pods_without_pdb: BlockRule = BlockRule.BLOCK
-    system_pod_timeout_seconds: int | None = None
-    local_storage: BlockRule = BlockRule.BLOCK
-    unreplicated: BlockRule = BlockRule.BLOCK
-    custom_controllers: BlockRule = BlockRule.BLOCK
-    jobs: JobRule = JobRule.ALLOW
-    max_pod_age_seconds: int | None = None
-    min_replicas: int = 0
-    blocked_namespaces: tuple[str, ...] = ()
-
-
-class Budget(msgspec.Struct, frozen=True, kw_only=True):
-    """How many nodes may be leaving at the same time: exactly one of a count and a percentage.
-
-    `groups` and `node_selector` select the nodes that it covers (both None: all). `zones` is in how many zones these may leave at
-    the same time (None: in any).
-    """
-
-    name: str = ""
-    nodes: int | None = None
-    percent: int | None = None
-    zones: int | None = None
-    groups: Selector | None = None
-    node_selector: Selector | None = None
-    reasons: tuple[RemovalReason, ...] = ()
-    schedule: str = ""
-    time_zone: str = "Etc/UTC"
-    duration_seconds: int | None = None
-
-
 class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """One `kind: NodeGroupPolicy` document. `places` maps a field path (`spec.limits[0].max`) to where it was written.
 
@@ -509,12 +455,21 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     headroom_from: HeadroomFrom = HeadroomFrom()
     requests_from: RequestsFrom = RequestsFrom()
     discovery: tuple[Discovery, ...] = ()
-    pods: PodRules = PodRules()
-    scheduler: SchedulerRules = SchedulerRules()
-    health: Health = Health()
-    drain: DrainRules = DrainRules()
-    budgets: tuple[Budget, ...] = ()
-    pace: Pace = Pace()
+    pods: Annotated[PodRules, Key("Which pods count as demand.")] = PodRules()
+    scheduler: Annotated[SchedulerRules, Key("How kube-scheduler is configured in this cluster.")] = SchedulerRules()
+    health: Annotated[Health, Key("Removals stop while more managed nodes than both numbers allow are not Ready.")] = Health()
+    drain: Annotated[DrainRules, Key("Which pods keep their node. Block keeps it, Allow lets the pod be evicted.")] = DrainRules()
+    budgets: Annotated[
+        tuple[Budget, ...],
+        Key(
+            "How many nodes may be leaving at the same time. The most restrictive open budget wins. An entry without reasons "
+            "covers all reasons. An entry without a schedule is always open. If omitted, Empty nodes leave all at once, other "
+            "nodes 10% at a time. So 100 nodes with pods take ten rounds of evictions; with `nodes: 1`, a hundred.",
+            item="One budget.",
+            cluster_autoscaler="--max-scale-down-parallelism, --max-drain-parallelism",
+        ),
+    ] = ()
+    pace: Annotated[Pace, Key("Cool-downs, and the most changes of one plan.")] = Pace()
     group_namespaces: tuple[GroupNamespace, ...] = ()
     defaults: GroupFields = GroupFields()
     balancing_ignore_labels: tuple[str, ...] = ()
