@@ -1,25 +1,30 @@
-"""How far LeastCost is from the optimum: `python -m tests.benchmarks.decisions.cost_gap [--prove SECONDS | --without-prices]`.
+"""How far LeastCost is from the optimum: `python -m tests.benchmarks.decisions.cost_gap [--prove SECONDS | --clusters COUNT]`.
 
 Prints one line per instance and the medians. With `--prove` the judge first tries those that are not proved yet (about half a
 minute each). It adds what it proves to tests/decisions/growth/cost/optima.json and leaves out what it cannot prove to 0.1 %.
 
-`--without-prices` measures LeastWaste on the same instances: the waste that nodes add beside the greedy growth, with a tenth of
-the smallest node per machine, against the linear bound of the search. The true gap is at most that.
+`--clusters` compares whole plans with proved optima, on small clusters with zones, DaemonSets, GPUs or 60 groups. LeastWaste does
+not see the prices there.
 """
 
 import argparse
 import statistics
 from collections.abc import Sequence
-from fractions import Fraction
 
 import msgspec
 
+from reconciler.decisions.decide import decide
 from reconciler.decisions.growth.cost.master import solver
-from reconciler.decisions.growth.cost.mixes import at_least, greedy_mix, least_cost
-from reconciler.decisions.growth.cost.problem import Problem, nodes_of
+from reconciler.decisions.growth.cost.mixes import greedy_mix, least_cost
+from reconciler.decisions.memory import Memory
+from reconciler.plan.plan import PodOutcome
+from reconciler.policy.documents import Expander
+from tests.builders import NOW
 from tests.decisions.growth.cost.instances import instance, one_choice
 from tests.decisions.growth.cost.judge import judge
 from tests.decisions.growth.cost.optima import OPTIMA, PROVED_PERMILLE, Optimum, optima
+from tests.decisions.growth.cost.scarce_clusters import KINDS, scarce
+from tests.decisions.growth.cost.scarce_optimum import best_growth
 
 # First seed, last seed, shapes and groups.
 INSTANCES = ((0, 100, 8), (100, 150, 6))
@@ -31,12 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--prove", type=float, metavar="SECONDS", help="prove what is not proved yet, at most so long an instance"
     )
-    parser.add_argument("--without-prices", action="store_true", help="measure LeastWaste against the linear bound")
+    parser.add_argument("--clusters", type=int, metavar="COUNT", help="measure plans of so many small clusters of each kind")
     options = parser.parse_args(arguments)
     if options.prove:
         prove(options.prove)
-    if options.without_prices:
-        return waste_gap()
+    if options.clusters:
+        return clusters(options.clusters)
     costs, starts = [], []
     print("instance  mix/bound  start/bound  one choice/bound")
     for optimum in optima():
@@ -52,36 +57,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def waste_gap() -> int:
-    """The same for LeastWaste; always 0."""
-    gaps, before, nodes = [], [], [0, 0]
-    print("instance  mix/bound  one choice/bound  machines")
-    for optimum in optima():
-        problem = optimum.problem()
-        asked = [sum(item.need[kind] * item.count for item in problem.items) for kind in (0, 1)]
-        given = one_choice(_weighed(problem, [Fraction(1, amount) for amount in asked], nearly=0))
-        have = [sum(problem.offers[filling.offer].free[kind] * times for filling, times in given) for kind in (0, 1)]
-        problem = _weighed(problem, [Fraction(amount, had**2) for amount, had in zip(asked, have, strict=True)], nearly=10)
-        answer = least_cost(problem, given, solver)
-        bound = answer.bound_micros or at_least(problem, answer.mix)
-        gaps.append(answer.cost_micros / bound)
-        before.append(problem.cost(given) / bound)
-        counts = nodes_of(given), nodes_of(answer.mix)
-        nodes = [total + many for total, many in zip(nodes, counts, strict=True)]
-        print(f"{optimum.seed:8}  {gaps[-1]:9.4f}  {before[-1]:16.4f}  {counts[0]} -> {counts[1]}")
-    print(f"{len(gaps)} instances: median {statistics.median(gaps):.4f}, mean {statistics.mean(gaps):.4f}, worst {max(gaps):.4f}")
-    print(f"one choice: mean {statistics.mean(before):.4f}, worst {max(before):.4f}; machines {nodes[0]} -> {nodes[1]}")
+def clusters(count: int) -> int:
+    """LeastCost, and LeastWaste without the prices, on so many small clusters of each kind; always 0."""
+    for kind in KINDS:
+        for expander in (Expander.LEAST_COST, Expander.LEAST_WASTE):
+            ratios, more_waiting = [], 0
+            for seed in range(count):
+                cluster = scarce(kind, seed)
+                best = best_growth(cluster)
+                world, rules = cluster.world(expander, priced=expander is Expander.LEAST_COST)
+                plan = decide(world, rules, Memory(), NOW)[0]
+                prices = {group.name: group.price_micros for group in cluster.groups}
+                cost = sum(prices[line.name] * line.desired for line in plan.groups)
+                if sum(line.outcome is PodOutcome.UNPLACEABLE for line in plan.pods) > best.waiting:
+                    more_waiting += 1
+                elif best.proved and best.cost_micros:
+                    ratios.append(cost / best.cost_micros)
+            told = f"mean {statistics.mean(ratios):.4f}, worst {max(ratios):.3f}, {more_waiting} with more pods waiting"
+            print(f"{kind}, {expander.value}: {len(ratios)} clusters, {told}", flush=True)
     return 0
-
-
-def _weighed(problem: Problem, weights: Sequence[Fraction], nearly: int) -> Problem:
-    """Each offer counts its cpu and memory by these weights, and `nearly` percent of the smallest one more."""
-    counts = [float(sum(weight * offer.free[kind] for kind, weight in enumerate(weights))) for offer in problem.offers]
-    counts = [1e9 * (count + min(counts) * nearly / 100) for count in counts]
-    offers = tuple(
-        msgspec.structs.replace(offer, price_micros=int(count)) for offer, count in zip(problem.offers, counts, strict=True)
-    )
-    return msgspec.structs.replace(problem, offers=offers)
 
 
 def prove(seconds: float) -> None:
