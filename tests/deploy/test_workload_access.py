@@ -66,10 +66,12 @@ def granted(objects: list[Object]) -> set[Named]:
 
 @pytest.mark.parametrize("name", ACCOUNTS)
 def test_the_account_has_exactly_the_rights_that_a_loop_asks_for(name: str) -> None:
-    """Nothing else is in the overlay: no Role, no role that nobody is bound to, nothing that runs."""
+    """Nothing else is in the overlay but what restricts them: no Role, no role that nobody is bound to, nothing that runs."""
     objects = overlay(name)
     assert granted(objects) == asked(MODES[name])
-    assert {item["kind"] for item in objects} == {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding"}
+    restricting = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    made = {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding"}
+    assert {item["kind"] for item in objects} == made | restricting
     assert len(of_kind(objects, "ClusterRole")) == len(of_kind(objects, "ClusterRoleBinding"))
 
 
@@ -106,7 +108,9 @@ def test_the_token_belongs_to_the_account() -> None:
 @pytest.mark.parametrize(("name", "rights"), [("workload-cluster", "Enforce"), ("workload-cluster-observe", "Observe")])
 def test_the_chart_makes_the_same_account(name: str, rights: str, tmp_path: Path) -> None:
     """Whatever else is set, nothing more; with the token that the page applies."""
-    chosen = {**EVERYTHING_OF_CHART, "rights": rights, "workloadCluster": {"enabled": True, "token": False}}
+    group = "cluster.x-k8s.io"  # Events may be about targets, whose group it is.
+    chosen = {**EVERYTHING_OF_CHART, "clusterAPIGroup": group, "rights": rights}
+    chosen["workloadCluster"] = {"enabled": True, "token": False}
     left, right = by_identity(overlay(name), "Namespace"), by_identity(chart(chosen, tmp_path), "CustomResourceDefinition")
     assert left == right
     chosen["workloadCluster"] = {"enabled": True}
