@@ -234,6 +234,8 @@ class Draft:
 
     def _zone_minded(self) -> frozenset[int]:
         """Shapes of pending pods, buffers and requests to which it matters in which of its zones a new node of a group comes."""
+        if not any(draft.group.in_zones for draft in self.groups):
+            return frozenset()
         waiting = {self.world.pods.shape[index] for index in self.world.pods.pending()} | {one.shape for one in self.buffers}
         waiting |= {pods.shape for one in self.requests for pods in one.left}
         return self.minding({shape: self.world.pod_shapes[shape] for shape in waiting})

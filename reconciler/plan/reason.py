@@ -60,7 +60,7 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
         return Blocker(code=self.code, pod=pod, message=self.sentence(), data=self._data())
 
     def _data(self) -> dict[str, Scalar]:
-        return {_camel(name): value for name, value in msgspec.structs.asdict(self).items()}
+        return {key: getattr(self, name) for name, key in _keys(type(self))}
 
 
 class _CountingFormatter(Formatter):
@@ -81,6 +81,11 @@ def _counts(template: str) -> bool:
 
 
 @cache
+def _keys(kind: type[Because]) -> tuple[tuple[str, str], ...]:
+    """The fields of a kind of reason, each with its key in `data`."""
+    return tuple((name, _camel(name)) for name in kind.__struct_fields__)
+
+
 def _camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(word.capitalize() for word in rest)

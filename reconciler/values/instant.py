@@ -56,6 +56,7 @@ def parse_instant(text: str) -> int:
     return _instant(text)
 
 
+@lru_cache(maxsize=1 << 12)
 def instant_text(seconds: int) -> str:
     """Whole Unix seconds -> `2026-11-21T18:00:00Z`. Raises `ValueError` outside the years 1 to 9999."""
     # Not strftime: it leaves out the zeros before the years below 1000.

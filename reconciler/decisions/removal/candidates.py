@@ -1,6 +1,6 @@
 """Which nodes could leave at all: how they are used, and what keeps them whatever happens elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -27,7 +27,7 @@ from reconciler.decisions.reasons.kept_nodes import (
 from reconciler.decisions.removal.device_load import device_shares
 from reconciler.decisions.removal.do_not_disrupt import NO_HOLDS, Holds, disruption_holds
 from reconciler.decisions.removal.drain import DisruptionLedger
-from reconciler.decisions.removal.load import NodeLoads, last_end
+from reconciler.decisions.removal.load import NodeLoad, NodeLoads, last_end
 from reconciler.decisions.removal.utilization import ignored_pods, requests_of, threshold_percent, utilization_permille
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.plan.plan import NodeState
@@ -54,9 +54,9 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     utilization_permille: int | None
     reason: RemovalReason | None
     above_max: bool
-    moving: dict[int, int]
-    evicted: dict[int, int]
-    pods: tuple[int, ...]
+    moving: Mapping[int, int]
+    evicted: Mapping[int, int]
+    pods: Sequence[int]
     blockers: tuple[Blocker, ...]
     awaited: tuple[Blocker, ...] = ()
     until_seconds: int | None = None
@@ -68,17 +68,40 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def look_at_nodes(draft: Draft, ledger: DisruptionLedger) -> tuple[Candidate, ...]:
-    """Every node of the World, in its order."""
+    """Every node of the World, in its order. Of nodes that nothing tells apart, only the first is looked at."""
     loads, devices = NodeLoads(draft, ledger), device_shares(draft.world)
-    return tuple(_look_at(draft, loads, devices, index) for index in range(len(draft.world.nodes)))
+    first: dict[tuple[object, ...], Candidate] = {}
+    found: list[Candidate] = []
+    for index, node in enumerate(draft.world.nodes):
+        load = loads.of(index, draft.world.node_shapes[node.shape])
+        alike = None if devices else _alike(draft, load, index)
+        known = first.get(alike) if alike is not None else None
+        if known is None:
+            known = _look_at(draft, load, devices, index)
+            if alike is not None:
+                first[alike] = known
+        else:
+            known = msgspec.structs.replace(known, index=index, pods=load.pods)
+        found.append(known)
+    return tuple(found)
 
 
-def _look_at(draft: Draft, loads: NodeLoads, devices: Mapping[str, int], index: int) -> Candidate:
+def _alike(draft: Draft, load: NodeLoad, index: int) -> tuple[object, ...] | None:
+    """Equal for nodes that `_look_at` answers equally; None where something is said about the node by name."""
+    node, where = draft.world.nodes[index], draft.members.group_of[index]
+    if load.kind is None or node.annotations or index in draft.endings:
+        return None
+    facts = draft.groups[where].group.facts if where >= 0 else None
+    if facts is not None and facts.keeps_nodes:
+        return None
+    return where, node.shape, draft.states[index], load.kind
+
+
+def _look_at(draft: Draft, load: NodeLoad, devices: Mapping[str, int], index: int) -> Candidate:
     world = draft.world
     shape = world.node_shapes[world.nodes[index].shape]
     where = draft.members.group_of[index]
     group = draft.groups[where] if where >= 0 else None
-    load = loads.of(index, shape)
     ignored = ignored_pods(world, group.group if group is not None else None, load.pods, draft.cutoff)
     utilization = (
         utilization_permille(shape, load.requested, requests_of(world, ignored))

@@ -9,6 +9,7 @@ from reconciler.decisions.reasons.drain_rules import DoNotDisrupt, JobAwaited
 from reconciler.decisions.reasons.groups import CoolDown
 from reconciler.decisions.reasons.kept_nodes import DisruptionBudgetUsedUp, KeptByWindow, RemovalsOffByWindow
 from reconciler.decisions.removal.budgets import BudgetLedger
+from reconciler.decisions.removal.kinds import KINDS
 from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import RemovalReason, Toggle
 from reconciler.policy.windows import OpenWindow, open_windows
@@ -49,22 +50,26 @@ class LastTimers:
         self.cool_down = cool_down(draft)
         self._shut: dict[tuple[RemovalReason, int, tuple[bool, ...]], Timer | None] = {}
         self._opened: dict[tuple[int, int], tuple[OpenWindow, ...]] = {}
+        self._last: dict[tuple[object, ...], Timer] = {}
+        """By all that the timer of a node depends on: equal nodes share theirs."""
 
     def last(
-        self,
-        group: GroupDraft,
-        node: int,
-        reason: RemovalReason,
-        own_seconds: int,
-        waits: Blocker | None,
-        left: int,
-        *,
-        cools_down: bool,
+        self, group: GroupDraft, node: int, reason: RemovalReason, own_seconds: int, left: int, *, cools_down: bool
     ) -> Timer:
-        """For one node, by index. `own_seconds` is when its own time ends and `waits` what is said until then. `left` is the size
-        of the group without the node."""
-        now = self._draft.now_seconds
-        at, blocker = max(own_seconds, now), waits if own_seconds > now else None
+        """For one node, by index. `own_seconds` is when its own time ends. `left` is the size of the group without the node."""
+        sizes = left if group.group.windows else None
+        key = group.position, reason, own_seconds, sizes, cools_down, self._budgets.same_zero(node)
+        if key not in self._last:
+            self._last[key] = self._found(group, node, reason, own_seconds, left, cools_down=cools_down)
+        return self._last[key]
+
+    def _found(
+        self, group: GroupDraft, node: int, reason: RemovalReason, own_seconds: int, left: int, *, cools_down: bool
+    ) -> Timer:
+        at, blocker = self._draft.now_seconds, None
+        if own_seconds > at:
+            waits = KINDS[reason].waits(why=reason.value, removable_at=instant_text(own_seconds))
+            at, blocker = own_seconds, waits.blocker()
         if cools_down and self.cool_down is not None and self.cool_down[0] > at:
             at, blocker = self.cool_down[0], self.cool_down[1].blocker()
         for _ in range(_MOST_SPANS):

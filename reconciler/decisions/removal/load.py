@@ -1,7 +1,7 @@
 """What runs on each node: how much of it, what a drain would move, and which pods keep the node."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -18,18 +18,20 @@ from reconciler.scheduling.kernels import loops
 
 
 class NodeLoad(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One node. `requested` is the sum of the running pods that count. `moving` are pods that need another place, by shape.
-    `evicted` are those whose eviction counts against disruption budgets, if any cover them (expendable ones too). It is the same
-    mapping if they are equal. `blockers` come from pods and their disruption budgets. `awaited` come from pods, too, and end
-    without anybody's doing, the last of them at `until_seconds` (None: nobody knows when)."""
+    """One node. `pods` are rows of the World. `requested` is the sum of the running pods that count. `moving` are pods that need
+    another place, by shape. `evicted` are those whose eviction counts against disruption budgets, if any cover them (expendable
+    ones too). It is the same mapping if they are equal. `blockers` come from pods and their disruption budgets. `awaited` come
+    from pods, too, and end without anybody's doing, the last of them at `until_seconds` (None: nobody knows when). Loads with
+    the same `kind` differ only in `pods` (None: no other load is known to be like it)."""
 
-    pods: tuple[int, ...] = ()
+    pods: Sequence[int] = ()
     requested: Resources = Resources()
-    moving: dict[int, int] = {}
-    evicted: dict[int, int] = {}
+    moving: Mapping[int, int] = {}
+    evicted: Mapping[int, int] = {}
     blockers: tuple[Blocker, ...] = ()
     awaited: tuple[Blocker, ...] = ()
     until_seconds: int | None = None
+    kind: int | None = None
 
 
 class _Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +55,16 @@ class _Plain(NamedTuple):
     covered: bool
 
 
-_NOTHING = NodeLoad()
+class _PlainLoad(msgspec.Struct, frozen=True):
+    """What nodes with the same plain pods have in common. `covered`: some disruption budget covers a pod that moves."""
+
+    kind: int
+    requested: Resources
+    moving: Mapping[int, int]
+    covered: bool
+
+
+_NOTHING = NodeLoad(kind=-1)
 _IN_PLAN = attrgetter("code", "pod", "message")
 
 
@@ -74,6 +85,8 @@ class NodeLoads:
         self._single_nodes = frozenset(pods.node[index] for index in self._single)
         self._kinds: dict[int, _Kind] = {}
         self._plain: dict[int, _Plain | None] = {}
+        self._plain_loads: dict[bytes, _PlainLoad | None] = {}
+        """By the classes of the pods on a node, in order; None: some of them are not plain."""
         self._starts = array("i", bytes(4 * (len(draft.world.nodes) + 2)))
         self._order = array("i", bytes(4 * len(pods)))
         seated = loops.by_node(pods.node, self._starts, self._order)
@@ -84,14 +97,14 @@ class NodeLoads:
     def of(self, node: int, shape: NodeShape) -> NodeLoad:
         """The load of one node of the World."""
         first, end = self._starts[node], self._starts[node + 1]
-        on_node = self._order[first:end].tolist()
-        if not on_node:
+        if first == end:
             return _NOTHING
-        classes = self._classes[first:end].tolist()
+        rows = self._order[first:end]
         if node not in self._single_nodes and not shape.allocatable.extended:
-            load = self._plain_load(on_node, classes)
+            load = self._plain_load(rows, self._classes[first:end])
             if load is not None:
                 return load
+        on_node, classes = rows.tolist(), self._classes[first:end].tolist()
         single = [index for index in on_node if index in self._single] if node in self._single_nodes else []
         ordinary = on_node
         if single:
@@ -115,8 +128,28 @@ class NodeLoads:
         pods = self._draft.world.pods
         return pods.shape[index] * self._traits + pods.traits[index]
 
-    def _plain_load(self, on_node: list[int], classes: list[int]) -> NodeLoad | None:
+    def _plain_load(self, rows: "array[int]", classes: "array[int]") -> NodeLoad | None:
         """The load of a node with nothing but plain pods, which most nodes are; None: it has others, to be judged in full."""
+        key = classes.tobytes()
+        if key not in self._plain_loads:
+            self._plain_loads[key] = self._plain_sum(rows.tolist(), classes.tolist())
+        known = self._plain_loads[key]
+        if known is None:
+            return None
+        if not known.covered:
+            same = known.moving
+            return NodeLoad(pods=rows, requested=known.requested, moving=same, evicted=same, kind=known.kind)
+        on_node = rows.tolist()
+        evicted = self._asking(on_node, known.moving)
+        return NodeLoad(
+            pods=rows,
+            requested=known.requested,
+            moving=known.moving,
+            evicted=evicted,
+            blockers=tuple(sorted(self._budgets(on_node, known.moving, evicted), key=_IN_PLAN)),
+        )
+
+    def _plain_sum(self, on_node: list[int], classes: list[int]) -> _PlainLoad | None:
         moving: dict[int, int] = {}
         cpu = memory = 0
         covered = False
@@ -136,14 +169,7 @@ class NodeLoads:
             if moves:
                 moving[number] = moving.get(number, 0) + 1
                 covered = covered or over
-        evicted = self._asking(on_node, moving) if covered else moving
-        return NodeLoad(
-            pods=tuple(on_node),
-            requested=Resources(cpu_milli=cpu, memory_bytes=memory),
-            moving=moving,
-            evicted=evicted,
-            blockers=tuple(sorted(self._budgets(on_node, moving, evicted), key=_IN_PLAN)) if covered else (),
-        )
+        return _PlainLoad(len(self._plain_loads), Resources(cpu_milli=cpu, memory_bytes=memory), moving, covered)
 
     def _as_plain(self, kind: int, index: int) -> _Plain | None:
         """`index` is a pod of that kind, which neither ends nor has ended."""
@@ -203,14 +229,15 @@ class NodeLoads:
                 special = special or kind.special
         if special:
             blockers.extend(self._unmodelled(on_node, moving))
+        asking: Mapping[int, int] = evicted
         if covered:
-            every, evicted = evicted, self._asking(on_node, evicted)
-            blockers.extend(self._budgets(on_node, every, evicted))
+            asking = self._asking(on_node, evicted)
+            blockers.extend(self._budgets(on_node, evicted, asking))
         return NodeLoad(
             pods=tuple(on_node),
             requested=self._requested(running, node),
             moving=moving,
-            evicted=evicted,
+            evicted=asking,
             blockers=tuple(sorted(blockers, key=_IN_PLAN)),
             awaited=tuple(sorted(awaited, key=_IN_PLAN)),
             until_seconds=last_end(ends),
@@ -247,17 +274,17 @@ class NodeLoads:
                 blockers.append(PodNotModelled(feature=feature).blocker(key))
         return blockers
 
-    def _asking(self, on_node: list[int], evicted: dict[int, int]) -> dict[int, int]:
+    def _asking(self, on_node: list[int], evicted: Mapping[int, int]) -> Mapping[int, int]:
         """Of these pods by shape those whose eviction asks their budgets; the same mapping where all do."""
-        pods, left = self._draft.world.pods, evicted
+        pods, asking = self._draft.world.pods, dict[int, int]()
         for row in on_node:
             shape = pods.shape[row]
             if shape in evicted and self._ledger.budgets_of(shape) and not pods.finished(row) and self._ledger.exempt(row):
-                left = dict(evicted) if left is evicted else left
-                left[shape] = max(0, left[shape] - 1)
-        return left
+                asking = asking or dict(evicted)
+                asking[shape] = max(0, asking[shape] - 1)
+        return asking or evicted
 
-    def _budgets(self, on_node: list[int], evicted: dict[int, int], asking: dict[int, int]) -> list[Blocker]:
+    def _budgets(self, on_node: list[int], evicted: Mapping[int, int], asking: Mapping[int, int]) -> list[Blocker]:
         """`asking` are those of the `evicted` pods that ask their budgets."""
         covered = {number: over for number in evicted if (over := self._ledger.budgets_of(number))}
         if not covered:

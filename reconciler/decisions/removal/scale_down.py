@@ -1,7 +1,8 @@
 """Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 
 import msgspec
 
@@ -57,7 +58,8 @@ def in_order(draft: Draft, candidates: Iterable[Candidate]) -> list[Candidate]:
     If the last plan ran out of work, nodes with pods start at the first one that it did not examine (`Memory.examine_next`).
     Those before it come last. So several plans together examine every node.
     """
-    order = _evenly(draft, sorted(candidates, key=lambda candidate: _rank(draft, candidate)))
+    ranked = sorted([(_rank(draft, candidate), candidate) for candidate in candidates], key=itemgetter(0))
+    order = _evenly(draft, ranked)
     names = [draft.world.nodes[candidate.index].name for candidate in order]
     empty = sum(not candidate.moving for candidate in order)
     first = names.index(draft.memory.examine_next) if draft.memory.examine_next in names[empty:] else empty
@@ -69,22 +71,26 @@ def stopped_at(draft: Draft, order: Iterable[Candidate], blockers: Mapping[int, 
     return next((draft.world.nodes[one.index].name for one in order if NOT_EXAMINED in blockers[one.index]), "")
 
 
-def _rank(draft: Draft, candidate: Candidate) -> tuple[bool, int, int, int, str]:
+_Rank = tuple[bool, int, int, int, str]
+
+
+def _rank(draft: Draft, candidate: Candidate) -> _Rank:
     group, name = candidate.group, draft.world.nodes[candidate.index].name
     price = (group.group.price_micros or 0) if group is not None else 0
     since = draft.memory.unneeded_since.get(name, draft.now_seconds + 1)
     return bool(candidate.moving), since, -price, candidate.utilization_permille or 0, name
 
 
-def _evenly(draft: Draft, order: list[Candidate]) -> list[Candidate]:
+def _evenly(draft: Draft, ranked: Sequence[tuple[_Rank, Candidate]]) -> list[Candidate]:
     """The same order, but equal candidates of one family leave its groups and zones evenly. They share the positions that they
     had, so that nothing else moves."""
     families, group_of = _families(draft), draft.members.group_of
     equals: dict[tuple[object, ...], list[int]] = {}
-    for position, candidate in enumerate(order):
+    order = [candidate for _, candidate in ranked]
+    for position, (rank, candidate) in enumerate(ranked):
         family = families.get(group_of[candidate.index])
         if family is not None:
-            equals.setdefault((family, *_rank(draft, candidate)[:-1]), []).append(position)
+            equals.setdefault((family, *rank[:-1]), []).append(position)
     sizes = {position: group.desired for position, group in enumerate(draft.groups)}
     zone_of_shape = [shape.label(ZONE_LABEL) or "" for shape in draft.world.node_shapes]
     places = [(group_of[index], zone_of_shape[node.shape]) for index, node in enumerate(draft.world.nodes)]
@@ -94,6 +100,11 @@ def _evenly(draft: Draft, order: list[Candidate]) -> list[Candidate]:
         waiting: dict[tuple[int, str], deque[Candidate]] = {}
         for position in positions:
             waiting.setdefault(places[order[position].index], deque()).append(order[position])
+        if len(waiting) == 1:
+            ((group, zone),) = waiting
+            sizes[group] -= len(positions)
+            zones[group, zone] -= len(positions)
+            continue
         for position in positions:
             place = min(waiting, key=lambda one: (-sizes[one[0]], -zones[one], draft.world.nodes[waiting[one][0].index].name))
             even[position] = waiting[place].popleft()
@@ -437,9 +448,8 @@ class Removals:
     def last_timer(self, index: int, reason: RemovalReason, due: int, *, cools_down: bool) -> Timer:
         """What a node waits for last, which has left its group already in this plan; its own time ends when it is due."""
         group = self._draft.groups[self._draft.members.group_of[index]]
-        waits = KINDS[reason].waits(why=reason.value, removable_at=instant_text(due)).blocker()
         left = group.situation.size - self._gone[group.position]
-        return self._timers.last(group, index, reason, due, waits, left, cools_down=cools_down)
+        return self._timers.last(group, index, reason, due, left, cools_down=cools_down)
 
     def _not_now(self, index: int, reason: RemovalReason, timer: Timer) -> Blocker | None:
         if self.halted:

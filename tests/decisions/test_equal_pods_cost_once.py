@@ -1,0 +1,80 @@
+"""What a decision costs grows with shapes of pods and with nodes, not with pods: calls are counted, not seconds."""
+
+import gc
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import CodeType, FrameType
+
+import pytest
+
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.removal import candidates, load
+from reconciler.policy.documents import Budget, PolicySet
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+
+OPEN = (Budget(nodes=1_000_000),)
+Deciding = Callable[[], None]
+
+
+def calls_of(run: Deciding) -> Counter[object]:
+    """How often `run` calls each function, those of the interpreter included. Each step of a generator is a call too."""
+    run()  # what is remembered from one decision to the next is there by now
+    calls = Counter[object]()
+
+    def note(frame: FrameType, event: str, function: object) -> None:
+        if event == "call":
+            calls[frame.f_code] += 1
+        elif event == "c_call":
+            calls[function] += 1
+
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()  # finalizers of what earlier tests left are no calls of this one
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+        if collects:
+            gc.enable()
+    return calls
+
+
+def _half_used(nodes: int, pods_each: int) -> Deciding:
+    """Nodes with 4 of 10 cores in use: three of five may leave, since what runs on five fills two."""
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=nodes, cpu="10", memory="100Gi", max_pods=1000)
+    on = [name for name in names for _ in range(pods_each)]
+    cluster.pods("web", nodes * pods_each, cpu=f"{4000 // pods_each}m", on=on)
+    memory = Memory(unneeded_since=dict.fromkeys(names, NOW - 9_999))
+    return _deciding(cluster, policy(node_group("general", max=1000), budgets=OPEN), memory, leaves=nodes * 3 // 5)
+
+
+def _deciding(cluster: ClusterBuilder, rules: PolicySet, memory: Memory, leaves: int = 0, comes: int = 0) -> Deciding:
+    world = cluster.world()
+
+    def run() -> None:
+        plan, _ = decide(world, rules, memory, NOW)
+        assert [group.desired - group.current for group in plan.groups] == [comes - leaves], plan.summary
+
+    return run
+
+
+def _code(function: object) -> CodeType:
+    code = getattr(function, "__code__", None)
+    assert isinstance(code, CodeType)
+    return code
+
+
+def test_ten_times_the_pods_on_the_same_nodes_take_as_many_calls() -> None:
+    few, many = calls_of(_half_used(40, 10)), calls_of(_half_used(40, 100))
+    # The pods of the first node are added up one by one, and those of the 39 others are known then: 90 pods more.
+    assert many.total() - few.total() <= 3 * 90
+
+
+@pytest.mark.parametrize("nodes", [10, 100])
+def test_equal_nodes_are_looked_at_once(nodes: int) -> None:
+    calls = calls_of(_half_used(nodes, 10))
+    assert calls[_code(candidates._look_at)] == 1
+    assert calls[_code(load.NodeLoads._plain_sum)] == 1
