@@ -32,13 +32,15 @@ class LastWrite(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ConflictState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How often somebody else undid our writes to a target, who, and the two values of the last time."""
+    """How often somebody else undid our writes to a target, who, and the two values of the last time. `certain`: no read that
+    is older than our write can have shown the last one."""
 
     count: int
     last_seconds: int
     writer: str
     ours: int
     theirs: int
+    certain: bool = False
 
 
 class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -78,10 +80,11 @@ class TierState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SizeState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Replicas of a target, and since when they have been seen unchanged."""
+    """Replicas of a target, since when they have been seen unchanged, and what was seen `before` (None: nothing was)."""
 
     replicas: int
     since_seconds: int
+    before: int | None = None
 
 
 class KnownTarget(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

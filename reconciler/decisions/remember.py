@@ -96,9 +96,10 @@ def _left_empty(draft: Draft, judged: dict[int, Judged], memory: Memory) -> tupl
 def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:
     """What to remember once the actions of a plan were done or refused."""
     for outcome in outcomes:
-        memory = asked(with_outcome(_settled(memory, outcome), outcome), outcome)
+        memory = asked(with_outcome(_settled(memory, outcome), outcome), outcome, nothing_done=outcome.code in _NOTHING_DONE)
         claim = memory.claims.get(outcome.target)
-        if outcome.done and claim is not None and outcome.kind != ActionKind.RELEASE:
+        tried = outcome.done or outcome.code not in _NOTHING_DONE
+        if tried and claim is not None and outcome.kind != ActionKind.RELEASE:
             written = msgspec.structs.replace(claim, written=True)
             memory = msgspec.structs.replace(memory, claims={**memory.claims, outcome.target: written})
     return memory

@@ -67,8 +67,8 @@ def test_twelve_groups_without_stock(service: Service) -> None:
         seconds += 4
     calls = Counter(action for action, _ in service.account.calls)
     assert loop.groups["general"].desired == GROUPS, told(report)
-    # 12 groups grow, and the one with stock grows: 13 writes. Before each, the group and its instance refreshes are read, and a tag
-    # tells of it. Around groups: policies and schedules, and the lists of a few iterations.
+    # 12 groups grow, and the one with stock grows: 13 writes. Before each, the group and its instance refreshes are read, and a
+    # tag tells of it. Around groups: policies and schedules, and the lists of a few iterations.
     assert calls["SetDesiredCapacity"] == 13
     assert calls["DescribePolicies"] == calls["DescribeScheduledActions"] <= 6
     assert sum(calls.values()) <= 13 * 4 + 12 + 12, calls

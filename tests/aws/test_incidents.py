@@ -18,7 +18,7 @@ from tests.aws.documents import REGION, SIZERS, group, template_version
 from tests.aws.policies import policy_set
 from tests.aws.service.behaviour import settle
 from tests.aws.service.server import Service
-from tests.aws.test_loop import Loop, bind, pending, sizes, told
+from tests.aws.test_loop import NO_HUMAN_HOLD, Loop, bind, pending, sizes, told
 from tests.aws.test_stock_out import PICK, POLICY
 from tests.cluster.objects import container, pod
 
@@ -27,6 +27,7 @@ def test_incident_4_somebody_sets_it_back(service: Service) -> None:
     """Terraform sets desired capacity back from 3 to 1 while pods wait: raised again at most three times, then the group is held
     with the story, and nothing of it is written any more. Each write is judged a minute later, when reads cannot be older."""
     loop = Loop(service)
+    loop.restart(NO_HUMAN_HOLD)
     spot = loop.groups["spot"]
     loop.cluster.pods = pending(3)
     loop.groups["general"].max_size = 0

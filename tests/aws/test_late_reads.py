@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.plan.plan import OwnerState
 from tests.aws.service.server import Service
-from tests.aws.test_loop import Loop, pending, sizes, told
+from tests.aws.test_loop import NO_HUMAN_HOLD, Loop, pending, sizes, told
 
 
 def _grown(service: Service, latency: float, lag: float) -> Loop:
@@ -44,6 +44,7 @@ def test_growth_alone_is_no_second_writer_at_any_speed(service: Service) -> None
 def test_somebody_who_sets_it_back_is_found_all_the_same(service: Service) -> None:
     """With reads half a minute old: three writes, three reversals, and no fourth write."""
     loop = Loop(service)
+    loop.restart(NO_HUMAN_HOLD)
     loop.groups["general"].max_size = 0
     service.advance(60)
     service.latency, service.lag = (lambda: 0.3), (lambda: 30)

@@ -47,6 +47,8 @@ kind: NodeGroup
 metadata: {{name: general, namespace: r}}
 spec: {{policyRef: {{name: prod}}, tier: general, target: {{aws: {{autoScalingGroup: general, region: {REGION}}}}}}}
 """
+NO_HUMAN_HOLD = POLICY.replace("  mode: Enforce", "  mode: Enforce\n  humanHoldTime: 0s")
+"""What somebody else sets is a second writer's, and no person's."""
 _KINDS = (
     "Node", "Pod", "PodDisruptionBudget", "PriorityClass", "Namespace", "ReplicaSet", "StatefulSet", "Job", "DaemonSet",
     "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSINode",

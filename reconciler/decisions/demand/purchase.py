@@ -175,7 +175,15 @@ class Demand:
     @cached_property
     def _before(self) -> Purchase | None:
         """The purchase of the memory, unless its demand is over."""
-        purchase = self._draft.memory.purchase
+        purchase, conflicts = self._draft.memory.purchase, self._draft.memory.conflicts
+        if purchase is not None:
+            # Of a group that somebody else has sized since, nobody can tell which nodes were added for the demand.
+            since = {
+                target: instant
+                for target, instant in purchase.since.items()
+                if target not in conflicts or conflicts[target].last_seconds < instant
+            }
+            purchase = msgspec.structs.replace(purchase, since=since) if len(since) < len(purchase.since) else purchase
         over = purchase is None or purchase.policy != self._policy_digest or self._room_came(purchase)
         return None if over else purchase
 

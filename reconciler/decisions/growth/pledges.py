@@ -6,15 +6,20 @@ from collections.abc import Mapping
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Pledge
-from reconciler.decisions.situation.evidence import made_of
+from reconciler.decisions.situation.evidence import UNANSWERED_SECONDS, made_of
 
 
 def pledges(draft: Draft) -> Mapping[str, Pledge]:
-    """By target that grows. Zones count where the plan relies on them: a pod that minds the zone is on the node, and the node
-    comes there for certain."""
+    """By target that grows, or that an unanswered write may have grown. Zones count where the plan relies on them: a pod that
+    minds the zone is on the node, and the node comes there for certain."""
     grown = [group for group in draft.groups if group.desired > group.situation.current]
     open_zones = draft.elsewhere() if any(group.order is not None for group in grown) else {}
-    return {
+    unanswered = {
+        target: pledge
+        for target, pledge in draft.memory.pledges.items()
+        if draft.now_seconds - pledge.asked_seconds < UNANSWERED_SECONDS
+    }
+    return unanswered | {
         str(group.group.target): Pledge(
             asked_seconds=draft.now_seconds,
             to=group.desired,

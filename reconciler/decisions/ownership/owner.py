@@ -103,11 +103,14 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UndoneWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody set replicas from `ours`, which we had written, to `theirs`; first seen at `seen_seconds`."""
+    """Somebody set replicas from `ours` to `theirs`, which we did not write; first seen at `seen_seconds`. `writer` is the phrase
+    for a writer whom the platform does not record, and `found_in` says where the name is."""
 
     ours: int
     theirs: int
     seen_seconds: int
+    writer: str = ""
+    found_in: str = ""
 
 
 def held_for_a_person(ownership: Ownership) -> bool:
@@ -129,6 +132,10 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
     if facts is None:
         return _judged(OwnerState.UNKNOWN, "", (terms.unread or "the target does not exist",), None)
     evidence = facts.owner
+    rivals = rivals_over(facts, terms.rivals)
+    if conflict or rivals:
+        # They say more than one change does.
+        terms = msgspec.structs.replace(terms, undone=None)
     state, owner, sentences = _state(facts, evidence, terms)
     mark = policy_mark(facts)
     claimed = terms.claimed if state in (OwnerState.OURS, OwnerState.ADOPTABLE) else None
@@ -138,7 +145,6 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
         state, owner, sentences = OwnerState.HELD, f"policy {mark}", _of_another_policy(mark)
     if conflict and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         state, owner, sentences = OwnerState.HELD, "a second writer", (conflict,)
-    rivals = rivals_over(facts, terms.rivals)
     if rivals and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         state, owner, sentences = OwnerState.HELD, RIVAL, rivals
     judged = _judged(state, owner, sentences, evidence, " ".join(filter(None, (mark, cluster_mark(facts)))))
@@ -292,21 +298,27 @@ def _without_entry(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) ->
 
 
 def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]] | None:
-    """Held, if a writer without an entry changed our own value to 0. None otherwise, or if it was long enough ago.
+    """Held, if a writer without an entry changed the value not long ago; None otherwise. Where the platform records writers, such
+    a change is one of our own value to 0.
 
     Measured on Cluster API 1.14: `/scale` to 0 drops the owner's entry and writes none. So after a person's `kubectl scale
     --replicas=0`, it looks as if nobody had ever written. Such a target is held as long as after a person's write. Any other
     value that replaces ours through `/scale` names its writer.
     """
     undone = terms.undone
-    if undone is None or evidence.owners or facts.replicas != 0 or undone.theirs != 0:
+    if undone is None or evidence.owners or facts.replicas != undone.theirs:
+        return None
+    recorded = not facts.unrecorded_owner
+    if recorded and undone.theirs != 0:
         return None
     until = undone.seen_seconds + terms.human_hold_seconds
     if until <= terms.now_seconds:
         return None
     change = f"our replicas {undone.ours} became {undone.theirs} through a write that left no trace"
+    if not recorded:
+        change = f"{undone.ours} replicas became {undone.theirs} by somebody else; {undone.found_in}"
     wait = f"{_AS_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
-    return OwnerState.HELD, "a writer without a name", (change, wait)
+    return OwnerState.HELD, "a writer without a name" if recorded else undone.writer, (change, wait)
 
 
 def _adoptable_from(manager: str, adopt_from: tuple[str, ...]) -> bool:

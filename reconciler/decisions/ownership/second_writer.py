@@ -122,7 +122,11 @@ def note_conflicts(
         if before is not None and not held and now_seconds - before.last_seconds >= group.scale_up.backoff.reset_seconds:
             del conflicts[target]
         write, facts = writes.get(target), group.facts
-        if write is None or facts is None or facts.replicas is None or situation.leaving:
+        if facts is None or facts.replicas is None or situation.leaving:
+            continue
+        if write is None:
+            if (changed := _changed(memory, group, before, now_seconds)) is not None:
+                conflicts[target] = changed
             continue
         if seen(write, facts, now_seconds) is Seen.UNDONE:
             conflicts[target] = ConflictState(
@@ -131,25 +135,53 @@ def note_conflicts(
                 writer=_writer(group, autoscalers),
                 ours=write.replicas,
                 theirs=facts.replicas,
+                certain=(facts.read_seconds or now_seconds) > write.written_seconds + _lag(facts),
             )
             del writes[target]
     return msgspec.structs.replace(memory, conflicts=conflicts, last_writes=writes)
 
 
+def _changed(memory: Memory, group: EffectiveGroup, before: ConflictState | None, now_seconds: int) -> ConflictState | None:
+    """A change of a size that we have not written, where the platform does not record who made it. It undoes nothing of ours."""
+    target, size = str(group.target), memory.sizes.get(str(group.target))
+    if group.facts is None or not group.facts.unrecorded_owner or size is None:
+        return None
+    claim = memory.claims.get(target)
+    # A process may have ended between its first write and the record of it.
+    written = claim is None or claim.written or target in memory.pledges or target in memory.purchases
+    lasts = before is not None and before.certain and now_seconds - before.last_seconds < group.human_hold_time_seconds
+    if size.since_seconds != now_seconds or size.before is None or (written and not lasts):
+        return None
+    count, writer = before.count if before is not None else 0, _rules(group).unsigned_writer
+    return ConflictState(
+        count=count, last_seconds=now_seconds, writer=writer, ours=size.before, theirs=size.replicas, certain=True
+    )
+
+
 def _left(state: ConflictState | None, group: EffectiveGroup, now_seconds: int) -> int:
-    """What is left of a count: one less for each third of the group's back-off reset that was quiet. A hold stays."""
+    """What is left of a count: one less for each third of the group's back-off reset that was quiet. A hold stays. While a change
+    holds like a person's, there is nothing to undo."""
     if state is None or state.count >= UNDONE_TIMES:
         return state.count if state is not None else 0
-    quiet = (now_seconds - state.last_seconds) // max(1, group.scale_up.backoff.reset_seconds // UNDONE_TIMES)
+    held = group.human_hold_time_seconds if group.facts is not None and group.facts.unrecorded_owner else 0
+    quiet = max(0, now_seconds - state.last_seconds - held) // max(1, group.scale_up.backoff.reset_seconds // UNDONE_TIMES)
     return max(0, state.count - quiet)
 
 
 def undone_write(memory: Memory, group: EffectiveGroup) -> UndoneWrite | None:
-    """What became of our last write to the group's target; None: it stands, or we wrote again."""
+    """What became of our last write to the group's target; None: it stands, we wrote again, or a read may be older than it."""
     state = memory.conflicts.get(str(group.target))
-    if state is None or str(group.target) in memory.last_writes:
+    if (
+        state is None
+        or (group.facts is not None and group.facts.unrecorded_owner and not state.certain)
+        or str(group.target) in memory.last_writes
+    ):
         return None
-    return UndoneWrite(ours=state.ours, theirs=state.theirs, seen_seconds=state.last_seconds)
+    rules = _rules(group)
+    return UndoneWrite(
+        ours=state.ours, theirs=state.theirs, seen_seconds=state.last_seconds,
+        writer=rules.unsigned_writer, found_in=rules.writer_evidence,
+    )  # fmt: skip
 
 
 def other_autoscalers(world: World) -> tuple[str, ...]:

@@ -38,6 +38,8 @@ FIRST_SECONDS = 300
 """After one contradiction. It may have been a short lack of machines."""
 OPEN_SECONDS = 3_600
 """A purchase of which nodes are still missing says nothing any more: its requests have failed, or were taken back."""
+UNANSWERED_SECONDS = 180
+"""A write without an answer is seen by then, or was not done."""
 _ZONE = " zone="
 
 
@@ -72,14 +74,17 @@ def target_of(key: str) -> str:
     return key.rpartition(" ")[0]
 
 
-def asked(memory: Memory, outcome: Outcome) -> Memory:
-    """The memory after a write to a target: a pledge becomes a purchase, and what is taken back is not waited for."""
+def asked(memory: Memory, outcome: Outcome, *, nothing_done: bool) -> Memory:
+    """The memory after a write to a target: a pledge becomes a purchase, and what is taken back is not waited for. Without an
+    answer nobody knows whether the write was done. The pledge stays until a view shows it."""
     target = outcome.target
     if outcome.kind == ActionKind.CANCEL and outcome.done:
         return _without(memory, target)
     if outcome.kind not in (ActionKind.RESIZE, ActionKind.REPLACE) or target not in memory.pledges:
         return memory
-    return _opened(memory, target) if outcome.done else _without_pledge(memory, target)
+    if outcome.done:
+        return _opened(memory, target)
+    return _without_pledge(memory, target) if nothing_done else memory
 
 
 def _without_pledge(memory: Memory, target: str) -> Memory:

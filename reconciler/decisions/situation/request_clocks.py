@@ -57,7 +57,9 @@ def note_waiting(
         if replicas is not None:
             same = size is not None and size.replicas == replicas
             sizes[str(group.target)] = (
-                size if size is not None and same else SizeState(replicas=replicas, since_seconds=now_seconds)
+                size
+                if size is not None and same
+                else SizeState(replicas=replicas, since_seconds=now_seconds, before=size.replicas if size is not None else None)
             )
         grown = max(0, (replicas or 0) - size.replicas) if size is not None else len(machines)
         clocks = _Clocks(memory, group, machines, starting, known.get(str(group.target), {}), now_seconds)

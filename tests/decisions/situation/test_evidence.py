@@ -40,8 +40,9 @@ def pledge(nodes: int = 2, to: int = 2, **zones: int) -> Pledge:
     return Pledge(asked_seconds=NOW, to=to, nodes=nodes, zones=zones, template=template)
 
 
-def written(memory: Memory, *, done: bool = True, kind: ActionKind = ActionKind.RESIZE) -> Memory:
-    return asked(memory, Outcome(kind=kind, group="g", target=TARGET, to=2, done=done, at_seconds=NOW + 1))
+def written(memory: Memory, *, done: bool = True, kind: ActionKind = ActionKind.RESIZE, nothing_done: bool = True) -> Memory:
+    outcome = Outcome(kind=kind, group="g", target=TARGET, to=2, done=done, at_seconds=NOW + 1)
+    return asked(memory, outcome, nothing_done=nothing_done)
 
 
 def bought(nodes: int = 2, known: tuple[str, ...] = (), **zones: int) -> Memory:
@@ -132,6 +133,12 @@ def test_a_process_that_ended_between_the_write_and_its_memory() -> None:
 )
 def test_what_is_not_awaited(memory: Memory) -> None:
     assert contradicted_zones(seen(memory, world("b", "b", replicas=2)), TARGET) == frozenset()
+
+
+def test_a_write_without_an_answer_is_known_by_what_a_view_shows() -> None:
+    memory = Memory(pledges={TARGET: pledge(2, 2, a=1)}, known_targets={TARGET: KnownTarget()})
+    memory = seen(written(memory, done=False, nothing_done=False), world(replicas=0))
+    assert contradicted_zones(seen(memory, world("b", "b", replicas=2), 20), TARGET) == {"a"}
 
 
 def test_another_template_begins_anew() -> None:
