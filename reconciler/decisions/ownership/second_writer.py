@@ -125,7 +125,8 @@ def note_conflicts(
         if facts is None or facts.replicas is None or situation.leaving:
             continue
         if write is None:
-            if (changed := _changed(memory, group, before, now_seconds)) is not None:
+            # Another autoscaler is not a person.
+            if not autoscalers and (changed := _changed(memory, group, before, now_seconds)) is not None:
                 conflicts[target] = changed
             continue
         if seen(write, facts, now_seconds) is Seen.UNDONE:
@@ -171,13 +172,12 @@ def _left(state: ConflictState | None, group: EffectiveGroup, now_seconds: int) 
 def undone_write(memory: Memory, group: EffectiveGroup) -> UndoneWrite | None:
     """What became of our last write to the group's target; None: it stands, we wrote again, or a read may be older than it."""
     state = memory.conflicts.get(str(group.target))
-    if (
-        state is None
-        or (group.facts is not None and group.facts.unrecorded_owner and not state.certain)
-        or str(group.target) in memory.last_writes
-    ):
+    if state is None or str(group.target) in memory.last_writes:
         return None
     rules = _rules(group)
+    unrecorded = group.facts is not None and bool(group.facts.unrecorded_owner)
+    if unrecorded and not (state.certain and state.writer == rules.unsigned_writer):
+        return None
     return UndoneWrite(
         ours=state.ours, theirs=state.theirs, seen_seconds=state.last_seconds,
         writer=rules.unsigned_writer, found_in=rules.writer_evidence,
