@@ -13,7 +13,7 @@ from reconciler.decisions.ownership.admission_bounds import admission_bounds
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.policy.documents import PolicySet
-from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences, left_out
+from reconciler.rendering.manifests.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences, left_out
 from reconciler.values.decoding import decode
 
 BOUNDS_MANAGER = "nodegroup-reconciler-bounds"

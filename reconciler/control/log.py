@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import TextIO
 
-from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.json_text import inert_json
-from reconciler.rendering.plain import listed, plain
+from reconciler.rendering.printers.json_text import inert_json
+from reconciler.rendering.words.fold import NAMES_SHOWN
+from reconciler.rendering.words.plain import listed, plain
 from reconciler.values.instant import instant_text
 
 Field = str | int | float | bool | None | tuple[str, ...]

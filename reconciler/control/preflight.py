@@ -31,7 +31,7 @@ from reconciler.kube.watching.collection import (
 )
 from reconciler.policy.documents import API_VERSION, PolicySet, QuotaReading
 from reconciler.providers.live_platforms import Check, State, Surroundings, live_platforms, of_platform
-from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences
+from reconciler.rendering.manifests.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences
 from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.decoding import decode
 from reconciler.values.instant import instant_text

@@ -15,7 +15,7 @@ from reconciler.gitops.git.fault import SourceError
 from reconciler.gitops.git.tree_listing import object_id
 from reconciler.gitops.pull_requests.comment import CommentHost, HostCode, HostError, Message, Posted, Standing, post, standing
 from reconciler.gitops.pull_requests.pull_request import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota, RequestHost
-from reconciler.rendering.wording import count
+from reconciler.rendering.words.wording import count
 
 RESERVE_PERMILLE = 100
 """The part of a host's rate limit that is left for others: below it a round ends, and the next waits for the reset."""

@@ -9,7 +9,7 @@ from reconciler.control.turn.loop import ActionResult, ControlLoop, InMemoryStor
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.rendering.simulated_run import BrokenRule, RunAction, RunDocument, RunTotals, RunTurn
+from reconciler.rendering.documents.simulated_run import BrokenRule, RunAction, RunDocument, RunTotals, RunTurn
 from reconciler.simulation.embedded.agenda import Event, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.rules import RuleBook, Violation

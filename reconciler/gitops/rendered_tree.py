@@ -20,7 +20,7 @@ from reconciler.gitops.isolated_run import IsolatedRunError, isolated_output
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import SUFFIXES
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.plain import plain, shortened
+from reconciler.rendering.words.plain import plain, shortened
 
 ENDINGS = (*SUFFIXES, ".tpl", ".txt", ".env", ".properties", ".conf", ".ini", ".toml", "kustomization")
 """The limit for the files that programs get."""

@@ -14,7 +14,7 @@ from reconciler.policy.import_fragment import Piece, TargetlessGroup
 from reconciler.policy.platform_parts import platform_keys
 from reconciler.policy.problems.findings import Severity
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.policy_yaml import Value
+from reconciler.rendering.manifests.policy_yaml import Value
 from reconciler.values.shown_text import cut
 
 # Parts of a policy are combined: mappings by key, limits and tiers by name, other lists one after the other.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reconciler.policy.import_fragment import Fragment, Leftover, ObjectPart
-from reconciler.rendering.group_names import group_names
+from reconciler.rendering.manifests.group_names import group_names
 
 CAPACITY_QUOTA = ("autoscaling.x-k8s.io", "CapacityQuota")
 CALLED = "the Cluster Autoscaler's CapacityQuota"

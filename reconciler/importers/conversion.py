@@ -17,7 +17,7 @@ from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.platform_parts import NamedTarget, PlaceNeededError, flags_of, platform_flags
 from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS
-from reconciler.rendering.policy_yaml import Value
+from reconciler.rendering.manifests.policy_yaml import Value
 from reconciler.values.decoding import decode
 from reconciler.values.duration import DurationError, duration_text, parse_duration
 

@@ -13,8 +13,8 @@ from reconciler.importers.settings import ImportedSettings, Setting, Sized
 from reconciler.importers.sources import NOT_THERE
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.platform_parts import flags_of, platform_keys
-from reconciler.rendering.group_names import commented_out, group_names
-from reconciler.rendering.policy_yaml import Value, block, comment, flow
+from reconciler.rendering.manifests.group_names import commented_out, group_names
+from reconciler.rendering.manifests.policy_yaml import Value, block, comment, flow
 
 _DEFAULTS_THAT_DIFFER = (
     "Some defaults differ on purpose. System pods without a disruption budget keep their node forever (the Cluster Autoscaler: "

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reconciler.policy.import_fragment import Fragment, Leftover, ObjectPart, Piece, TargetlessGroup
-from reconciler.rendering.group_names import group_names
+from reconciler.rendering.manifests.group_names import group_names
 from reconciler.values.whole_number import whole_number
 
 NODE_POOL = ("karpenter.sh", "NodePool")

@@ -17,7 +17,7 @@ from reconciler.platforms.aws.writing.accounts import accounts
 from reconciler.platforms.aws.writing.calls import Aws
 from reconciler.platforms.aws.writing.fresh import read
 from reconciler.providers.contract import WriteCode
-from reconciler.rendering.status import status_text
+from reconciler.rendering.printers.text.status import status_text
 from tests.aws.policies import policy_set
 from tests.aws.service.protocol import ServiceError
 from tests.aws.service.server import Service

@@ -10,7 +10,7 @@ from reconciler.decisions.groups.effective_groups import claimed_targets
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet, TargetSpec
 from reconciler.policy.tree import policy_digest
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.first_policy import first_policy
+from reconciler.rendering.manifests.first_policy import first_policy
 from tests.aws.documents import REGION, SIZERS, Object, group
 from tests.cluster.objects import node
 from tests.policies import policy

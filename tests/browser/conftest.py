@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 from reconciler.cli.main import cli
-from reconciler.rendering.html.plan import plan_html
+from reconciler.rendering.printers.html.plan import plan_html
 from tests.rendering.hostile import hostile_pictures, hostile_plan
 from tests.testbed.missing import not_run
 

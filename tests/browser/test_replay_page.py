@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.rendering.html.replay import replay_html
+from reconciler.rendering.printers.html.replay import replay_html
 from tests.browser.conftest import BEYOND, SCHEMES, WIDTHS, Axe, Opened, Windows
 from tests.rendering.html.test_html_charts import two
 

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page
 
 from reconciler.plan.picture import Picture, Pictures
-from reconciler.rendering.html.plan import plan_html
+from reconciler.rendering.printers.html.plan import plan_html
 from tests.browser.conftest import BEYOND, SCHEMES, WIDTHS, Axe, Open, Opened, Windows
 from tests.rendering.test_any_size import plans
 

@@ -11,8 +11,8 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.rendering.apply import apply_text
-from reconciler.rendering.text.plan import plan_text
+from reconciler.rendering.printers.text.apply import apply_text
+from reconciler.rendering.printers.text.plan import plan_text
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute

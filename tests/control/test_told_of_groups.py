@@ -13,8 +13,8 @@ from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
-from reconciler.rendering.status import status_text
-from reconciler.rendering.wording import next_step
+from reconciler.rendering.printers.text.status import status_text
+from reconciler.rendering.words.wording import next_step
 from tests.kube.api_server import FakeApiServer
 
 TARGET = "MachineDeployment prod/general"

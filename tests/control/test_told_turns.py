@@ -13,7 +13,7 @@ from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
-from reconciler.rendering.simulated_run import BrokenRule
+from reconciler.rendering.documents.simulated_run import BrokenRule
 from reconciler.simulation.embedded.agenda import Event, Happened
 from reconciler.simulation.embedded.rules import Violation
 from reconciler.simulation.scenarios.run_summary import RunSummary

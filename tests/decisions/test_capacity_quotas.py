@@ -12,9 +12,9 @@ from reconciler.gitops.preview import compare
 from reconciler.plan.plan import Plan
 from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import Limit, LimitsFrom, NodeGroup, QuotaReading
-from reconciler.rendering.consequences import Code, consequences
-from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.group import explain_group
+from reconciler.rendering.documents.preview.consequences import Code, consequences
+from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.group import explain_group
 from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, plan_of, pod

@@ -16,7 +16,7 @@ from reconciler.kube.connection.line_stream import LONGEST_LINE_BYTES
 from reconciler.kube.connection.secret_kubeconfig import SUFFIXES
 from reconciler.kube.leading.lease import Timing
 from reconciler.kube.leading.loop_name import LoopName
-from reconciler.rendering.fleet_status import FleetStatusDocument
+from reconciler.rendering.documents.fleet.status import FleetStatusDocument
 from tests.deploy.rendered import DEPLOY, SOURCE, VALUES, Object, chart, deployment, helm_template, notes, of_kind, overlay
 from tests.docs.test_documents import ROOT
 

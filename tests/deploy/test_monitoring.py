@@ -19,7 +19,7 @@ from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status
+from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument, fleet_status
 from tests.control.pages.test_metrics import PLAN, resize
 from tests.deploy.rendered import DEPLOY
 

@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.kube.connection.transport import connect
 from reconciler.providers.contract import RemovalState
-from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bound_key
+from reconciler.rendering.manifests.bounds_manifest import BOUNDS_NAME, bound_key
 from tests.deploy.attempt import Attempt, Guarded, Object, deleted, forced, merge
 from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS, Installed
 from tests.deploy.rendered import deployment, of_kind, overlay, with_component

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.admission_bounds import AdmissionBounds, TargetBound
-from reconciler.rendering.bounds_manifest import bounds_manifest, person_tools
+from reconciler.rendering.manifests.bounds_manifest import bounds_manifest, person_tools
 from tests.deploy.rendered import SOURCE, VALUES, chart, deployment, helm_template, of_kind, with_component
 from tests.deploy.test_manifests import by_identity
 

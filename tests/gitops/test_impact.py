@@ -8,9 +8,9 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.comparison import Impact, losing_data
 from reconciler.plan.plan import GroupLine, NodeLine, NodeState, Ownership, OwnerState
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
-from reconciler.rendering.fold import Fold
-from reconciler.rendering.node_differences import node_differences
-from reconciler.rendering.pod_differences import pod_differences
+from reconciler.rendering.documents.preview.node_differences import node_differences
+from reconciler.rendering.documents.preview.pod_differences import pod_differences
+from reconciler.rendering.words.fold import Fold
 from reconciler.simulation.settled import come_to_rest
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

@@ -8,8 +8,8 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.gitops.preview import compare
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Mode, PolicySet
-from reconciler.rendering.change_figures import change_figures
-from reconciler.rendering.consequences import consequences
+from reconciler.rendering.documents.preview.change_figures import change_figures
+from reconciler.rendering.documents.preview.consequences import consequences
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 

@@ -8,8 +8,8 @@ from reconciler.gitops.preview import alone, compare
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Limit, PolicySet
 from reconciler.policy.values.label_selector import Selector
-from reconciler.rendering.change_figures import limit_rows
-from reconciler.rendering.preview_json import preview_json
+from reconciler.rendering.documents.preview.change_figures import limit_rows
+from reconciler.rendering.documents.preview.values import preview_json
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 EURO = 1_000_000

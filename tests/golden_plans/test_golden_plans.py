@@ -15,7 +15,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Hold, Limit, PolicySet
-from reconciler.rendering.text.plan import plan_text
+from reconciler.rendering.printers.text.plan import plan_text
 from reconciler.values.instant import instant_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

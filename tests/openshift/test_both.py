@@ -11,7 +11,7 @@ from reconciler.decisions.groups.effective_groups import claimed_targets
 from reconciler.decisions.memory import Memory
 from reconciler.kube.watching.collection import Served, cluster_api, nowhere
 from reconciler.policy.documents import Discovery, Limit, Tier
-from reconciler.rendering.first_policy import first_policy
+from reconciler.rendering.manifests.first_policy import first_policy
 from tests.openshift.objects import GROUP, Object, machine_set
 from tests.policies import policy
 

@@ -15,9 +15,9 @@ import yaml
 
 from reconciler.policy.problems.findings import PROBLEM_CODES, Source
 from reconciler.policy.tree import PolicyTree, read_tree
-from reconciler.rendering.problems.annotations import render_github, render_sarif
-from reconciler.rendering.problems.json_report import render_json
-from reconciler.rendering.problems.text import render_text
+from reconciler.rendering.printers.problems.annotations import render_github, render_sarif
+from reconciler.rendering.printers.problems.json_report import render_json
+from reconciler.rendering.printers.problems.text import render_text
 from tests.policy.texts import NOW, errors
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.plan.plan import NodeLine, NodeState, PodLine, PodOutcome
 from reconciler.plan.reason import Blocker, Reason
-from reconciler.rendering.alike import alike_blockers, alike_nodes, alike_pods, owner_label
+from reconciler.rendering.words.alike import alike_blockers, alike_nodes, alike_pods, owner_label
 
 
 @pytest.mark.parametrize(

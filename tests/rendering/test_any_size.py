@@ -11,10 +11,10 @@ from reconciler.plan.comparison import compare_plans
 from reconciler.plan.plan import Plan
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Budget, GroupFields, ScaleDown
-from reconciler.rendering.json_text import plan_json
-from reconciler.rendering.markdown.plan import plan_markdown
-from reconciler.rendering.markdown.preview import preview_markdown
-from reconciler.rendering.text.plan import plan_text
+from reconciler.rendering.printers.json_text import plan_json
+from reconciler.rendering.printers.markdown.plan import plan_markdown
+from reconciler.rendering.printers.markdown.preview import preview_markdown
+from reconciler.rendering.printers.text.plan import plan_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 GOLDEN = Path(__file__).parent / "golden"

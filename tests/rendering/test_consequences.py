@@ -10,13 +10,13 @@ from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.change_figures import change_figures
-from reconciler.rendering.consequences import Code, Grade, consequences
-from reconciler.rendering.document import plain_sentence
-from reconciler.rendering.headline import consequence_alarms, headline
-from reconciler.rendering.markdown.preview import preview_markdown
-from reconciler.rendering.text.preview import preview_text
-from reconciler.rendering.wording import rest_words
+from reconciler.rendering.documents.blocks import plain_sentence
+from reconciler.rendering.documents.preview.change_figures import change_figures
+from reconciler.rendering.documents.preview.consequences import Code, Grade, consequences
+from reconciler.rendering.documents.preview.headline import consequence_alarms, headline
+from reconciler.rendering.printers.markdown.preview import preview_markdown
+from reconciler.rendering.printers.text.preview import preview_text
+from reconciler.rendering.words.wording import rest_words
 from tests.rendering.conftest import BOUND
 
 

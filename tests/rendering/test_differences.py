@@ -10,9 +10,9 @@ from reconciler.plan.plan import Cost, Plan, PlanProblem, PodLine, PodOutcome
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.html.preview import preview_html
-from reconciler.rendering.markdown.preview import preview_markdown
-from reconciler.rendering.text.preview import preview_text
+from reconciler.rendering.printers.html.preview import preview_html
+from reconciler.rendering.printers.markdown.preview import preview_markdown
+from reconciler.rendering.printers.text.preview import preview_text
 
 PLACE = Place("big.yaml", 9, 14)
 CHANGES = (

@@ -11,7 +11,7 @@ from reconciler.plan.preview import Preview
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.document import (
+from reconciler.rendering.documents.blocks import (
     FEWER,
     OTHERWISE,
     Alarm,
@@ -33,11 +33,11 @@ from reconciler.rendering.document import (
     cut,
     gravest_first,
 )
-from reconciler.rendering.markdown.document import document_markdown
-from reconciler.rendering.markdown.preview import preview_markdown
-from reconciler.rendering.plain import plain
-from reconciler.rendering.text.document import document_text
-from reconciler.rendering.text.preview import preview_text
+from reconciler.rendering.printers.markdown.document import document_markdown
+from reconciler.rendering.printers.markdown.preview import preview_markdown
+from reconciler.rendering.printers.text.document import document_text
+from reconciler.rendering.printers.text.preview import preview_text
+from reconciler.rendering.words.plain import plain
 from tests.gitops.random_previews import random_preview
 from tests.rendering.html.test_html_replay import figures, replay
 

@@ -9,7 +9,7 @@ from reconciler.cli.commands.init import command as init
 from reconciler.cli.commands.validate import command as validate
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.policy.tree import PolicyTree, read_tree
-from reconciler.rendering.first_policy import first_policy
+from reconciler.rendering.manifests.first_policy import first_policy
 from tests.cluster.objects import MAX, MIN, Object, files_of, scalable, world_of
 
 ARN = "arn:aws:autoscaling:eu-central-1:123456789012:autoScalingGroup:0:autoScalingGroupName/web"

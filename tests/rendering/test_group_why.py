@@ -12,10 +12,10 @@ from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Budget, GroupFields, Hold, Limit, PolicySet, ScaleDown
-from reconciler.rendering.group_notes import further_reasons
-from reconciler.rendering.html.plan import plan_html
-from reconciler.rendering.markdown.plan import plan_markdown
-from reconciler.rendering.text.plan import plan_text
+from reconciler.rendering.printers.html.plan import plan_html
+from reconciler.rendering.printers.markdown.plan import plan_markdown
+from reconciler.rendering.printers.text.plan import plan_text
+from reconciler.rendering.words.group_notes import further_reasons
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 NO_PICTURES = Pictures(now=Picture(nodes=(), waiting=0))

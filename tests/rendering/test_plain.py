@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.rendering.plain import listed, plain, shortened
+from reconciler.rendering.words.plain import listed, plain, shortened
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import msgspec
 
 from reconciler.plan.plan import Plan
-from reconciler.rendering.json_text import plan_json
+from reconciler.rendering.printers.json_text import plan_json
 
 
 def test_reads_back_as_the_same_plan(mixed_plan: Plan):

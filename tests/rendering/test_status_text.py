@@ -6,7 +6,7 @@ import pytest
 from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.plan.plan import BufferLine, BufferState, RequestLine, RequestState
 from reconciler.plan.reason import Reason
-from reconciler.rendering.status import (
+from reconciler.rendering.printers.text.status import (
     GroupStatus,
     LeaderStatus,
     OwnerStatus,

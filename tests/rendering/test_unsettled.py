@@ -5,10 +5,10 @@ import msgspec
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.plan import SETTLING_CUT_SHORT, Plan, PlanProblem
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.rendering.consequences import consequences
-from reconciler.rendering.html.preview import preview_html
-from reconciler.rendering.text.plan import plan_text
-from reconciler.rendering.text.preview import preview_text
+from reconciler.rendering.documents.preview.consequences import consequences
+from reconciler.rendering.printers.html.preview import preview_html
+from reconciler.rendering.printers.text.plan import plan_text
+from reconciler.rendering.printers.text.preview import preview_text
 
 CUT = PlanProblem(code=SETTLING_CUT_SHORT, message="steady state not reached after 400 plans")
 

@@ -11,8 +11,8 @@ from reconciler.cli.main import main
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
-from reconciler.rendering.fit import fit_json, fit_text
-from reconciler.rendering.fold import EVERYTHING, Fold
+from reconciler.rendering.printers.text.fit import fit_json, fit_text
+from reconciler.rendering.words.fold import EVERYTHING, Fold
 from reconciler.scheduling.fit import Asked, begun, fit, targets_of_nodes
 from tests.builders import ClusterBuilder
 

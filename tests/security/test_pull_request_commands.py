@@ -17,15 +17,15 @@ from reconciler.plan.picture import Pictures
 from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.html.plan import plan_html
-from reconciler.rendering.html.preview import preview_html
-from reconciler.rendering.json_text import plan_json
-from reconciler.rendering.markdown.plan import plan_markdown
-from reconciler.rendering.markdown.preview import preview_markdown, refused_markdown
-from reconciler.rendering.preview_json import preview_json
-from reconciler.rendering.problems.text import render_text
-from reconciler.rendering.text.plan import plan_text
-from reconciler.rendering.text.preview import preview_text
+from reconciler.rendering.documents.preview.values import preview_json
+from reconciler.rendering.printers.html.plan import plan_html
+from reconciler.rendering.printers.html.preview import preview_html
+from reconciler.rendering.printers.json_text import plan_json
+from reconciler.rendering.printers.markdown.plan import plan_markdown
+from reconciler.rendering.printers.markdown.preview import preview_markdown, refused_markdown
+from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.printers.text.plan import plan_text
+from reconciler.rendering.printers.text.preview import preview_text
 from tests.gitops.repositories import POLICY, group, write_cluster
 from tests.rendering.hostile import hostile_pictures, hostile_plan
 from tests.security.workflow_runner import carried_out, commands

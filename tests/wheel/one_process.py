@@ -14,7 +14,7 @@ import kubernetes
 import kubernetes.client
 
 import reconciler.decisions.decide
-import reconciler.rendering.html.plan
+import reconciler.rendering.printers.html.plan
 from reconciler.cli.main import main
 
 

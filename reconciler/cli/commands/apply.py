@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reconciler.control.saved_plans.apply import RemovalTerms
     from reconciler.plan.plan import Plan
     from reconciler.policy.documents import PolicySet
-    from reconciler.rendering.apply import ApplyDocument
+    from reconciler.rendering.printers.text.apply import ApplyDocument
     from reconciler.values.cluster_identity import ClusterIdentity
 
 
@@ -145,7 +145,7 @@ def _write(document: "ApplyDocument", output: str) -> None:
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.apply import apply_json, apply_text
+    from reconciler.rendering.printers.text.apply import apply_json, apply_text
 
     width = text_width(sys.stdout)
     text = apply_json(document) if output == "json" else apply_text(document, colour=wants_colour(sys.stdout), width=width)
@@ -195,7 +195,7 @@ def _read(path: Path) -> "tuple[Plan, Mapping[str, bytes]]":
 def _same_place(saved: "Plan", cluster: str, policy: str) -> None:
     """A plan for another cluster or another policy is a mix-up and nothing to judge action by action."""
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.rendering.plain import plain
+    from reconciler.rendering.words.plain import plain
 
     for what, planned, actual in (("cluster", saved.cluster, cluster), ("policy", saved.policy, policy)):
         if planned != actual:

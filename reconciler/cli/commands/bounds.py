@@ -113,7 +113,7 @@ def command(
 def _rendered(bounds: "AdmissionBounds", namespace: str, out: Path | None, check: Path | None) -> int:
     from reconciler.cli.outputs.failure import EXIT_OK
     from reconciler.cli.outputs.saved_files import save_document
-    from reconciler.rendering.bounds_manifest import bounds_manifest, left_out
+    from reconciler.rendering.manifests.bounds_manifest import bounds_manifest, left_out
 
     for sentence in left_out(bounds):
         tell(f"warning: {sentence}")
@@ -171,7 +171,7 @@ def _checked(file: Path, text: str) -> int:
     from difflib import unified_diff
 
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
-    from reconciler.rendering.plain import plain_lines
+    from reconciler.rendering.words.plain import plain_lines
 
     try:
         current = file.read_bytes().decode("utf-8", "replace")

@@ -68,7 +68,7 @@ def command(
     from reconciler import __version__
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
-    from reconciler.rendering.doctor import CheckLine, DoctorDocument, doctor_json, doctor_text, not_checked
+    from reconciler.rendering.printers.text.doctor import CheckLine, DoctorDocument, doctor_json, doctor_text, not_checked
     from reconciler.scheduling.kernels import active_build
 
     installation = {

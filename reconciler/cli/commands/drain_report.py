@@ -44,7 +44,7 @@ def command(
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.decisions.removal.drain_report import drain_report
-    from reconciler.rendering.drain_report import drain_report_json, drain_report_text
+    from reconciler.rendering.printers.text.drain_report import drain_report_json, drain_report_text
 
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget

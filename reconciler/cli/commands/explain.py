@@ -73,11 +73,11 @@ def command(
     from reconciler.cli.outputs.terminal import text_width
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
     from reconciler.decisions.work import Work
-    from reconciler.rendering.explanation.case import Case
-    from reconciler.rendering.explanation.document import document_json
-    from reconciler.rendering.explanation.question import UnknownSubjectError, explained, explained_lines
-    from reconciler.rendering.json_text import inert_json
-    from reconciler.rendering.plain import plain_lines
+    from reconciler.rendering.printers.json_text import inert_json
+    from reconciler.rendering.printers.text.explanation.case import Case
+    from reconciler.rendering.printers.text.explanation.document import document_json
+    from reconciler.rendering.printers.text.explanation.question import UnknownSubjectError, explained, explained_lines
+    from reconciler.rendering.words.plain import plain_lines
 
     if live_url is not None:
         from reconciler.cli.inputs.running_loop import ask

@@ -80,9 +80,9 @@ def command(
     from reconciler.cli.inputs.plan_inputs import read_cluster
     from reconciler.cli.outputs.failure import EXIT_OK, InputError
     from reconciler.cli.outputs.terminal import progress, text_width
-    from reconciler.rendering.fit import fit_json, fit_text
-    from reconciler.rendering.fold import EVERYTHING, Fold
-    from reconciler.rendering.json_text import inert_json
+    from reconciler.rendering.printers.json_text import inert_json
+    from reconciler.rendering.printers.text.fit import fit_json, fit_text
+    from reconciler.rendering.words.fold import EVERYTHING, Fold
     from reconciler.scheduling.fit import Asked, begun, fit, targets_of_nodes
 
     with progress("reading cluster"):

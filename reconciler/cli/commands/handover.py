@@ -48,7 +48,7 @@ def command(
     from reconciler.cli.inputs.plan_inputs import read_inputs
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK, InputError
     from reconciler.decisions.platform_rules import HandoverCase, handovers
-    from reconciler.rendering.handover import handover_text
+    from reconciler.rendering.printers.text.handover import handover_text
 
     known = {one.provider: one for one in handovers()}
     if platform not in known:

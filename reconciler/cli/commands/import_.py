@@ -52,8 +52,8 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.importers.settings import ImportedFileError, ImportedSettings, settings_in
     from reconciler.importers.sources import NOT_THERE, Sources
     from reconciler.policy.platform_parts import PlaceNeededError, platform_flags
-    from reconciler.rendering.group_names import policy_name
-    from reconciler.rendering.plain import plain
+    from reconciler.rendering.manifests.group_names import policy_name
+    from reconciler.rendering.words.plain import plain
 
     if name != policy_name(name):
         raise InputError(f"--name {name}: lower-case letters, digits, '-' and '.', such as {policy_name(name)}")

@@ -47,8 +47,8 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
     from reconciler.cli.inputs.plan_inputs import read_cluster
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cluster.platform_reading import target_kinds
-    from reconciler.rendering.first_policy import first_policy
-    from reconciler.rendering.group_names import policy_name
+    from reconciler.rendering.manifests.first_policy import first_policy
+    from reconciler.rendering.manifests.group_names import policy_name
 
     choice = connection_choice(connection)
     world = read_cluster(cluster_path, choice)

@@ -150,24 +150,24 @@ def command(
 
 def _rendered(plan: "Plan", output: str, *, wide: bool) -> str:
     if output == "json":
-        from reconciler.rendering.json_text import plan_json
+        from reconciler.rendering.printers.json_text import plan_json
 
         return plan_json(plan)
     if output == "markdown":
-        from reconciler.rendering.markdown.plan import plan_markdown
+        from reconciler.rendering.printers.markdown.plan import plan_markdown
 
         return plan_markdown(plan)
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.text.plan import plan_text
+    from reconciler.rendering.printers.text.plan import plan_text
 
     return plan_text(plan, colour=wants_colour(sys.stdout), wide=wide, width=text_width(sys.stdout))
 
 
 def _page(plan: "Plan", now: "World", at_rest: "World | None", chosen: "Chosen") -> str:
     from reconciler.plan.picture import Picture, Pictures, picture
-    from reconciler.rendering.html.plan import plan_html
+    from reconciler.rendering.printers.html.plan import plan_html
 
     def drawn(world: "World") -> Picture:
         complete = picture(world, plan.groups, plan.nodes)
@@ -180,7 +180,7 @@ def _page(plan: "Plan", now: "World", at_rest: "World | None", chosen: "Chosen")
 def _save(plan: "Plan", policy_files: "Mapping[str, bytes]", path: Path) -> None:
     from reconciler.cli.outputs.saved_files import save_document
     from reconciler.plan.saved import with_files
-    from reconciler.rendering.json_text import plan_json
+    from reconciler.rendering.printers.json_text import plan_json
 
     save_document(plan_json(with_files(plan, policy_files) if policy_files else plan), path)
 
@@ -201,7 +201,7 @@ def _predicted(inputs: "PlanInputs", name: str, budget: int) -> "Rollout":
     from reconciler.decisions.removal.rollout import predict_rollout
     from reconciler.decisions.view import View
     from reconciler.decisions.work import Work
-    from reconciler.rendering.explanation.question import UnknownSubjectError, chosen_group
+    from reconciler.rendering.printers.text.explanation.question import UnknownSubjectError, chosen_group
 
     view = View.of(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
     try:
@@ -212,24 +212,24 @@ def _predicted(inputs: "PlanInputs", name: str, budget: int) -> "Rollout":
 
 def _rollout_text(rollout: "Rollout", output: str, *, wide: bool) -> str:
     if output == "json":
-        from reconciler.rendering.json_text import json_text
+        from reconciler.rendering.printers.json_text import json_text
 
         return json_text(rollout)
     if output == "html":
-        from reconciler.rendering.html.rollout import rollout_html
+        from reconciler.rendering.printers.html.rollout import rollout_html
 
         return rollout_html(rollout)
-    from reconciler.rendering.fold import EVERYTHING, Fold
-    from reconciler.rendering.rollout_document import rollout_document
+    from reconciler.rendering.documents.rollout import rollout_document
+    from reconciler.rendering.words.fold import EVERYTHING, Fold
 
     document = rollout_document(rollout, EVERYTHING if wide else Fold())
     if output == "markdown":
-        from reconciler.rendering.markdown.document import document_markdown
+        from reconciler.rendering.printers.markdown.document import document_markdown
 
         return document_markdown(document)
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.text.document import document_text
+    from reconciler.rendering.printers.text.document import document_text
 
     return document_text(document, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))

@@ -205,7 +205,7 @@ def command(
         annotate(request, preview_content(preview, before, after))
     with measured.stage("render"):
         if out_path is not None:
-            from reconciler.rendering.preview_json import preview_json
+            from reconciler.rendering.documents.preview.values import preview_json
 
             _save(preview_json(preview), out_path)
         _write(_rendered(preview, output, wide=wide))
@@ -233,7 +233,7 @@ def _fleet(
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED
     from reconciler.cli.outputs.terminal import progress
     from reconciler.cli.processes.fleet_preview import fleet_content, fleet_preview
-    from reconciler.rendering.fleet_document import fleet_json, fleet_markdown
+    from reconciler.rendering.documents.fleet.comparison import fleet_json, fleet_markdown
 
     key = comment_key or "/".join(part for part in ("fleet", asked.name) if part)
     with progress("reading policies"):
@@ -274,8 +274,8 @@ def _fleet(
         import sys
 
         from reconciler.cli.outputs.terminal import text_width, wants_colour
-        from reconciler.rendering.fleet_document import fleet_document
-        from reconciler.rendering.text.document import document_text
+        from reconciler.rendering.documents.fleet.comparison import fleet_document
+        from reconciler.rendering.printers.text.document import document_text
 
         width = 0 if wide else text_width(sys.stdout)
         _write(document_text(fleet_document(fleet), width=width, colour=wants_colour(sys.stdout)))
@@ -356,20 +356,20 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
 
     from reconciler.cli.outputs.telling import tell
     from reconciler.cli.outputs.terminal import wants_colour
-    from reconciler.rendering.preview_json import refused_json
-    from reconciler.rendering.problems.text import render_text
-    from reconciler.rendering.refusal import refusal
+    from reconciler.rendering.documents.preview.values import refused_json
+    from reconciler.rendering.printers.problems.text import render_text
+    from reconciler.rendering.words.refusal import refusal
     from reconciler.values.instant import instant_text
 
     document = refused_json(before.side, after.side, after.problems, instant_text(now_seconds))
     if output == "json":
         _write(document)
     elif output == "markdown":
-        from reconciler.rendering.markdown.preview import refused_markdown
+        from reconciler.rendering.printers.markdown.preview import refused_markdown
 
         _write(refused_markdown(after.problems, before.side, after.side))
     elif output == "html":
-        from reconciler.rendering.html.preview import refused_html
+        from reconciler.rendering.printers.html.preview import refused_html
 
         _write(refused_html(after.problems, before.side, after.side))
     elif output == "text":
@@ -385,21 +385,21 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
 
 def _rendered(preview: "Preview", output: str, *, wide: bool) -> str:
     if output == "json":
-        from reconciler.rendering.preview_json import preview_json
+        from reconciler.rendering.documents.preview.values import preview_json
 
         return preview_json(preview)
     if output == "markdown":
-        from reconciler.rendering.markdown.preview import preview_markdown
+        from reconciler.rendering.printers.markdown.preview import preview_markdown
 
         return preview_markdown(preview)
     if output == "html":
-        from reconciler.rendering.html.preview import preview_html
+        from reconciler.rendering.printers.html.preview import preview_html
 
         return preview_html(preview)
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.text.preview import preview_text
+    from reconciler.rendering.printers.text.preview import preview_text
 
     return preview_text(preview, colour=wants_colour(sys.stdout), wide=wide, width=text_width(sys.stdout))
 

@@ -107,7 +107,7 @@ def command(
 def _check_growth(figures: "Replay") -> None:
     """Raises `InputError` where the figures of a policy say nothing about it."""
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.rendering.replay_document import COULD_NOT_GROW
+    from reconciler.rendering.documents.replay import COULD_NOT_GROW
 
     stuck = [side.source for side in figures.sides if not side.could_grow]
     if stuck:
@@ -138,18 +138,18 @@ def _rendered(figures: "Replay", output: str, *, wide: bool) -> str:
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.replay_document import replay_document, replay_json
+    from reconciler.rendering.documents.replay import replay_document, replay_json
 
     if output == "json":
         return replay_json(figures)
     if output == "html":
-        from reconciler.rendering.html.replay import replay_html
+        from reconciler.rendering.printers.html.replay import replay_html
 
         return replay_html(figures)
     if output == "markdown":
-        from reconciler.rendering.markdown.document import document_markdown
+        from reconciler.rendering.printers.markdown.document import document_markdown
 
         return document_markdown(replay_document(figures))
-    from reconciler.rendering.text.document import document_text
+    from reconciler.rendering.printers.text.document import document_text
 
     return document_text(replay_document(figures), width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))

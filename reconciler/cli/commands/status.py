@@ -11,7 +11,7 @@ from reconciler.cli.inputs.plan import live_options
 if TYPE_CHECKING:
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.kube.connection.api import Api
-    from reconciler.rendering.status import PlanStatus
+    from reconciler.rendering.printers.text.status import PlanStatus
 
 
 @click.command("status")
@@ -53,7 +53,7 @@ def command(
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.outputs.failure import EXIT_NOT_DECIDED, EXIT_OK, EXIT_POLICY_REFUSED
     from reconciler.control.live.loop_status import loop_status
-    from reconciler.rendering.status import status_json, status_text
+    from reconciler.rendering.printers.text.status import status_json, status_text
 
     beside = {"--name": name, "--cluster": cluster_name, "--live": live_url}
     if fleet and any(beside.values()):
@@ -87,8 +87,8 @@ def _fleet(live: "LiveInputs", namespace: str, now_seconds: int, output: str) ->
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.control.live.fleet_report import fleet_report
     from reconciler.kube.connection.api import ApiError, UnreachableError
-    from reconciler.rendering.fleet_status import fleet_status_document, fleet_status_json
-    from reconciler.rendering.text.document import document_text
+    from reconciler.rendering.documents.fleet.status import fleet_status_document, fleet_status_json
+    from reconciler.rendering.printers.text.document import document_text
 
     try:
         report = fleet_report(live.connections.management, namespace, live.world(targets_only=True).clusters, now_seconds)
@@ -173,7 +173,7 @@ def _asked(url: str, token_file: Path | None) -> "PlanStatus":
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
     from reconciler.plan.plan import Plan
-    from reconciler.rendering.status import PlanStatus
+    from reconciler.rendering.printers.text.status import PlanStatus
     from reconciler.values.decoding import decode
 
     try:

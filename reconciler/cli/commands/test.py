@@ -136,8 +136,8 @@ def _run(texts: "Sequence[PolicyTestText]", files: "FilesBelow", asked: "Asked",
     """Everything, with a line per test as soon as it is known."""
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.cli.processes.policy_test_run import PolicyTestRunner
-    from reconciler.rendering.policy_tests import test_line
-    from reconciler.rendering.text.layout import Style
+    from reconciler.rendering.printers.lines import Style
+    from reconciler.rendering.printers.text.policy_tests import test_line
 
     runner, style, width = PolicyTestRunner(files, asked), Style(colour=wants_colour(sys.stdout)), text_width(sys.stdout)
     total = sum(asked.wanted(f"{text.value.metadata.name}::{test.name}") for text in texts for test in text.value.spec.tests)
@@ -156,8 +156,8 @@ def _run_fleet(
     from reconciler.cli.inputs.fleet_snapshots import worlds
     from reconciler.cli.outputs.terminal import progress, wants_colour
     from reconciler.cli.processes.policy_test_run import PolicyTestRunner
-    from reconciler.rendering.policy_tests import fleet_lines
-    from reconciler.rendering.text.layout import Style
+    from reconciler.rendering.printers.lines import Style
+    from reconciler.rendering.printers.text.policy_tests import fleet_lines
 
     runner = PolicyTestRunner(files, asked)
     with progress("running the tests in each cluster"):
@@ -174,8 +174,8 @@ def _run_fleet(
 
 def _finish(done: "Done", output: str, seconds: float) -> None:
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.policy_tests import closing_lines, junit, policy_tests_json, tap
-    from reconciler.rendering.text.layout import Style
+    from reconciler.rendering.printers.lines import Style
+    from reconciler.rendering.printers.text.policy_tests import closing_lines, junit, policy_tests_json, tap
 
     if output == "text":
         style = Style(colour=wants_colour(sys.stdout))
@@ -188,7 +188,7 @@ def _finish(done: "Done", output: str, seconds: float) -> None:
 
 def _tell(problems: "Sequence[Problem]") -> None:
     from reconciler.cli.outputs.terminal import wants_colour
-    from reconciler.rendering.problems.text import render_text
+    from reconciler.rendering.printers.problems.text import render_text
 
     click.echo(render_text(tuple(problems), color=wants_colour(sys.stderr)), err=True, nl=False)
 

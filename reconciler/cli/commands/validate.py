@@ -65,7 +65,7 @@ def command(
     from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
     from reconciler.policy.problems.findings import Severity
     from reconciler.policy.tree import read_tree, unread_targets
-    from reconciler.rendering.problems.text import summary_line
+    from reconciler.rendering.printers.problems.text import summary_line
 
     if output != "github":
         WORKFLOW_COMMANDS.stop()
@@ -84,20 +84,20 @@ def command(
     if manifests:
         tree = _with_manifests(tree, manifests)
     if output == "text":
-        from reconciler.rendering.problems.text import render_text
+        from reconciler.rendering.printers.problems.text import render_text
 
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and not os.environ.get("CI")
         _write(render_text(tree.problems, color=color))
     elif output == "json":
-        from reconciler.rendering.problems.json_report import render_json
+        from reconciler.rendering.printers.problems.json_report import render_json
 
         _write(render_json(tree))
     elif output == "sarif":
-        from reconciler.rendering.problems.annotations import render_sarif
+        from reconciler.rendering.printers.problems.annotations import render_sarif
 
         _write(render_sarif(tree.problems))
     else:
-        from reconciler.rendering.problems.annotations import render_github
+        from reconciler.rendering.printers.problems.annotations import render_github
 
         _write(render_github(tree.problems))
     click.echo(summary_line(tree), err=output != "text")

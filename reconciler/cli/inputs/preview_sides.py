@@ -28,7 +28,7 @@ from reconciler.policy.documents import API_GROUP, PolicySet
 from reconciler.policy.neighbours import InForce
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import PolicyTree, narrowed, read_tree, read_trees
-from reconciler.rendering.plain import plain
+from reconciler.rendering.words.plain import plain
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.instant import instant_text
 

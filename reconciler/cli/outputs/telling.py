@@ -2,7 +2,7 @@
 
 import click
 
-from reconciler.rendering.plain import plain_lines
+from reconciler.rendering.words.plain import plain_lines
 
 
 def tell(text: str) -> None:

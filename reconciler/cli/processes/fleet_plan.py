@@ -16,9 +16,9 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.fleet import ClusterPlan, FleetPlans
 from reconciler.policy.tree import narrowed
-from reconciler.rendering.fleet_plans import fleet_plans_document, fleet_plans_json
-from reconciler.rendering.markdown.document import document_markdown
-from reconciler.rendering.text.document import document_text
+from reconciler.rendering.documents.fleet.plans import fleet_plans_document, fleet_plans_json
+from reconciler.rendering.printers.markdown.document import document_markdown
+from reconciler.rendering.printers.text.document import document_text
 from reconciler.values.cluster_identity import ClusterIdentity
 
 

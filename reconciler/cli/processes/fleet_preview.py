@@ -97,7 +97,7 @@ class _HeadPolicies:
 
 def fleet_content(fleet: FleetPreview, before: Side, after: Side) -> ReportContent:
     """As one comment on a pull request."""
-    from reconciler.rendering.fleet_document import fleet_markdown, fleet_summary
+    from reconciler.rendering.documents.fleet.comparison import fleet_markdown, fleet_summary
 
     return ReportContent(
         digest=fleet.digest,

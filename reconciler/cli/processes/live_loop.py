@@ -307,7 +307,7 @@ def _usable(connections: Connections, namespace: str, files: Path | None, *, rea
 
 
 def _once(process: "LiveProcess") -> int:
-    from reconciler.rendering.json_text import plan_json
+    from reconciler.rendering.printers.json_text import plan_json
 
     try:
         report, why = process.one_turn(ONCE_PATIENCE_SECONDS)

@@ -29,9 +29,9 @@ from reconciler.policy.policy_test import Given, PolicyTestText
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.typed_text import DocumentError
 from reconciler.policy.tree import narrowed
-from reconciler.rendering.consequences import Code, consequences
-from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.question import UnknownSubjectError, explained_lines
+from reconciler.rendering.documents.preview.consequences import Code, consequences
+from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.question import UnknownSubjectError, explained_lines
 from reconciler.simulation.embedded.agenda import Happened
 from reconciler.simulation.policy_tests.coverage import Decided, untouched_rules
 from reconciler.simulation.policy_tests.given import given_world

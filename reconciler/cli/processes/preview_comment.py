@@ -24,7 +24,7 @@ from reconciler.gitops.pull_requests.comment import (
 )
 from reconciler.gitops.pull_requests.job_outputs import SUMMARY_LIMIT, annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, PullRequest, pull_request
-from reconciler.rendering.markdown.document import GITHUB_LIMIT
+from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ class ReportContent(msgspec.Struct, frozen=True, kw_only=True):
 
 def preview_content(preview: "Preview", before: "Side", after: "Side") -> ReportContent:
     """A preview that was made."""
-    from reconciler.rendering.markdown.preview import preview_markdown
+    from reconciler.rendering.printers.markdown.preview import preview_markdown
 
     return ReportContent(
         digest=preview.digest,
@@ -79,8 +79,8 @@ def preview_content(preview: "Preview", before: "Side", after: "Side") -> Report
 
 def refusal_content(before: "Side", after: "Side") -> ReportContent:
     """A head that cannot be used."""
-    from reconciler.rendering.markdown.preview import refused_markdown
-    from reconciler.rendering.refusal import refusal
+    from reconciler.rendering.printers.markdown.preview import refused_markdown
+    from reconciler.rendering.words.refusal import refusal
 
     digest = hashlib.sha256(msgspec.json.encode(after.problems)).hexdigest()
     markdown = refused_markdown(after.problems, before.side, after.side)
@@ -98,7 +98,7 @@ def refusal_content(before: "Side", after: "Side") -> ReportContent:
 
 def failure_content(before: "Side", after: "Side", why: str) -> ReportContent:
     """A valid head that still has nothing to preview: no policy in it, or several to choose from."""
-    from reconciler.rendering.markdown.document import problem_lines
+    from reconciler.rendering.printers.markdown.document import problem_lines
 
     markdown = "\n".join(["## This change cannot be previewed", "", *problem_lines(why), ""])
     return ReportContent(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
     """The head's policy that is meant. Raises `InputError`."""
-    from reconciler.rendering.wording import MAIN
+    from reconciler.rendering.words.wording import MAIN
 
     names = [entry.policy.name for entry in after.sets]
     if not names and after.tree is not None and after.tree.for_many:
@@ -60,7 +60,7 @@ def made_preview(
     from reconciler.gitops.preview import alone, compare
     from reconciler.policy.manifests.manifest_object import dropped_sizes
     from reconciler.policy.manifests.size_changes import size_changes
-    from reconciler.rendering.wording import MAIN
+    from reconciler.rendering.words.wording import MAIN
 
     dropped = dropped_sizes(before.given, after.given, capi_group())
     warnings = (*after.problems, *drop_warnings(dropped, world))

@@ -27,7 +27,7 @@ from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
 from reconciler.gitops.pull_requests.comment import HostCode, HostError
 from reconciler.gitops.pull_requests.pull_request import job_order
 from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
-from reconciler.rendering.plain import plain
+from reconciler.rendering.words.plain import plain
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World

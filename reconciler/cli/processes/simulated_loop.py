@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.rendering.plain import plain, plain_lines
+from reconciler.rendering.words.plain import plain, plain_lines
 
 if TYPE_CHECKING:
     from reconciler.cli.inputs.source_choice import SourceChoice
     from reconciler.cluster.world import World
     from reconciler.control.simulated_run import SimulatedRun
     from reconciler.policy.documents import PolicySet
-    from reconciler.rendering.simulated_run import RunTurn
+    from reconciler.rendering.documents.simulated_run import RunTurn
     from reconciler.simulation.scenarios.scenario import ScenarioText
 
 DEMO = "demo"
@@ -60,7 +60,7 @@ def run_simulated(
     bar.clear()
     document = run_document(run, text.scenario.metadata.name, shown, decisions)
     if output == "json":
-        from reconciler.rendering.json_text import json_text
+        from reconciler.rendering.printers.json_text import json_text
 
         click.echo(json_text(document, None), nl=False)
     else:
@@ -151,7 +151,7 @@ def _world(text: "ScenarioText", folder: Path, cluster_path: Path | None) -> "Wo
 def _shown(error: Exception) -> click.ClickException:
     from reconciler.cli.outputs.failure import InputError
     from reconciler.policy.reading.typed_text import DocumentError
-    from reconciler.rendering.problems.text import render_text
+    from reconciler.rendering.printers.problems.text import render_text
 
     if isinstance(error, DocumentError):
         click.echo(render_text(error.problems, color=False), err=True, nl=False)

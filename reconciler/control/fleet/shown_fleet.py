@@ -12,7 +12,7 @@ from reconciler.control.pages.fleet_pages import ShownLoop
 from reconciler.control.pages.pages import STUCK_SECONDS
 from reconciler.control.pages.route import Route
 from reconciler.control.turn.figures import Figures
-from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status
+from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument, fleet_status
 from reconciler.values.instant import instant_text
 
 

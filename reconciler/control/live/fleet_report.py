@@ -12,7 +12,7 @@ from reconciler.kube.leading.loop_name import CLUSTER_LABEL, FLEET_LABEL, INSTAN
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.last_decision import LastDecision, last_decision
 from reconciler.plan.waves import WaveRecord, wave_record
-from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status
+from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument, fleet_status
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 

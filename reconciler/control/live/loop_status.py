@@ -24,7 +24,7 @@ from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.last_decision import last_decision
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import API_VERSION
-from reconciler.rendering.status import (
+from reconciler.rendering.printers.text.status import (
     DrainStatus,
     GroupStatus,
     LeaderStatus,
@@ -33,7 +33,7 @@ from reconciler.rendering.status import (
     PolicyStatus,
     StatusDocument,
 )
-from reconciler.rendering.wording import next_block, next_step
+from reconciler.rendering.words.wording import next_block, next_step
 from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 

@@ -23,8 +23,8 @@ from reconciler.kube.watching.collection import Served
 from reconciler.plan.one_write import DEFERRED
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalProgress, RemovalState, WriteCode
-from reconciler.rendering.failed_writes import aftermath
-from reconciler.rendering.wording import one_sentence
+from reconciler.rendering.words.failed_writes import aftermath
+from reconciler.rendering.words.wording import one_sentence
 from reconciler.values.plural import count_text
 
 # What a turn did, as lines of the log: what is alike in one group is one line, with all names.

@@ -10,9 +10,9 @@ from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.control.turn.loop import Decided
 from reconciler.plan.narrowed import Chosen, nothing_matches
 from reconciler.plan.plan import Plan
-from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.document import document_json
-from reconciler.rendering.explanation.question import KINDS, UnknownSubjectError, explained, explained_lines
+from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.document import document_json
+from reconciler.rendering.printers.text.explanation.question import KINDS, UnknownSubjectError, explained, explained_lines
 
 PATH = "/explain/"
 _WIDTH = 100

@@ -9,8 +9,8 @@ from reconciler.control.pages.fleet_metrics import fleet_exposition
 from reconciler.control.pages.metrics import CONTENT_TYPE
 from reconciler.control.pages.route import HTML, JSON, Answer, Request, Route, routed
 from reconciler.control.turn.figures import Figures
-from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status_json
-from reconciler.rendering.html.fleet import fleet_html
+from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument, fleet_status_json
+from reconciler.rendering.printers.html.fleet import fleet_html
 
 CLUSTERS = "/clusters/"
 PERIOD_SECONDS = 5

@@ -14,8 +14,8 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.picture import Picture, Pictures, picture
 from reconciler.plan.plan import Plan
-from reconciler.rendering.html.live import LiveState, Rest, live_html
-from reconciler.rendering.html.plan import plan_html
+from reconciler.rendering.printers.html.live import LiveState, Rest, live_html
+from reconciler.rendering.printers.html.plan import plan_html
 from reconciler.simulation.settled import come_to_rest
 from reconciler.values.instant import instant_text
 

@@ -20,7 +20,7 @@ from reconciler.kube.custom.custom_policy import InForce, Judged, judge
 from reconciler.kube.leading.events import Subject
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet
-from reconciler.rendering.wording import count
+from reconciler.rendering.words.wording import count
 
 # What the loop asks of custom resources of ours: something to tell a turn on.
 

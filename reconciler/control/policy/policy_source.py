@@ -15,7 +15,7 @@ from reconciler.gitops.sources.source import Fetched, Source
 from reconciler.gitops.sources.standing import SourceEvent, Standing
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.neighbours import InForce, Neighbour, UnreadFile
-from reconciler.rendering.wording import count
+from reconciler.rendering.words.wording import count
 
 _MOST_NAMED = 20
 

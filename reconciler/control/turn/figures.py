@@ -12,8 +12,8 @@ from reconciler.decisions.situation.lead_times import LearnedLeadTime, learned
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalProgress, RemovalState
-from reconciler.rendering.html.recent import MOST as MOST_SAMPLES
-from reconciler.rendering.html.recent import STEP_SECONDS, Sample
+from reconciler.rendering.printers.html.recent import MOST as MOST_SAMPLES
+from reconciler.rendering.printers.html.recent import STEP_SECONDS, Sample
 
 # The last decisions of this process and what became of them: written turn by turn, kept in memory alone.
 

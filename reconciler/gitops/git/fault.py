@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.plain import plain, shortened
+from reconciler.rendering.words.plain import plain, shortened
 
 
 class FaultCode(StrEnum):

@@ -20,7 +20,7 @@ import msgspec
 
 from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git.repository import GitError, run_git
-from reconciler.rendering.plain import plain, shortened
+from reconciler.rendering.words.plain import plain, shortened
 
 # The signer that an option names: a principal, or the key itself by its fingerprint. A name is compared only with names of its
 # kind.

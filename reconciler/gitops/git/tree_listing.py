@@ -11,7 +11,7 @@ from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.plain import plain, shortened
+from reconciler.rendering.words.plain import plain, shortened
 
 # Names of revisions and of places in a tree, as people give them: checked before any of it reaches a command line.
 

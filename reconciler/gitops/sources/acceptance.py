@@ -16,7 +16,7 @@ from reconciler.policy.neighbours import InForce, Neighbour
 from reconciler.policy.pace import GroupApproval
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import PolicyTree
-from reconciler.rendering.wording import count
+from reconciler.rendering.words.wording import count
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):

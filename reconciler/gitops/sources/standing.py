@@ -10,7 +10,7 @@ import msgspec
 from reconciler.gitops.git.fault import GETTING, Fault, FaultCode
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.policy.problems.findings import Problem
-from reconciler.rendering.plain import shortened
+from reconciler.rendering.words.plain import shortened
 
 _MESSAGE_CHARACTERS = 1024
 """The longest text of an event and a condition (events.k8s.io: note, at most 1 KiB)."""

@@ -9,29 +9,29 @@ from reconciler.decisions.removal.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 from reconciler.plan.rollout import ROLLOUT_VERSION, Rollout
 from reconciler.policy.problems.findings import Severity
-from reconciler.rendering.apply import FORMAT_VERSION as APPLY_VERSION
-from reconciler.rendering.apply import ApplyDocument
-from reconciler.rendering.doctor import FORMAT_VERSION as DOCTOR_VERSION
-from reconciler.rendering.doctor import DoctorDocument
-from reconciler.rendering.explanation.document import FORMAT_VERSION as EXPLANATION_VERSION
-from reconciler.rendering.explanation.document import ExplanationDocument
-from reconciler.rendering.fit import FORMAT_VERSION as FIT_VERSION
-from reconciler.rendering.fleet_document import FleetDocument
-from reconciler.rendering.fleet_plans import FLEET_PLANS_VERSION, FleetPlansDocument
-from reconciler.rendering.fleet_status import FLEET_STATUS_VERSION, FleetStatusDocument
-from reconciler.rendering.hold import FORMAT_VERSION as HOLD_VERSION
-from reconciler.rendering.hold import HoldDocument
-from reconciler.rendering.preview_json import FORMAT_VERSION as PREVIEW_VERSION
-from reconciler.rendering.preview_json import PreviewDocument
-from reconciler.rendering.problems.json_report import FORMAT_VERSION as PROBLEMS_VERSION
-from reconciler.rendering.problems.json_report import ProblemReport
-from reconciler.rendering.replay_document import FORMAT_VERSION as SIMULATION_VERSION
-from reconciler.rendering.replay_document import SimulationDocument
+from reconciler.rendering.documents.fleet.comparison import FleetDocument
+from reconciler.rendering.documents.fleet.plans import FLEET_PLANS_VERSION, FleetPlansDocument
+from reconciler.rendering.documents.fleet.status import FLEET_STATUS_VERSION, FleetStatusDocument
+from reconciler.rendering.documents.preview.values import FORMAT_VERSION as PREVIEW_VERSION
+from reconciler.rendering.documents.preview.values import PreviewDocument
+from reconciler.rendering.documents.replay import FORMAT_VERSION as SIMULATION_VERSION
+from reconciler.rendering.documents.replay import SimulationDocument
+from reconciler.rendering.documents.simulated_run import FORMAT_VERSION as RUN_VERSION
+from reconciler.rendering.documents.simulated_run import RunDocument
+from reconciler.rendering.printers.problems.json_report import FORMAT_VERSION as PROBLEMS_VERSION
+from reconciler.rendering.printers.problems.json_report import ProblemReport
+from reconciler.rendering.printers.text.apply import FORMAT_VERSION as APPLY_VERSION
+from reconciler.rendering.printers.text.apply import ApplyDocument
+from reconciler.rendering.printers.text.doctor import FORMAT_VERSION as DOCTOR_VERSION
+from reconciler.rendering.printers.text.doctor import DoctorDocument
+from reconciler.rendering.printers.text.explanation.document import FORMAT_VERSION as EXPLANATION_VERSION
+from reconciler.rendering.printers.text.explanation.document import ExplanationDocument
+from reconciler.rendering.printers.text.fit import FORMAT_VERSION as FIT_VERSION
+from reconciler.rendering.printers.text.hold import FORMAT_VERSION as HOLD_VERSION
+from reconciler.rendering.printers.text.hold import HoldDocument
+from reconciler.rendering.printers.text.status import FORMAT_VERSION as STATUS_VERSION
+from reconciler.rendering.printers.text.status import StatusDocument
 from reconciler.rendering.schemas.policy_schema import DIALECT, schema_id
-from reconciler.rendering.simulated_run import FORMAT_VERSION as RUN_VERSION
-from reconciler.rendering.simulated_run import RunDocument
-from reconciler.rendering.status import FORMAT_VERSION as STATUS_VERSION
-from reconciler.rendering.status import StatusDocument
 
 _SPACES = re.compile(r"\s+")
 

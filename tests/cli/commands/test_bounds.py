@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from reconciler.cli.commands.bounds import command
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.admission_bounds import AdmissionBounds, TargetBound
-from reconciler.rendering.bounds_manifest import LONGEST_KEY, bound_key, bounds_differences, bounds_manifest, left_out
+from reconciler.rendering.manifests.bounds_manifest import LONGEST_KEY, bound_key, bounds_differences, bounds_manifest, left_out
 from tests.gitops.repositories import GitRepo
 
 POLICY = """

@@ -13,9 +13,9 @@ from reconciler.cli.inputs.plan_inputs import read_inputs
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import InputError
 from reconciler.decisions.decide import decide
-from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.document import GroupExplanation, NodeExplanation, PodExplanation
-from reconciler.rendering.explanation.question import explained
+from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.document import GroupExplanation, NodeExplanation, PodExplanation
+from reconciler.rendering.printers.text.explanation.question import explained
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = {

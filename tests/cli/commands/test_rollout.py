@@ -8,10 +8,10 @@ import pytest
 
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
-from reconciler.rendering.fold import EVERYTHING, Fold
-from reconciler.rendering.html.rollout import rollout_html
-from reconciler.rendering.rollout_document import rollout_document
-from reconciler.rendering.text.document import document_text
+from reconciler.rendering.documents.rollout import rollout_document
+from reconciler.rendering.printers.html.rollout import rollout_html
+from reconciler.rendering.printers.text.document import document_text
+from reconciler.rendering.words.fold import EVERYTHING, Fold
 from tests.cli.inputs.test_completing import completed
 from tests.decisions.removal.test_rollout import many_kept, many_waves
 from tests.rendering.html.test_html import Elements

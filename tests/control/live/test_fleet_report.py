@@ -10,8 +10,8 @@ from reconciler.control.policy.policy_in_force import LockedState
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.leading.state import StateObject
-from reconciler.rendering.fleet_status import ClusterStatus, by_rank, fleet_status_document, state_words
-from reconciler.rendering.text.document import document_text
+from reconciler.rendering.documents.fleet.status import ClusterStatus, by_rank, fleet_status_document, state_words
+from reconciler.rendering.printers.text.document import document_text
 from reconciler.values.cluster_identity import ClusterIdentity
 from tests.kube.api_server import FakeApiServer
 

@@ -10,7 +10,7 @@ from reconciler.control.pages.fleet_pages import ShownLoop, fleet_routes
 from reconciler.control.pages.route import Answer, Request, Route, routed
 from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.loop import LoopReport
-from reconciler.rendering.fleet_status import ClusterStatus, FleetStatusDocument, fleet_status
+from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument, fleet_status
 from tests.schemas.conftest import validator
 
 HOSTILE = "<script>alert(1)</script>\"'&\n\x1b[31m"

@@ -15,13 +15,13 @@ from reconciler.plan.plan import ActionKind, BufferLine, BufferState, Plan
 from reconciler.plan.preview import PreviewSide
 from reconciler.plan.summary import canonical_json
 from reconciler.policy.documents import BufferReading, Expander, Headroom, HeadroomFrom, Hold, Limit, NodeGroup, PolicySet
-from reconciler.rendering.consequences import Code, consequences
-from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.group import explain_group
-from reconciler.rendering.html.plan import buffer_section
-from reconciler.rendering.markdown.plan import plan_document
-from reconciler.rendering.text.plan import plan_text
-from reconciler.rendering.text.preview import preview_text
+from reconciler.rendering.documents.preview.consequences import Code, consequences
+from reconciler.rendering.printers.html.plan import buffer_section
+from reconciler.rendering.printers.markdown.plan import plan_document
+from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.group import explain_group
+from reconciler.rendering.printers.text.plan import plan_text
+from reconciler.rendering.printers.text.preview import preview_text
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import codes, group, node, of_kind, plan_of, pod

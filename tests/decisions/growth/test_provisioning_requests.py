@@ -27,12 +27,12 @@ from reconciler.policy.documents import (
     Template,
     TemplateDevices,
 )
-from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.group import explain_group
-from reconciler.rendering.html.plan import request_section
-from reconciler.rendering.markdown.plan import plan_document
-from reconciler.rendering.text.plan import plan_text
-from reconciler.rendering.text.preview import preview_text
+from reconciler.rendering.printers.html.plan import request_section
+from reconciler.rendering.printers.markdown.plan import plan_document
+from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.group import explain_group
+from reconciler.rendering.printers.text.plan import plan_text
+from reconciler.rendering.printers.text.preview import preview_text
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import codes, group, node, of_kind, plan_of, pod

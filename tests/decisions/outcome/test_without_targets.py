@@ -8,9 +8,9 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.plan import PlanProblem
 from reconciler.policy.documents import Discovery, PolicySet, TargetSpec
-from reconciler.rendering.html.plan import plan_html
-from reconciler.rendering.markdown.plan import plan_markdown
-from reconciler.rendering.text.plan import plan_text
+from reconciler.rendering.printers.html.plan import plan_html
+from reconciler.rendering.printers.markdown.plan import plan_markdown
+from reconciler.rendering.printers.text.plan import plan_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 AWS = TargetSpec(provider="aws", region="eu-central-1", name="workers")

@@ -12,11 +12,11 @@ from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState
 from reconciler.policy.documents import Discovery, Hold
-from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.group import explain_group
-from reconciler.rendering.html.plan import plan_html
-from reconciler.rendering.text.plan import plan_text
-from reconciler.rendering.wording import held_words, next_block, next_step
+from reconciler.rendering.printers.html.plan import plan_html
+from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.group import explain_group
+from reconciler.rendering.printers.text.plan import plan_text
+from reconciler.rendering.words.wording import held_words, next_block, next_step
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, of_kind, plan_of
 

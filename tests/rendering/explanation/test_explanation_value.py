@@ -5,9 +5,9 @@ import pytest
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
-from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.group import effective_value, explain_group
-from reconciler.rendering.explanation.question import explain_value, value_names
+from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.group import effective_value, explain_group
+from reconciler.rendering.printers.text.explanation.question import explain_value, value_names
 from tests.aws.policies import policy_set
 from tests.builders import NOW, ClusterBuilder
 

@@ -18,9 +18,9 @@ from reconciler.plan.plan import NodeState, Plan, PodOutcome
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.html.element import MOST_CHARACTERS, escaped, path, tag
-from reconciler.rendering.html.plan import plan_html
-from reconciler.rendering.html.preview import preview_html, refused_html
+from reconciler.rendering.printers.html.element import MOST_CHARACTERS, escaped, path, tag
+from reconciler.rendering.printers.html.plan import plan_html
+from reconciler.rendering.printers.html.preview import preview_html, refused_html
 from tests.rendering.hostile import hostile_pictures, hostile_plan
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures, ReplaySeries, TargetNodes
-from reconciler.rendering.html.chart import Axis, area, climb, marks, numbered, shaded, stairs
-from reconciler.rendering.html.element import MOST_CHARACTERS
-from reconciler.rendering.html.replay import replay_html
-from reconciler.rendering.replay_document import replay_document, replay_json
-from reconciler.rendering.text.document import document_text
-from reconciler.rendering.text.over_time import bars, columns, resource_series
+from reconciler.rendering.documents.replay import replay_document, replay_json
+from reconciler.rendering.printers.html.chart import Axis, area, climb, marks, numbered, shaded, stairs
+from reconciler.rendering.printers.html.element import MOST_CHARACTERS
+from reconciler.rendering.printers.html.replay import replay_html
+from reconciler.rendering.printers.text.document import document_text
+from reconciler.rendering.printers.text.over_time import bars, columns, resource_series
 from tests.rendering.html.test_html import HOSTILE, Elements
 from tests.rendering.html.test_html_replay import figures, replay
 

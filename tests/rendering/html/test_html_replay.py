@@ -6,8 +6,8 @@ import pytest
 from reconciler.plan.plan import Plan
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures, ReplaySeries, TargetNodes
-from reconciler.rendering.html.preview import preview_html
-from reconciler.rendering.html.replay import replay_html
+from reconciler.rendering.printers.html.preview import preview_html
+from reconciler.rendering.printers.html.replay import replay_html
 from tests.rendering.html.test_html import HOSTILE, Elements
 
 

@@ -10,9 +10,9 @@ from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import WriteCode
-from reconciler.rendering.failed_writes import aftermath
-from reconciler.rendering.html.recent import Sample, ago, lasting, line, span_words
-from reconciler.rendering.html.troubles import Known, Trouble, trouble_list, troubles
+from reconciler.rendering.printers.html.recent import Sample, ago, lasting, line, span_words
+from reconciler.rendering.printers.html.troubles import Known, Trouble, trouble_list, troubles
+from reconciler.rendering.words.failed_writes import aftermath
 
 NOW, AT = 1_800_000_000, "2027-01-15T08:00:00Z"
 EMPTY = Plan(now="", mode="Enforce", summary="")

@@ -7,8 +7,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from reconciler.plan.plan import Ownership, OwnerState, Plan, PlanProblem
-from reconciler.rendering.markdown.document import code, fenced
-from reconciler.rendering.markdown.plan import plan_markdown
+from reconciler.rendering.printers.markdown.document import code, fenced
+from reconciler.rendering.printers.markdown.plan import plan_markdown
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable("table")

@@ -9,11 +9,11 @@ from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import PolicyChange, compare_policies
 from reconciler.policy.documents import Budget, DrainRules, GroupFields, Limit, PolicySet, ScaleDown, Toggle
 from reconciler.policy.loosening import loosened
-from reconciler.rendering.consequences import Code, Grade, consequences
-from reconciler.rendering.document import plain_sentence
-from reconciler.rendering.headline import consequence_alarms
-from reconciler.rendering.markdown.document import GITHUB_LIMIT, length
-from reconciler.rendering.markdown.preview import preview_markdown
+from reconciler.rendering.documents.blocks import plain_sentence
+from reconciler.rendering.documents.preview.consequences import Code, Grade, consequences
+from reconciler.rendering.documents.preview.headline import consequence_alarms
+from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, length
+from reconciler.rendering.printers.markdown.preview import preview_markdown
 from tests.builders import NOW, node_group, policy
 from tests.gitops.random_previews import MOST_COLUMNS, first_words
 

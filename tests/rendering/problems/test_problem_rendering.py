@@ -10,9 +10,9 @@ import pytest
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import PolicyTree
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.problems.annotations import render_github, render_sarif
-from reconciler.rendering.problems.json_report import render_json
-from reconciler.rendering.problems.text import MAX_CELLS, render_problem, render_text, summary_line
+from reconciler.rendering.printers.problems.annotations import render_github, render_sarif
+from reconciler.rendering.printers.problems.json_report import render_json
+from reconciler.rendering.printers.problems.text import MAX_CELLS, render_problem, render_text, summary_line
 from tests.policy.texts import read
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "policy"

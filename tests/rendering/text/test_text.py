@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from reconciler.plan.plan import Plan
-from reconciler.rendering.text.plan import plan_text
+from reconciler.rendering.printers.text.plan import plan_text
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LONG = "ip-10-120-33-7.eu-central-1.compute.internal-and-a-pool-with-a-very-long-name-for-batch-work"

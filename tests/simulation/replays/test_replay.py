@@ -5,8 +5,8 @@ import pytest
 
 from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.policy.documents import Headroom, Hold, PolicySet, ScaleDown, Size, Template, Window
-from reconciler.rendering.document import plain_sentence
-from reconciler.rendering.replay_document import figure_lines, note_words
+from reconciler.rendering.documents.blocks import plain_sentence
+from reconciler.rendering.documents.replay import figure_lines, note_words
 from reconciler.simulation.replays.replay import replay
 from reconciler.simulation.replays.trace import Trace, read_curve
 from tests.builders import ClusterBuilder

@@ -1,0 +1,1 @@
+"""What is printed, as data: each fact is worded here once."""

@@ -1,0 +1,1 @@
+"""Many clusters in one document: their previews, their plans, their loops."""

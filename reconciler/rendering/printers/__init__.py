@@ -1,0 +1,1 @@
+"""Printers lay out documents and say nothing of their own."""

@@ -1,0 +1,112 @@
+"""Problems as workflow commands, which GitHub Actions shows as annotations on the lines of a pull request.
+
+SOURCE: GitHub's workflow commands: `::error file=…,line=…,col=…::message`; in the message `%`, CR and LF are percent-encoded, in
+properties `:` and `,` as well. Only a line that begins with `::` is a command. No text of a policy can begin a line, since line
+breaks are encoded.
+"""
+
+import hashlib
+from typing import Any
+from urllib.parse import quote
+
+from reconciler import __version__
+from reconciler.policy.manifests.declared_sizes import MANIFEST_CODES
+from reconciler.policy.problems.findings import PROBLEM_CODES, Problem
+from reconciler.policy.yaml_nodes import Place
+from reconciler.rendering.printers.json_text import json_text
+
+
+def render_github(problems: tuple[Problem, ...]) -> str:
+    """One command per problem."""
+    return "".join(_command(problem) for problem in problems)
+
+
+def _command(problem: Problem) -> str:
+    place = problem.place
+    properties = {
+        "file": place.path,
+        "line": str(place.line),
+        "endLine": str(place.line),
+        "col": str(place.column),
+        "endColumn": str(place.column + problem.width),
+        "title": problem.code,
+    }
+    written = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    message = [problem.message]
+    if problem.hint:
+        message.append(f"hint: {problem.hint}")
+    message += (f"see {related}: {label}" for related, label in problem.related)
+    return f"::{problem.severity.value} {written}::{_message(chr(10).join(message))}\n"
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# Problems as SARIF 2.1.0, for code scanning.
+#
+# SOURCE: OASIS SARIF 2.1.0 with errata 01. Columns count Unicode code points, which the run declares; paths are relative to the
+# repository and percent-encoded.
+
+_RULES = {**PROBLEM_CODES, **MANIFEST_CODES}
+SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def render_sarif(problems: tuple[Problem, ...]) -> str:
+    """A SARIF log with one run."""
+    codes = sorted({problem.code for problem in problems})
+    rules = [{"id": code, "name": code, "shortDescription": {"text": _RULES[code]}} for code in codes]
+    log = {
+        "$schema": SCHEMA_URI,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "reconciler", "semanticVersion": __version__, "rules": rules}},
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(problem, codes.index(problem.code)) for problem in problems],
+            }
+        ],
+    }
+    return json_text(log, None)
+
+
+def _result(problem: Problem, rule_index: int) -> dict[str, Any]:
+    place = problem.place
+    location = _location(place)
+    location["physicalLocation"]["region"]["endColumn"] = place.column + problem.width
+    if problem.source:
+        location["physicalLocation"]["contextRegion"] = {"startLine": place.line, "snippet": {"text": problem.source}}
+    text = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+    result: dict[str, Any] = {
+        "ruleId": problem.code,
+        "ruleIndex": rule_index,
+        "level": problem.severity.value,
+        "message": {"text": text},
+        "locations": [location],
+        "partialFingerprints": {"reconcilerProblem/v1": _fingerprint(problem)},
+    }
+    if problem.related:
+        result["relatedLocations"] = [
+            {**_location(related), "id": number, "message": {"text": label}}
+            for number, (related, label) in enumerate(problem.related, 1)
+        ]
+    return result
+
+
+def _location(place: Place) -> dict[str, Any]:
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(place.path)},
+            "region": {"startLine": place.line, "startColumn": place.column},
+        }
+    }
+
+
+def _fingerprint(problem: Problem) -> str:
+    """The same for a problem that only moved to another line."""
+    parts = (problem.code, problem.place.path, problem.source.strip(), problem.message)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]

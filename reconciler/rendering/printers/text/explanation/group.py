@@ -1,0 +1,226 @@
+"""A group with its effective values, where they come from, whose it is, and which of its nodes could go."""
+
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.limits import NODES, PLATFORM_ROOM, with_quotas
+from reconciler.decisions.reasons.owners import GroupHeld
+from reconciler.decisions.situation.lead_times import learned, overdue_after_seconds, patience_text
+from reconciler.plan.plan import NodeState
+from reconciler.policy.levels import LEVEL_FIELDS, NOTHING
+from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.document import (
+    BackoffNow,
+    EffectiveValue,
+    GroupExplanation,
+    LimitState,
+    RejectedFor,
+    Source,
+)
+from reconciler.rendering.words.alike import alike_nodes, owner_label
+from reconciler.rendering.words.plain import listed
+from reconciler.rendering.words.wording import (
+    action_words,
+    blockers_words,
+    count,
+    next_block,
+    owner_words,
+    state_words,
+    utilization_words,
+)
+from reconciler.values.instant import instant_text
+from reconciler.values.quantity import amount_text
+
+# What there is to say about a group besides its line in the plan: limits, pods it was no option for, back-off, values.
+
+
+def group_findings(case: Case, name: str) -> GroupExplanation:
+    """Everything about a group that exists."""
+    group = case.group(name)
+    template = group.template
+    return GroupExplanation(
+        decision=case.group_line(name),
+        mode=group.mode.value,
+        hold=group.hold,
+        hold_until=None if group.hold_until_seconds is None else instant_text(group.hold_until_seconds),
+        backoff=_backoff(case, name),
+        lead_time=learned(case.memory.lead_times.get(str(group.target))),
+        overdue_after_seconds=overdue_after_seconds(case.memory.lead_times.get(str(group.target)), _most_seconds(group)),
+        actions=tuple(action for action in case.plan.actions if action.group == name),
+        allocatable=None if template is None else dict(template.allocatable.items()),
+        template_problem=group.template_problem,
+        labels={} if template is None else dict(template.labels),
+        taints=() if template is None else tuple(f"{taint.key}={taint.value}:{taint.effect}" for taint in template.taints),
+        limits=_limits(case, group),
+        rejected=_rejected(case, name),
+        values=tuple(effective_value(group, path) for path in sorted(group.chains) if _is_set(group, path)),
+        nodes=tuple(node for node in case.plan.nodes if node.group == name),
+    )
+
+
+def effective_value(group: EffectiveGroup, path: str) -> EffectiveValue:
+    """A value with its chain. Where levels add to each other, the value is what they add up to, the nearest first."""
+    chain = group.chains[path]
+    field = LEVEL_FIELDS.get(path)
+    counting = chain[:-1] if field is not None and field.adds and len(chain) > 1 else chain[:1]
+    return EffectiveValue(
+        path, ", ".join(origin.value for origin in counting), tuple(Source(origin.source, origin.value) for origin in chain)
+    )
+
+
+def _is_set(group: EffectiveGroup, path: str) -> bool:
+    """Of fields that are more than one scalar, those that somebody says."""
+    return path not in LEVEL_FIELDS or group.chains[path][0].value != NOTHING
+
+
+def _most_seconds(group: EffectiveGroup) -> int:
+    return group.scale_up.max_node_provision_time_seconds
+
+
+def _backoff(case: Case, name: str) -> BackoffNow | None:
+    state = case.memory.backoffs.get(name)
+    if state is None or state.until_seconds <= case.now_seconds:
+        return None
+    return BackoffNow(failures=state.failures, until=instant_text(state.until_seconds), reason=state.reason)
+
+
+def _limits(case: Case, group: EffectiveGroup) -> tuple[LimitState, ...]:
+    """As before the plan: nodes that are there and those asked for."""
+    if group.template is None:
+        return ()
+    limits = with_quotas(case.world, case.policy).policy.limits
+    states = []
+    for (index, resource), (left, one) in sorted(case.limits().left(group, group.template).items()):
+        if index == PLATFORM_ROOM:
+            states.append(LimitState(limit=resource, resource="further machines", used=0, max=left, one_more=one))
+            continue
+        most = dict(limits[index].max)[resource]
+        states.append(LimitState(limit=limits[index].name, resource=resource, used=most - left, max=most, one_more=one))
+    return tuple(states)
+
+
+def _rejected(case: Case, name: str) -> tuple[RejectedFor, ...]:
+    """Pending pods that do not go to this group, by what was said against it."""
+    pods_by_reason: dict[tuple[str, str], list[str]] = {}
+    for line in case.plan.pods:
+        for reason in line.reasons:
+            if reason.data.get("group") == name and line.group != name and line.node is None:
+                pods_by_reason.setdefault((reason.code, reason.message), []).append(line.pod)
+    return tuple(RejectedFor(code=code, message=message, pods=tuple(pods)) for (code, message), pods in pods_by_reason.items())
+
+
+_CANDIDATES = (NodeState.EMPTY, NodeState.UNDERUTILIZED, NodeState.UNREADY)
+_NAMES_SHOWN = 3
+
+
+def explain_group(case: Case, name: str, width: int) -> list[str]:
+    """Lines about one group."""
+    line = case.group_line(name)
+    group, explanation = case.group(name), group_findings(case, name)
+    settled = "" if line.settled is None else f", settled {line.settled}"
+    lines = paragraph(f"group {name}: {line.target}, tier {line.tier or 'none'}, mode {group.mode}", width, 0)
+    lines += paragraph(f"size: now {line.current}, desired {line.desired}{settled}, range {line.min}..{line.max}", width, 0)
+    by_owner = line.held and bool(line.owner.by)
+    lines += paragraph(f"owner: {owner_words(line)}" + (f" [{GroupHeld.code}]" if by_owner else ""), width, 0)
+    for sentence in line.owner.evidence:
+        lines += paragraph(sentence, width, 2, "- ")
+    lines += _hold(group, width)
+    if explanation.backoff is not None:
+        times = count(explanation.backoff.failures, "failure")
+        lines += paragraph(f"backed off until {explanation.backoff.until} after {times}: {explanation.backoff.reason}", width, 0)
+    if explanation.lead_time is not None:
+        overdue = patience_text(case.memory.lead_times.get(str(group.target)), _most_seconds(group))
+        lines += paragraph(f"new nodes: {explanation.lead_time.sentence()}", width, 0)
+        lines += paragraph(f"a request without a node is overdue after {overdue}", width, 0)
+    if line.held and line.wanted is not None:
+        lines += paragraph(f"held; it would go {line.current} -> {line.wanted}", width, 0)
+    for action in explanation.actions:
+        lines += paragraph(f"this plan: {action_words(action)}: {action.reason.message} [{action.reason.code}]", width, 0)
+    reasons = [action.reason for action in explanation.actions]
+    for reason in line.reasons:
+        if reason in reasons or (by_owner and reason.code == GroupHeld.code):
+            continue
+        lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
+    lines += [f"    {one}" for one in next_block(line)]
+    lines += [
+        *_template(group, width),
+        *_group_limits(explanation, width),
+        *_group_rejected(explanation, width),
+        *_values(explanation, width),
+    ]
+    return [*lines, *_nodes(case, name, width)]
+
+
+def _hold(group: EffectiveGroup, width: int) -> list[str]:
+    if not group.hold:
+        return []
+    until = "until it is taken out" if group.hold_until_seconds is None else f"until {instant_text(group.hold_until_seconds)}"
+    return paragraph(f"on hold {until}: {group.hold}", width, 0)
+
+
+def _template(group: EffectiveGroup, width: int) -> list[str]:
+    if group.template is None:
+        return ["", *paragraph(f"A new node: unknown, {group.template_problem}", width, 0)]
+    lines = ["", *paragraph(f"A new node: allocatable {_allocatable(group.template)}", width, 0)]
+    if group.template.labels:
+        lines += paragraph(f"labels {', '.join(f'{key}={value}' for key, value in group.template.labels)}", width, 2)
+    if group.template.taints:
+        taints = ", ".join(f"{taint.key}={taint.value}:{taint.effect}" for taint in group.template.taints)
+        lines += paragraph(f"taints {taints}", width, 2)
+    return lines
+
+
+def _allocatable(shape: NodeShape) -> str:
+    return ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in shape.allocatable.items())
+
+
+def _group_limits(explanation: GroupExplanation, width: int) -> list[str]:
+    lines = ["", "Limits that count its nodes:"] if explanation.limits else []
+    for line in explanation.limits:
+        used, most, one = (_amount(line.resource, amount) for amount in (line.used, line.max, line.one_more))
+        lines += paragraph(
+            f"{line.limit}: {used} of {most} {line.resource} in use or requested; one more node takes {one}", width, 2
+        )
+    return lines
+
+
+def _amount(resource: str, amount: int) -> str:
+    return str(amount) if resource == NODES else amount_text(resource, amount)
+
+
+def _group_rejected(explanation: GroupExplanation, width: int) -> list[str]:
+    lines = ["", "No option for pods that wait:"] if explanation.rejected else []
+    for entry in explanation.rejected:
+        pods = listed(tuple(dict.fromkeys(owner_label(pod) for pod in entry.pods)), _NAMES_SHOWN)
+        lines += paragraph(f"{pods} ({count(len(entry.pods), 'pod')}): {entry.message} [{entry.code}]", width, 2, "- ")
+    return lines
+
+
+def _values(explanation: GroupExplanation, width: int) -> list[str]:
+    lines = ["", "Effective values, and where they come from:"]
+    for entry in explanation.values:
+        first, *others = entry.chain
+        field = LEVEL_FIELDS.get(entry.path)
+        if field is not None and field.adds:
+            added = ", ".join(source.source for source in entry.chain[:-1] or entry.chain)
+            lines += paragraph(f"{entry.path}: {entry.value} ({added})", width, 2)
+            continue
+        capacity = entry.path == "template.capacity"
+        text = f"{entry.path} ({first.source})" if capacity else f"{entry.path}: {entry.value} ({first.source})"
+        over = [other.source if capacity else f"{other.value} ({other.source})" for other in others]
+        lines += paragraph(text + (f", instead of {', '.join(over)}" if over else ""), width, 2)
+    return lines
+
+
+def _nodes(case: Case, name: str, width: int) -> list[str]:
+    own = [node for node in case.plan.nodes if node.group == name]
+    candidates = [node for node in own if node.state in _CANDIDATES]
+    lines = ["", f"Nodes: {len(own)}, of which {len(candidates)} could go if nothing kept them"]
+    for lot in alike_nodes(candidates):
+        names = listed(tuple(node.node for node in lot.nodes), _NAMES_SHOWN)
+        used = utilization_words(lot.nodes)
+        text = f"{count(len(lot.nodes), 'node')} {state_words(lot.state)}" + (f", {used}" if used else "")
+        lines += paragraph(f"{text}: {names}", width, 2)
+        for sentence in blockers_words(lot.blockers, _NAMES_SHOWN if width else 0):
+            lines += paragraph(sentence, width, 4, "- ")
+    return lines

@@ -1,0 +1,1 @@
+"""The words for parts of a plan, the same in every format."""
