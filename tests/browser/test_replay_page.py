@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.rendering.printers.html.replay import replay_html
 from tests.browser.conftest import BEYOND, SCHEMES, WIDTHS, Axe, Opened, Windows
-from tests.rendering.html.test_html_charts import two
+from tests.rendering.printers.html.test_html_charts import two
 
 PHONE = (390, 844)
 MOST_SCREENS = 4

@@ -9,7 +9,8 @@ from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Limit, PolicySet
 from reconciler.policy.values.label_selector import Selector
 from reconciler.rendering.documents.preview.change_figures import limit_rows
-from reconciler.rendering.documents.preview.values import preview_json
+from reconciler.rendering.documents.preview.values import preview_values
+from reconciler.rendering.printers.json_text import json_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 EURO = 1_000_000
@@ -70,7 +71,7 @@ def test_json_and_digest() -> None:
     previews: list[Preview] = [
         compare(_world(), NOW, (SIDE, _policy(5, 4)), (SIDE, _policy(5, euros)), DEFAULT_WORK_BUDGET) for euros in (4, 5)
     ]
-    (pair,) = json.loads(preview_json(previews[1]))["limits"]
+    (pair,) = json.loads(json_text(preview_values(previews[1])))["limits"]
     assert pair["today"] == {"limit": "budget", "resource": "pricePerHour", "spent": "2.50", "max": "4.00", "currency": "EUR"}
     assert (pair["after"]["spent"], pair["after"]["max"]) == ("2.50", "5.00")
     assert previews[0].digest != previews[1].digest

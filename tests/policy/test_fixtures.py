@@ -9,7 +9,7 @@ import yaml
 from reconciler.policy.problems.findings import CLUSTER_CODES, OBJECT_CODES, PROBLEM_CODES, TREE_CODES, Findings
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.printers.problems.text import render_text, summary_line
+from reconciler.rendering.printers.problem_lines import render_text, summary_line
 from tests.policy.texts import NOW
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "policy"

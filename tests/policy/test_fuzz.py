@@ -15,9 +15,11 @@ import yaml
 
 from reconciler.policy.problems.findings import PROBLEM_CODES, Source
 from reconciler.policy.tree import PolicyTree, read_tree
-from reconciler.rendering.printers.problems.annotations import render_github, render_sarif
-from reconciler.rendering.printers.problems.json_report import render_json
-from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.documents.problems import problem_report
+from reconciler.rendering.printers.annotations import render_github
+from reconciler.rendering.printers.json_text import json_text
+from reconciler.rendering.printers.problem_lines import render_text
+from reconciler.rendering.printers.sarif import render_sarif
 from tests.policy.texts import NOW, errors
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,7 +161,12 @@ def test_damaged_policies_are_told_and_never_raise(first: int) -> None:
         data = _damaged(case)
         tree = read_tree({"a.yaml": data}, now_seconds=NOW)
         _check(tree, data, case)
-        for text in (render_text(tree.problems), render_github(tree.problems), render_json(tree), render_sarif(tree.problems)):
+        for text in (
+            render_text(tree.problems),
+            render_github(tree.problems),
+            json_text(problem_report(tree), None),
+            render_sarif(tree.problems),
+        ):
             text.encode("utf-8")
         try:
             list(yaml.parse(data, Loader=yaml.CSafeLoader))

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from reconciler.policy.policy_test import may_hold_tests, read_policy_tests
 from reconciler.policy.reading.typed_text import DocumentError
-from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.schemas.policy_test_schema import policy_test_schema
 
 GOOD = """\

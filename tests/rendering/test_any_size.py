@@ -11,7 +11,7 @@ from reconciler.plan.comparison import compare_plans
 from reconciler.plan.plan import Plan
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Budget, GroupFields, ScaleDown
-from reconciler.rendering.printers.json_text import plan_json
+from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.markdown.plan import plan_markdown
 from reconciler.rendering.printers.markdown.preview import preview_markdown
 from reconciler.rendering.printers.text.plan import plan_text
@@ -82,7 +82,7 @@ def test_plan_in_a_pull_request(sides: tuple[int, Plan, Plan]):
 def test_nothing_is_lost(sides: tuple[int, Plan, Plan]):
     """Wide text and JSON name every node that leaves and every pod that waits."""
     _, _, plan = sides
-    wide, whole = plan_text(plan, wide=True), msgspec.json.decode(plan_json(plan))
+    wide, whole = plan_text(plan, wide=True), msgspec.json.decode(json_text(plan))
     leaving = [node for action in plan.actions for node in action.nodes]
     assert leaving
     told = set(wide.replace(",", " ").replace(":", " ").split())

@@ -39,7 +39,7 @@ from reconciler.rendering.printers.text.document import document_text
 from reconciler.rendering.printers.text.preview import preview_text
 from reconciler.rendering.words.plain import plain
 from tests.gitops.random_previews import random_preview
-from tests.rendering.html.test_html_replay import figures, replay
+from tests.rendering.printers.html.test_html_replay import figures, replay
 
 LINES = (
     Difference(FEWER, "web: 4 pods wait", Meaning.DANGER, 4),

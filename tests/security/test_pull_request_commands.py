@@ -17,13 +17,13 @@ from reconciler.plan.picture import Pictures
 from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.documents.preview.values import preview_json
+from reconciler.rendering.documents.preview.values import preview_values
 from reconciler.rendering.printers.html.plan import plan_html
 from reconciler.rendering.printers.html.preview import preview_html
-from reconciler.rendering.printers.json_text import plan_json
+from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.markdown.plan import plan_markdown
 from reconciler.rendering.printers.markdown.preview import preview_markdown, refused_markdown
-from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.printers.text.plan import plan_text
 from reconciler.rendering.printers.text.preview import preview_text
 from tests.gitops.repositories import POLICY, group, write_cluster
@@ -64,9 +64,9 @@ def rendered(text: str) -> dict[str, str]:
     )  # fmt: skip
     return {
         "text": plan_text(plan, width=72), "wide": plan_text(plan, wide=True), "markdown": plan_markdown(plan),
-        "json": plan_json(plan), "html": plan_html(plan, pictures),
+        "json": json_text(plan), "html": plan_html(plan, pictures),
         "preview text": preview_text(alone, width=72), "preview markdown": preview_markdown(alone),
-        "preview json": preview_json(alone), "preview html": preview_html(alone),
+        "preview json": json_text(preview_values(alone)), "preview html": preview_html(alone),
         "refused": refused_markdown((problem(text),), side, side), "problems": render_text((problem(text),)),
     }  # fmt: skip
 
@@ -90,7 +90,7 @@ def test_nothing_steers_a_terminal(seed: int):
 def test_json_says_what_was_said():
     """Escapes are spelling: a program reads the same text."""
     for text in texts(7, 40):
-        assert json.loads(plan_json(hostile_plan(text)))["summary"] == text.encode("utf-8", "replace").decode()
+        assert json.loads(json_text(hostile_plan(text)))["summary"] == text.encode("utf-8", "replace").decode()
 
 
 @pytest.mark.parametrize("text", ["\n::add-mask::x", "a\x1b]0;t\x07", "##[add-mask]x", "\r::error::x", "\u202e"])

@@ -145,10 +145,11 @@ def _write(document: "ApplyDocument", output: str) -> None:
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.printers.text.apply import apply_json, apply_text
+    from reconciler.rendering.printers.json_text import json_text
+    from reconciler.rendering.printers.text.apply import apply_text
 
     width = text_width(sys.stdout)
-    text = apply_json(document) if output == "json" else apply_text(document, colour=wants_colour(sys.stdout), width=width)
+    text = json_text(document) if output == "json" else apply_text(document, colour=wants_colour(sys.stdout), width=width)
     click.echo(text.encode("utf-8", "replace"), nl=False)
 
 

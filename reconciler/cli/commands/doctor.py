@@ -68,7 +68,8 @@ def command(
     from reconciler import __version__
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
-    from reconciler.rendering.printers.text.doctor import CheckLine, DoctorDocument, doctor_json, doctor_text, not_checked
+    from reconciler.rendering.printers.json_text import json_text
+    from reconciler.rendering.printers.text.doctor import CheckLine, DoctorDocument, doctor_text, not_checked
     from reconciler.scheduling.kernels import active_build
 
     installation = {
@@ -103,7 +104,7 @@ def command(
         findings=findings,
         not_checked=not_checked(missing, snapshot=cluster_path is not None),
     )
-    click.echo(doctor_json(document) if output == "json" else doctor_text(document, wide=wide), nl=False)
+    click.echo(json_text(document) if output == "json" else doctor_text(document, wide=wide), nl=False)
     if require_cluster and missing:
         raise InputError(f"no live cluster was checked: {missing}")
     return EXIT_ERROR if document.failed else EXIT_OK

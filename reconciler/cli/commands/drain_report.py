@@ -44,13 +44,14 @@ def command(
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.decisions.removal.drain_report import drain_report
-    from reconciler.rendering.printers.text.drain_report import drain_report_json, drain_report_text
+    from reconciler.rendering.printers.json_text import json_text
+    from reconciler.rendering.printers.text.drain_report import drain_report_text
 
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     report = drain_report(inputs.world, inputs.policy, inputs.now_seconds, _percents(thresholds), budget)
     if output == "json":
-        click.echo(drain_report_json(report), nl=False)
+        click.echo(json_text(report), nl=False)
     else:
         text = drain_report_text(report, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))
         click.echo(text, nl=False)

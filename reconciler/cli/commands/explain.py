@@ -73,9 +73,8 @@ def command(
     from reconciler.cli.outputs.terminal import text_width
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
     from reconciler.decisions.work import Work
-    from reconciler.rendering.printers.json_text import inert_json
+    from reconciler.rendering.printers.json_text import inert_json, json_text
     from reconciler.rendering.printers.text.explanation.case import Case
-    from reconciler.rendering.printers.text.explanation.document import document_json
     from reconciler.rendering.printers.text.explanation.question import UnknownSubjectError, explained, explained_lines
     from reconciler.rendering.words.plain import plain_lines
 
@@ -100,7 +99,7 @@ def command(
     case = Case.of(decision.world, inputs.policy, plan, inputs.now_seconds, decision.memory, chosen)
     try:
         if output == "json":
-            click.echo(document_json(explained(case, what, subject)), nl=False)
+            click.echo(json_text(explained(case, what, subject)), nl=False)
         else:
             lines = explained_lines(case, what, subject, 0 if wide else text_width(sys.stdout))
             click.echo(plain_lines("\n".join(lines)))

@@ -72,7 +72,8 @@ def command(
     from reconciler.decisions.groups.effective_groups import effective_groups
     from reconciler.policy.tree import narrowed
     from reconciler.providers.live_platforms import names_clouds
-    from reconciler.rendering.printers.text.hold import HoldDocument, HoldLine, hold_json, hold_text
+    from reconciler.rendering.printers.json_text import json_text
+    from reconciler.rendering.printers.text.hold import HoldDocument, HoldLine, hold_text
 
     if everything == bool(groups):
         raise click.UsageError("name groups, or --all")
@@ -105,7 +106,7 @@ def command(
         )  # fmt: skip
     complete = all(line.state not in (HoldState.REFUSED, HoldState.FAILED) for line in lines)
     document = HoldDocument(complete=complete, groups=tuple(lines))
-    click.echo(hold_json(document) if output == "json" else hold_text(document), nl=False)
+    click.echo(json_text(document) if output == "json" else hold_text(document), nl=False)
     return EXIT_OK if complete else EXIT_ERROR
 
 

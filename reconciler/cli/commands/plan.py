@@ -150,9 +150,9 @@ def command(
 
 def _rendered(plan: "Plan", output: str, *, wide: bool) -> str:
     if output == "json":
-        from reconciler.rendering.printers.json_text import plan_json
+        from reconciler.rendering.printers.json_text import json_text
 
-        return plan_json(plan)
+        return json_text(plan)
     if output == "markdown":
         from reconciler.rendering.printers.markdown.plan import plan_markdown
 
@@ -180,9 +180,9 @@ def _page(plan: "Plan", now: "World", at_rest: "World | None", chosen: "Chosen")
 def _save(plan: "Plan", policy_files: "Mapping[str, bytes]", path: Path) -> None:
     from reconciler.cli.outputs.saved_files import save_document
     from reconciler.plan.saved import with_files
-    from reconciler.rendering.printers.json_text import plan_json
+    from reconciler.rendering.printers.json_text import json_text
 
-    save_document(plan_json(with_files(plan, policy_files) if policy_files else plan), path)
+    save_document(json_text(with_files(plan, policy_files) if policy_files else plan), path)
 
 
 def _refuse_with_rollout(out_path: Path | None, parts: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from reconciler.cli.inputs.policy_files import read_policy_tree
 from reconciler.cli.outputs.failure import InputError
 from reconciler.gitops.whole_file import write_whole
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.schemas.generated import schema_text
 from reconciler.rendering.schemas.policy_schema import policy_schema
 

@@ -205,9 +205,10 @@ def command(
         annotate(request, preview_content(preview, before, after))
     with measured.stage("render"):
         if out_path is not None:
-            from reconciler.rendering.documents.preview.values import preview_json
+            from reconciler.rendering.documents.preview.values import preview_values
+            from reconciler.rendering.printers.json_text import json_text
 
-            _save(preview_json(preview), out_path)
+            _save(json_text(preview_values(preview)), out_path)
         _write(_rendered(preview, output, wide=wide))
     if request is not None:
         report(request, key, preview_content(preview, before, after))
@@ -233,7 +234,8 @@ def _fleet(
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED
     from reconciler.cli.outputs.terminal import progress
     from reconciler.cli.processes.fleet_preview import fleet_content, fleet_preview
-    from reconciler.rendering.documents.fleet.comparison import fleet_json, fleet_markdown
+    from reconciler.rendering.documents.fleet.comparison import FLEET_LIMIT, fleet_document, fleet_values
+    from reconciler.rendering.printers.json_text import json_text
 
     key = comment_key or "/".join(part for part in ("fleet", asked.name) if part)
     with progress("reading policies"):
@@ -243,10 +245,10 @@ def _fleet(
 
         from reconciler.plan.fleet import FleetPreview
 
-        document = fleet_json(FleetPreview(
+        document = json_text(fleet_values(FleetPreview(
             base=before.side, head=after.side, source=str(asked.cluster.path or asked.cluster.ref), clusters=(),
             warnings=after.problems,
-        ))  # fmt: skip
+        )))  # fmt: skip
         _refuse(before, after, int(time.time()), "none" if output == "json" else output, None)
         if out_path is not None:
             _save(document, out_path)
@@ -265,11 +267,13 @@ def _fleet(
 
         annotate(request, fleet_content(fleet, before, after))
     if out_path is not None:
-        _save(fleet_json(fleet), out_path)
+        _save(json_text(fleet_values(fleet)), out_path)
     if output == "json":
-        _write(fleet_json(fleet))
+        _write(json_text(fleet_values(fleet)))
     elif output == "markdown":
-        _write(fleet_markdown(fleet))
+        from reconciler.rendering.printers.markdown.document import document_markdown
+
+        _write(document_markdown(fleet_document(fleet), FLEET_LIMIT))
     else:
         import sys
 
@@ -356,12 +360,13 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
 
     from reconciler.cli.outputs.telling import tell
     from reconciler.cli.outputs.terminal import wants_colour
-    from reconciler.rendering.documents.preview.values import refused_json
-    from reconciler.rendering.printers.problems.text import render_text
+    from reconciler.rendering.documents.preview.values import refused_values
+    from reconciler.rendering.printers.json_text import json_text
+    from reconciler.rendering.printers.problem_lines import render_text
     from reconciler.rendering.words.refusal import refusal
     from reconciler.values.instant import instant_text
 
-    document = refused_json(before.side, after.side, after.problems, instant_text(now_seconds))
+    document = json_text(refused_values(before.side, after.side, after.problems, instant_text(now_seconds)))
     if output == "json":
         _write(document)
     elif output == "markdown":
@@ -385,9 +390,10 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
 
 def _rendered(preview: "Preview", output: str, *, wide: bool) -> str:
     if output == "json":
-        from reconciler.rendering.documents.preview.values import preview_json
+        from reconciler.rendering.documents.preview.values import preview_values
+        from reconciler.rendering.printers.json_text import json_text
 
-        return preview_json(preview)
+        return json_text(preview_values(preview))
     if output == "markdown":
         from reconciler.rendering.printers.markdown.preview import preview_markdown
 

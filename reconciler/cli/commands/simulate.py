@@ -138,10 +138,11 @@ def _rendered(figures: "Replay", output: str, *, wide: bool) -> str:
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.documents.replay import replay_document, replay_json
+    from reconciler.rendering.documents.replay import replay_document, replay_values
+    from reconciler.rendering.printers.json_text import json_text
 
     if output == "json":
-        return replay_json(figures)
+        return json_text(replay_values(figures), None)
     if output == "html":
         from reconciler.rendering.printers.html.replay import replay_html
 

@@ -53,7 +53,8 @@ def command(
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.outputs.failure import EXIT_NOT_DECIDED, EXIT_OK, EXIT_POLICY_REFUSED
     from reconciler.control.live.loop_status import loop_status
-    from reconciler.rendering.printers.text.status import status_json, status_text
+    from reconciler.rendering.printers.json_text import json_text
+    from reconciler.rendering.printers.text.status import status_text
 
     beside = {"--name": name, "--cluster": cluster_name, "--live": live_url}
     if fleet and any(beside.values()):
@@ -71,7 +72,7 @@ def command(
     plan = _asked(live_url, token_file) if live_url is not None else None
     targets = {str(facts.ref): facts for facts in live.world(targets_only=True).targets}
     document = loop_status(live.connections.management, where, policy, targets, int(time.time()), plan)
-    click.echo(status_json(document) if output == "json" else status_text(document), nl=False)
+    click.echo(json_text(document) if output == "json" else status_text(document), nl=False)
     if not document.leader.leads or document.leader.not_decided_since:
         return EXIT_NOT_DECIDED
     return EXIT_POLICY_REFUSED if document.policy_in_force.refused else EXIT_OK
@@ -87,7 +88,8 @@ def _fleet(live: "LiveInputs", namespace: str, now_seconds: int, output: str) ->
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.control.live.fleet_report import fleet_report
     from reconciler.kube.connection.api import ApiError, UnreachableError
-    from reconciler.rendering.documents.fleet.status import fleet_status_document, fleet_status_json
+    from reconciler.rendering.documents.fleet.status import fleet_status_document
+    from reconciler.rendering.printers.json_text import json_text
     from reconciler.rendering.printers.text.document import document_text
 
     try:
@@ -95,7 +97,7 @@ def _fleet(live: "LiveInputs", namespace: str, now_seconds: int, output: str) ->
     except (ApiError, UnreachableError, msgspec.DecodeError) as error:
         raise InputError(f"namespace {namespace}: {error}") from None
     if output == "json":
-        click.echo(fleet_status_json(report), nl=False)
+        click.echo(json_text(report), nl=False)
     else:
         text = document_text(fleet_status_document(report), width=text_width(sys.stdout), colour=wants_colour(sys.stdout))
         click.echo(text, nl=False)

@@ -174,21 +174,22 @@ def _run_fleet(
 
 def _finish(done: "Done", output: str, seconds: float) -> None:
     from reconciler.cli.outputs.terminal import text_width, wants_colour
+    from reconciler.rendering.printers.json_text import json_text
     from reconciler.rendering.printers.lines import Style
-    from reconciler.rendering.printers.text.policy_tests import closing_lines, junit, policy_tests_json, tap
+    from reconciler.rendering.printers.text.policy_tests import closing_lines, junit, tap
 
     if output == "text":
         style = Style(colour=wants_colour(sys.stdout))
         for line in closing_lines(done.run, seconds, text_width(sys.stdout), style):
             click.echo(line)
         return
-    text = tap(done.run) if output == "tap" else junit(done.run, seconds) if output == "junit" else policy_tests_json(done.run)
+    text = tap(done.run) if output == "tap" else junit(done.run, seconds) if output == "junit" else json_text(done.run)
     click.echo(text.encode("utf-8", "replace"), nl=False)
 
 
 def _tell(problems: "Sequence[Problem]") -> None:
     from reconciler.cli.outputs.terminal import wants_colour
-    from reconciler.rendering.printers.problems.text import render_text
+    from reconciler.rendering.printers.problem_lines import render_text
 
     click.echo(render_text(tuple(problems), color=wants_colour(sys.stderr)), err=True, nl=False)
 

@@ -65,7 +65,7 @@ def command(
     from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
     from reconciler.policy.problems.findings import Severity
     from reconciler.policy.tree import read_tree, unread_targets
-    from reconciler.rendering.printers.problems.text import summary_line
+    from reconciler.rendering.printers.problem_lines import summary_line
 
     if output != "github":
         WORKFLOW_COMMANDS.stop()
@@ -84,20 +84,21 @@ def command(
     if manifests:
         tree = _with_manifests(tree, manifests)
     if output == "text":
-        from reconciler.rendering.printers.problems.text import render_text
+        from reconciler.rendering.printers.problem_lines import render_text
 
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and not os.environ.get("CI")
         _write(render_text(tree.problems, color=color))
     elif output == "json":
-        from reconciler.rendering.printers.problems.json_report import render_json
+        from reconciler.rendering.documents.problems import problem_report
+        from reconciler.rendering.printers.json_text import json_text
 
-        _write(render_json(tree))
+        _write(json_text(problem_report(tree), None))
     elif output == "sarif":
-        from reconciler.rendering.printers.problems.annotations import render_sarif
+        from reconciler.rendering.printers.sarif import render_sarif
 
         _write(render_sarif(tree.problems))
     else:
-        from reconciler.rendering.printers.problems.annotations import render_github
+        from reconciler.rendering.printers.annotations import render_github
 
         _write(render_github(tree.problems))
     click.echo(summary_line(tree), err=output != "text")

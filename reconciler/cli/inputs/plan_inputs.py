@@ -23,7 +23,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.problems.findings import Severity
 from reconciler.policy.tree import PolicyTree, default_policy, read_tree
-from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.words.plain import plain
 from reconciler.values.cluster_identity import ClusterIdentity
 

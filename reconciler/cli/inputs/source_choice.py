@@ -13,7 +13,7 @@ from reconciler.cli.inputs.source import DEFAULT_CACHE
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cli.outputs.terminal import wants_colour
-from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.printers.problem_lines import render_text
 
 if TYPE_CHECKING:
     from reconciler.control.policy.policy_source import FollowedPolicy

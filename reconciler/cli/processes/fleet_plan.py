@@ -16,7 +16,8 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.fleet import ClusterPlan, FleetPlans
 from reconciler.policy.tree import narrowed
-from reconciler.rendering.documents.fleet.plans import fleet_plans_document, fleet_plans_json
+from reconciler.rendering.documents.fleet.plans import fleet_plans_document, fleet_plans_values
+from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.markdown.document import document_markdown
 from reconciler.rendering.printers.text.document import document_text
 from reconciler.values.cluster_identity import ClusterIdentity
@@ -41,7 +42,7 @@ def run_fleet_plan(asked: FleetPlanAsked, output: str, *, detailed_exitcode: boo
         found = tuple(_plan(name, world, asked) for name, world in worlds(in_directory(asked.cluster)))
     plans = FleetPlans(source=str(asked.cluster), clusters=tuple(sorted(found, key=lambda one: one.cluster)))
     if output == "json":
-        text = fleet_plans_json(plans)
+        text = json_text(fleet_plans_values(plans))
     elif output == "markdown":
         text = document_markdown(fleet_plans_document(plans))
     else:

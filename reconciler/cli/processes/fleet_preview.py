@@ -97,7 +97,8 @@ class _HeadPolicies:
 
 def fleet_content(fleet: FleetPreview, before: Side, after: Side) -> ReportContent:
     """As one comment on a pull request."""
-    from reconciler.rendering.documents.fleet.comparison import fleet_markdown, fleet_summary
+    from reconciler.rendering.documents.fleet.comparison import FLEET_LIMIT, fleet_document, fleet_summary
+    from reconciler.rendering.printers.markdown.document import document_markdown
 
     return ReportContent(
         digest=fleet.digest,
@@ -107,7 +108,7 @@ def fleet_content(fleet: FleetPreview, before: Side, after: Side) -> ReportConte
         base=base_of(before),
         untouched=bool(before.content) and before.content == after.content and not fleet.changed,
         problems=tuple(problem for one in fleet.clusters for problem in one.problems),
-        markdown=lambda limit: fleet_markdown(fleet, limit),
+        markdown=lambda limit: document_markdown(fleet_document(fleet), min(limit, FLEET_LIMIT)),
     )
 
 

@@ -307,7 +307,7 @@ def _usable(connections: Connections, namespace: str, files: Path | None, *, rea
 
 
 def _once(process: "LiveProcess") -> int:
-    from reconciler.rendering.printers.json_text import plan_json
+    from reconciler.rendering.printers.json_text import json_text
 
     try:
         report, why = process.one_turn(ONCE_PATIENCE_SECONDS)
@@ -315,5 +315,5 @@ def _once(process: "LiveProcess") -> int:
         process.stop()
     if report is None or report.plan is None:
         raise InputError(f"nothing was decided: {report.unavailable if report is not None else why}")
-    click.echo(plan_json(report.plan), nl=False)
+    click.echo(json_text(report.plan), nl=False)
     return EXIT_OK

@@ -295,7 +295,7 @@ def _unreadable(standing: "Standing") -> InputError:
     import click
 
     from reconciler.cli.outputs.terminal import wants_colour
-    from reconciler.rendering.printers.problems.text import render_text
+    from reconciler.rendering.printers.problem_lines import render_text
 
     fault = standing.fault
     if fault is not None and fault.problems:

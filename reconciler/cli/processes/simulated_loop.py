@@ -151,7 +151,7 @@ def _world(text: "ScenarioText", folder: Path, cluster_path: Path | None) -> "Wo
 def _shown(error: Exception) -> click.ClickException:
     from reconciler.cli.outputs.failure import InputError
     from reconciler.policy.reading.typed_text import DocumentError
-    from reconciler.rendering.printers.problems.text import render_text
+    from reconciler.rendering.printers.problem_lines import render_text
 
     if isinstance(error, DocumentError):
         click.echo(render_text(error.problems, color=False), err=True, nl=False)

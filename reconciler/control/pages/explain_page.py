@@ -10,8 +10,8 @@ from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.control.turn.loop import Decided
 from reconciler.plan.narrowed import Chosen, nothing_matches
 from reconciler.plan.plan import Plan
+from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.document import document_json
 from reconciler.rendering.printers.text.explanation.question import KINDS, UnknownSubjectError, explained, explained_lines
 
 PATH = "/explain/"
@@ -41,7 +41,7 @@ def explain_route(last: Callable[[], tuple[Plan, Decided] | None]) -> Route:
         try:
             if request.headers.get("accept", "").startswith("text/plain"):
                 return Answer(body=("\n".join(explained_lines(case, what, subject, _WIDTH)) + "\n").encode())
-            return Answer(content_type=JSON, body=document_json(explained(case, what, subject)).encode())
+            return Answer(content_type=JSON, body=json_text(explained(case, what, subject)).encode())
         except UnknownSubjectError as error:
             return Answer(status=404, body=f"{error}\n".encode())
 

@@ -9,8 +9,9 @@ from reconciler.control.pages.fleet_metrics import fleet_exposition
 from reconciler.control.pages.metrics import CONTENT_TYPE
 from reconciler.control.pages.route import HTML, JSON, Answer, Request, Route, routed
 from reconciler.control.turn.figures import Figures
-from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument, fleet_status_json
+from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument
 from reconciler.rendering.printers.html.fleet import fleet_html
+from reconciler.rendering.printers.json_text import json_text
 
 CLUSTERS = "/clusters/"
 PERIOD_SECONDS = 5
@@ -69,7 +70,7 @@ def fleet_routes(fleet: ShownFleet, *, cluster_autoscaler_names: bool = False) -
         return Answer(content_type=HTML, body=fleet_html(fleet.status(), PERIOD_SECONDS).encode())
 
     def status(_: Request) -> Answer:
-        return Answer(content_type=JSON, body=fleet_status_json(fleet.status()).encode())
+        return Answer(content_type=JSON, body=json_text(fleet.status()).encode())
 
     def of_loop(request: Request) -> Answer:
         namespace, _, rest = request.path.removeprefix(CLUSTERS).partition("/")

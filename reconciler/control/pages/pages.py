@@ -10,7 +10,7 @@ from reconciler.control.pages.metrics import CONTENT_TYPE, exposition
 from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.control.turn.figures import Figures, Seen
 from reconciler.gitops.sources.webhook import STATUSES, Verdict, judged
-from reconciler.rendering.printers.json_text import plan_json
+from reconciler.rendering.printers.json_text import json_text
 from reconciler.values.instant import instant_text
 
 # The place where a git host says that something was pushed: it makes the next look at the source come sooner.
@@ -176,7 +176,7 @@ def routes(
 
     def plan(_: Request) -> Answer:
         seen = figures.seen()
-        return _no_plan(seen) if seen.plan is None else Answer(content_type=JSON, body=plan_json(seen.plan).encode())
+        return _no_plan(seen) if seen.plan is None else Answer(content_type=JSON, body=json_text(seen.plan).encode())
 
     return (
         Route(method="GET", path="/healthz", answer=healthz),

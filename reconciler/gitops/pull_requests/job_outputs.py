@@ -7,7 +7,7 @@ has a summary of at most 1 MiB. Outputs of several lines are between delimiters 
 from collections.abc import Mapping
 
 from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.rendering.printers.problems.annotations import render_github
+from reconciler.rendering.printers.annotations import render_github
 
 SUMMARY_LIMIT = 900_000
 """UTF-16 units of a summary: below 1 MiB in bytes for all but exotic texts, see `summary_text`."""

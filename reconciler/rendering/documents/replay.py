@@ -18,7 +18,6 @@ from reconciler.rendering.documents.blocks import (
     Table,
     names_listed,
 )
-from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.values.decoding import convert
 from reconciler.values.duration import duration_text
@@ -196,9 +195,9 @@ SimulationDocument = msgspec.defstruct(
 """A replay behind the version of its form, which a subclass would put last."""
 
 
-def replay_json(replay: Replay) -> str:
-    """Two spaces of indentation, keys in declared order; ends with a newline."""
-    return json_text(convert(replay, SimulationDocument, from_attributes=True), None)
+def replay_values(replay: Replay) -> msgspec.Struct:
+    """The replay behind the version of its form, for programs."""
+    return convert(replay, SimulationDocument, from_attributes=True)
 
 
 def with_side_names(replay: Replay, names: tuple[str, ...]) -> Replay:

@@ -5,7 +5,6 @@ from typing import Literal
 
 import msgspec
 
-from reconciler.plan.plan import Plan
 from reconciler.rendering.words.plain import hidden
 
 _BEYOND_ASCII = re.compile("[^\\x00-\\x7e]")
@@ -28,11 +27,3 @@ def inert_json(text: str) -> str:
 def _escaped(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-# A plan as JSON: the value itself, nothing added.
-
-
-def plan_json(plan: Plan) -> str:
-    """Two spaces of indentation, keys in declared order, data of reasons by key; ends with a newline."""
-    return json_text(plan)

@@ -14,12 +14,12 @@ from reconciler.rendering.documents.fleet.plans import FLEET_PLANS_VERSION, Flee
 from reconciler.rendering.documents.fleet.status import FLEET_STATUS_VERSION, FleetStatusDocument
 from reconciler.rendering.documents.preview.values import FORMAT_VERSION as PREVIEW_VERSION
 from reconciler.rendering.documents.preview.values import PreviewDocument
+from reconciler.rendering.documents.problems import FORMAT_VERSION as PROBLEMS_VERSION
+from reconciler.rendering.documents.problems import ProblemReport
 from reconciler.rendering.documents.replay import FORMAT_VERSION as SIMULATION_VERSION
 from reconciler.rendering.documents.replay import SimulationDocument
 from reconciler.rendering.documents.simulated_run import FORMAT_VERSION as RUN_VERSION
 from reconciler.rendering.documents.simulated_run import RunDocument
-from reconciler.rendering.printers.problems.json_report import FORMAT_VERSION as PROBLEMS_VERSION
-from reconciler.rendering.printers.problems.json_report import ProblemReport
 from reconciler.rendering.printers.text.apply import FORMAT_VERSION as APPLY_VERSION
 from reconciler.rendering.printers.text.apply import ApplyDocument
 from reconciler.rendering.printers.text.doctor import FORMAT_VERSION as DOCTOR_VERSION

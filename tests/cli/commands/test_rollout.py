@@ -14,7 +14,7 @@ from reconciler.rendering.printers.text.document import document_text
 from reconciler.rendering.words.fold import EVERYTHING, Fold
 from tests.cli.inputs.test_completing import completed
 from tests.decisions.removal.test_rollout import many_kept, many_waves
-from tests.rendering.html.test_html import Elements
+from tests.rendering.printers.html.test_html import Elements
 from tests.schemas.conftest import validator
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -20,9 +20,7 @@ from reconciler.rendering.documents.preview.group_differences import group_diffe
 from reconciler.rendering.documents.preview.headline import consequence_alarms, headline
 from reconciler.rendering.documents.preview.policy_differences import policy_differences
 from reconciler.rendering.documents.preview.values import FORMAT_VERSION, ConsequenceEntry, consequence_entry
-from reconciler.rendering.printers.json_text import json_text
-from reconciler.rendering.printers.markdown.document import document_markdown
-from reconciler.rendering.printers.problems.json_report import ProblemEntry, problem_entry
+from reconciler.rendering.documents.problems import ProblemEntry, problem_entry
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.refusal import refusal
 from reconciler.rendering.words.size_words import HEADING, size_sentences
@@ -86,11 +84,6 @@ def fleet_document(fleet: FleetPreview) -> tree.Document:
     )
 
 
-def fleet_markdown(fleet: FleetPreview, limit: int = FLEET_LIMIT) -> str:
-    """For a pull request: at most `limit` UTF-16 units, and never more than `FLEET_LIMIT`, which people read."""
-    return document_markdown(fleet_document(fleet), min(limit, FLEET_LIMIT))
-
-
 class ClusterEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One cluster. `headline` is the change in one line, and `consequences` are its effects, the most severe first. Both are
     empty for a cluster that does not change. `policyProblems` are those of a cluster whose policy has errors, and `why` says why
@@ -123,20 +116,18 @@ class FleetDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tests: PolicyTestRun | None = None
 
 
-def fleet_json(fleet: FleetPreview) -> str:
-    """Two spaces of indentation, keys in declared order; ends with a newline."""
-    return json_text(
-        FleetDocument(
-            digest=fleet.digest,
-            summary=fleet_summary(fleet),
-            changed=fleet.changed,
-            base=fleet.base,
-            head=fleet.head,
-            snapshots=fleet.source,
-            policy_problems=tuple(problem_entry(problem) for problem in fleet.warnings),
-            clusters=tuple(_entry(one) for one in fleet.clusters),
-            tests=fleet.tests,
-        )
+def fleet_values(fleet: FleetPreview) -> FleetDocument:
+    """The whole change, for programs."""
+    return FleetDocument(
+        digest=fleet.digest,
+        summary=fleet_summary(fleet),
+        changed=fleet.changed,
+        base=fleet.base,
+        head=fleet.head,
+        snapshots=fleet.source,
+        policy_problems=tuple(problem_entry(problem) for problem in fleet.warnings),
+        clusters=tuple(_entry(one) for one in fleet.clusters),
+        tests=fleet.tests,
     )
 
 

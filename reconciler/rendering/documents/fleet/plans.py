@@ -8,7 +8,6 @@ from reconciler.plan.summary import NOWHERE
 from reconciler.plan.waves import waves_in_order
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import Foreign
-from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.words.wording import count
 
 FLEET_PLANS_VERSION = "1.0"
@@ -62,10 +61,10 @@ def fleet_plans_document(plans: FleetPlans) -> tree.Document:
     )
 
 
-def fleet_plans_json(plans: FleetPlans) -> str:
-    """Two spaces of indentation, keys in declared order; ends with a newline."""
+def fleet_plans_values(plans: FleetPlans) -> FleetPlansDocument:
+    """All plans, for programs."""
     entries = tuple(_entry(one) for one in plans.clusters)
-    return json_text(FleetPlansDocument(summary=fleet_plans_summary(plans), snapshots=plans.source, clusters=entries))
+    return FleetPlansDocument(summary=fleet_plans_summary(plans), snapshots=plans.source, clusters=entries)
 
 
 def _words(one: ClusterPlan) -> str:

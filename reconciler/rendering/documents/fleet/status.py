@@ -6,7 +6,6 @@ import msgspec
 
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import Foreign
-from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.words.wording import count
 
 FLEET_STATUS_VERSION = "1.0"
@@ -103,11 +102,6 @@ def fleet_status_document(document: FleetStatusDocument) -> tree.Document:
         title="The loops of the fleet", lead=(f"{document.summary}.", *problem), facts=facts,
         blocks=(tree.Table(columns=columns, rows=rows), *_wave_blocks(document.waves)),
     )  # fmt: skip
-
-
-def fleet_status_json(document: FleetStatusDocument) -> str:
-    """Two spaces of indentation, keys in declared order; ends with a newline."""
-    return json_text(document)
 
 
 def state_words(one: ClusterStatus) -> str:

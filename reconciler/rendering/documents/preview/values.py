@@ -19,8 +19,7 @@ from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.preview.change_figures import ChangeFigure, change_figures, limit_pairs
 from reconciler.rendering.documents.preview.consequences import Code, Consequence, Grade, consequences
 from reconciler.rendering.documents.preview.headline import headline
-from reconciler.rendering.printers.json_text import json_text
-from reconciler.rendering.printers.problems.json_report import ProblemEntry, problem_entry
+from reconciler.rendering.documents.problems import ProblemEntry, problem_entry
 from reconciler.rendering.words.refusal import refusal
 
 FORMAT_VERSION = "1.0"
@@ -183,43 +182,41 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     tests: PolicyTestRun | None = None
 
 
-def preview_json(preview: Preview) -> str:
-    """Two spaces of indentation, keys in declared order; ends with a newline."""
+def preview_values(preview: Preview) -> PreviewDocument:
+    """The whole preview."""
     plan = preview.plan
-    return _text(
-        PreviewDocument(
-            digest=preview.digest,
-            now=plan.now,
-            cluster=plan.cluster,
-            policy=plan.policy,
-            mode=plan.mode,
-            base=preview.base,
-            head=preview.head,
-            snapshot=preview.snapshot,
-            changed=preview.changed,
-            policy_problems=_entries(preview.warnings),
-            no_base=preview.no_base,
-            base_problems=_entries(preview.base_problems),
-            headline=plain_sentence(headline(preview)) if preview.comparison is not None else "",
-            consequences=tuple(consequence_entry(one) for one in consequences(preview)),
-            figures=change_figures(preview),
-            limits=tuple(LimitPair(*pair) for pair in limit_pairs(preview)),
-            loosened=preview.loosened,
-            changes=tuple(_change(change) for change in preview.changes),
-            sizes=tuple(_size(size) for size in preview.sizes),
-            untouched_groups=preview.untouched,
-            decision=_decision(preview),
-            plan=plan if preview.comparison is None else None,
-            replay=preview.replay,
-            tests=preview.tests,
-        )
+    return PreviewDocument(
+        digest=preview.digest,
+        now=plan.now,
+        cluster=plan.cluster,
+        policy=plan.policy,
+        mode=plan.mode,
+        base=preview.base,
+        head=preview.head,
+        snapshot=preview.snapshot,
+        changed=preview.changed,
+        policy_problems=_entries(preview.warnings),
+        no_base=preview.no_base,
+        base_problems=_entries(preview.base_problems),
+        headline=plain_sentence(headline(preview)) if preview.comparison is not None else "",
+        consequences=tuple(consequence_entry(one) for one in consequences(preview)),
+        figures=change_figures(preview),
+        limits=tuple(LimitPair(*pair) for pair in limit_pairs(preview)),
+        loosened=preview.loosened,
+        changes=tuple(_change(change) for change in preview.changes),
+        sizes=tuple(_size(size) for size in preview.sizes),
+        untouched_groups=preview.untouched,
+        decision=_decision(preview),
+        plan=plan if preview.comparison is None else None,
+        replay=preview.replay,
+        tests=preview.tests,
     )
 
 
-def refused_json(base: PreviewSide, head: PreviewSide, problems: tuple[Problem, ...], now: str) -> str:
+def refused_values(base: PreviewSide, head: PreviewSide, problems: tuple[Problem, ...], now: str) -> PreviewDocument:
     """The document for a head that cannot be used."""
     changed = refusal(problems).conflicting
-    return _text(PreviewDocument(now=now, base=base, head=head, changed=changed, policy_problems=_entries(problems)))
+    return PreviewDocument(now=now, base=base, head=head, changed=changed, policy_problems=_entries(problems))
 
 
 def consequence_entry(one: Consequence) -> ConsequenceEntry:
@@ -272,7 +269,3 @@ def _place(place: Place | None) -> PlaceEntry | None:
 
 def _entries(problems: Iterable[Problem]) -> tuple[ProblemEntry, ...]:
     return tuple(problem_entry(problem) for problem in problems)
-
-
-def _text(document: PreviewDocument) -> str:
-    return json_text(document)

@@ -14,7 +14,7 @@ from reconciler.rendering.printers.html.element import Content, Html, arrows, jo
 from reconciler.rendering.printers.html.page import Head, Section, counted, document, fold, mark
 from reconciler.rendering.printers.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.printers.html.replay import replay_section
-from reconciler.rendering.printers.problems.text import render_problem
+from reconciler.rendering.printers.problem_lines import render_problem
 from reconciler.rendering.words.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.words.refusal import refusal
 from reconciler.rendering.words.wording import MAIN, THIS_PR

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import MOST_FOREIGN, PROSE_WIDTH, Foreign, Sentence, cut
 from reconciler.rendering.printers.lines import paragraph
-from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.words.plain import plain, shortened
 from reconciler.rendering.words.wording import count
 

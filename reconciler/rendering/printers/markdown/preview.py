@@ -7,7 +7,7 @@ from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.documents.preview.document import preview_document, side_words
 from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, code, document_markdown, problem_lines
 from reconciler.rendering.printers.markdown.plan import plan_document
-from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.refusal import refusal
 from reconciler.rendering.words.wording import MAIN, THIS_PR

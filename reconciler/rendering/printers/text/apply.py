@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.lines import Style, Tone, paragraph
 from reconciler.rendering.words.plain import plain
 
@@ -56,11 +55,6 @@ class ApplyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     actions: tuple[AppliedAction, ...] = ()
     happened: tuple[str, ...] = ()
     unavailable: str = ""
-
-
-def apply_json(document: ApplyDocument) -> str:
-    """Two spaces of indentation, keys in declared order; ends with a newline."""
-    return json_text(document)
 
 
 def apply_text(document: ApplyDocument, *, colour: bool = False, width: int = WIDTH) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reconciler.decisions.lints.finding import Finding
-from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.lines import paragraph
 from reconciler.rendering.words.fold import EVERYTHING, Fold
 from reconciler.rendering.words.plain import listed, plain
@@ -47,11 +46,6 @@ def not_checked(no_live_cluster: str, *, snapshot: bool) -> tuple[str, ...]:
         return ()
     live = f"rights, versions, clocks and other autoscalers of a live cluster: {no_live_cluster}"
     return (live,) if snapshot else (live, "nodes, workloads and targets: neither a live cluster nor a snapshot was given")
-
-
-def doctor_json(document: DoctorDocument) -> str:
-    """Two spaces of indentation; ends with a newline."""
-    return json_text(document, None)
 
 
 def doctor_text(document: DoctorDocument, *, wide: bool = False) -> str:

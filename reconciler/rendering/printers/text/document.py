@@ -7,7 +7,7 @@ import msgspec
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.printers.lines import Row, Style, Tone, paragraph, table
-from reconciler.rendering.printers.problems.text import render_text
+from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.printers.text.over_time import over_time_lines
 from reconciler.rendering.words.plain import listed, plain
 

@@ -2,16 +2,10 @@
 
 from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin
 from reconciler.rendering.documents.blocks import Column
-from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.lines import Row, Style, Tone, paragraph, table
 from reconciler.rendering.words.plain import listed, plain
 
 _MOST_PINS = 20
-
-
-def drain_report_json(report: DrainReport) -> str:
-    """The report as indented JSON, keys in declared order."""
-    return json_text(report, None)
 
 
 def drain_report_text(report: DrainReport, *, width: int, colour: bool = False) -> str:

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.lines import paragraph
 from reconciler.rendering.words.plain import plain
 
@@ -29,11 +28,6 @@ class HoldDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     format_version: str = FORMAT_VERSION
     complete: bool
     groups: tuple[HoldLine, ...]
-
-
-def hold_json(document: HoldDocument) -> str:
-    """Two spaces of indentation; ends with a newline."""
-    return json_text(document, None)
 
 
 def hold_text(document: HoldDocument) -> str:

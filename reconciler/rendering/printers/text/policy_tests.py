@@ -13,7 +13,6 @@ import msgspec
 
 from reconciler.plan.policy_tests import CaseResult, Coverage, EqualResults, Judged, PolicyTestRun, Verdict, folded
 from reconciler.rendering.documents.blocks import names_listed, plain_sentence
-from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.lines import Style, Tone
 from reconciler.rendering.words.plain import plain
 from reconciler.rendering.words.wording import count
@@ -223,8 +222,3 @@ def _attribute(text: str) -> str:
 def _totals(results: Sequence[CaseResult]) -> str:
     failed, skipped = (sum(one.verdict is verdict for one in results) for verdict in (Verdict.FAILED, Verdict.SKIPPED))
     return f'tests="{len(results)}" failures="{failed}" errors="0" skipped="{skipped}"'
-
-
-def policy_tests_json(run: PolicyTestRun) -> str:
-    """The results as they are."""
-    return json_text(run)

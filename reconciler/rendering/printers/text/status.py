@@ -8,7 +8,6 @@ from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.plan.plan import BufferLine, OwnerState, RequestLine
 from reconciler.policy.documents import Mode
 from reconciler.rendering.documents.blocks import Column
-from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.lines import Row, Style, paragraph, table
 from reconciler.rendering.words.plain import plain
 from reconciler.rendering.words.wording import HELD, OTHER, SAME, rooms_of_buffers, rooms_of_requests
@@ -112,11 +111,6 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     last_removed_at: str = ""
     last_failed_at: str = ""
     problems: tuple[str, ...] = ()
-
-
-def status_json(document: StatusDocument) -> str:
-    """Two spaces of indentation; ends with a newline."""
-    return json_text(document, None)
 
 
 def status_text(document: StatusDocument) -> str:

@@ -5,7 +5,6 @@ import msgspec
 from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.plan.plan import Action, GroupLine, NodeLine, PodLine
 from reconciler.plan.reason import Blocker, Reason
-from reconciler.rendering.printers.json_text import json_text
 
 FORMAT_VERSION = "1.0"
 
@@ -170,8 +169,3 @@ class ExplanationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     value: ValueExplanation | None = None
     more_pods: tuple[PodExplanation, ...] = ()
     running_pods: int = 0
-
-
-def document_json(document: ExplanationDocument) -> str:
-    """Two spaces of indentation, keys in declared order; ends with a newline."""
-    return json_text(document)

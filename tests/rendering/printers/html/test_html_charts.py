@@ -8,14 +8,15 @@ import msgspec
 import pytest
 
 from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures, ReplaySeries, TargetNodes
-from reconciler.rendering.documents.replay import replay_document, replay_json
+from reconciler.rendering.documents.replay import replay_document, replay_values
 from reconciler.rendering.printers.html.chart import Axis, area, climb, marks, numbered, shaded, stairs
 from reconciler.rendering.printers.html.element import MOST_CHARACTERS
 from reconciler.rendering.printers.html.replay import replay_html
+from reconciler.rendering.printers.json_text import json_text
 from reconciler.rendering.printers.text.document import document_text
 from reconciler.rendering.printers.text.over_time import bars, columns, resource_series
-from tests.rendering.html.test_html import HOSTILE, Elements
-from tests.rendering.html.test_html_replay import figures, replay
+from tests.rendering.printers.html.test_html import HOSTILE, Elements
+from tests.rendering.printers.html.test_html_replay import figures, replay
 
 LARGEST_BYTES = 200_000
 LONG = "a-name-that-is-very-long-" * 40
@@ -226,6 +227,6 @@ def test_memory_is_told_where_no_pod_requests_cpu():
 
 def test_json_has_the_series():
     """Integers and decimal strings, in columns."""
-    series = json.loads(replay_json(replay(figures("after", 1, "1.00"))))["sides"][0]["series"]
+    series = json.loads(json_text(replay_values(replay(figures("after", 1, "1.00"))), None))["sides"][0]["series"]
     assert (series["stepSeconds"], series["pendingPods"][98], series["cost"][-1]) == (15, 3, "1.00")
     assert series["targets"][0]["target"] == "MachineDeployment capi/general"

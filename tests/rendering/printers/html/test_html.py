@@ -23,7 +23,7 @@ from reconciler.rendering.printers.html.plan import plan_html
 from reconciler.rendering.printers.html.preview import preview_html, refused_html
 from tests.rendering.hostile import hostile_pictures, hostile_plan
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&lt;"
 LARGEST_BYTES = 4 << 20
 

@@ -10,9 +10,11 @@ import pytest
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import PolicyTree
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.printers.problems.annotations import render_github, render_sarif
-from reconciler.rendering.printers.problems.json_report import render_json
-from reconciler.rendering.printers.problems.text import MAX_CELLS, render_problem, render_text, summary_line
+from reconciler.rendering.documents.problems import problem_report
+from reconciler.rendering.printers.annotations import render_github
+from reconciler.rendering.printers.json_text import json_text
+from reconciler.rendering.printers.problem_lines import MAX_CELLS, render_problem, render_text, summary_line
+from reconciler.rendering.printers.sarif import render_sarif
 from tests.policy.texts import read
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "policy"
@@ -98,7 +100,7 @@ def test_github_shows_hint_and_related_places() -> None:
 def test_json_has_everything() -> None:
     """Counts, and each problem with its place, range, code, hint and related places."""
     tree = PolicyTree(sets=(), problems=(_problem(),), skipped=(("v1/Secret", 2),), files=3, policies=1, groups=4)
-    report = json.loads(render_json(tree))
+    report = json.loads(json_text(problem_report(tree), None))
     assert report == {
         "formatVersion": "1.0",
         "files": 3,

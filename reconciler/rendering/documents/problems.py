@@ -1,11 +1,10 @@
-"""Problems as JSON for programs."""
+"""Problems of a policy tree, with what was read, as values for programs."""
 
 import msgspec
 
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.tree import PolicyTree, unread_targets
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.printers.json_text import json_text
 
 FORMAT_VERSION = "1.0"
 
@@ -82,11 +81,6 @@ def problem_report(tree: PolicyTree) -> ProblemReport:
         neighbours=tuple(NeighbourEntry(file=one.path, code=one.code, message=one.message) for one in tree.neighbours)
         or msgspec.UNSET,
     )
-
-
-def render_json(tree: PolicyTree) -> str:
-    """The report as indented JSON."""
-    return json_text(problem_report(tree), None)
 
 
 def problem_entry(problem: Problem) -> ProblemEntry:

@@ -8,7 +8,7 @@ from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures, ReplaySeries, TargetNodes
 from reconciler.rendering.printers.html.preview import preview_html
 from reconciler.rendering.printers.html.replay import replay_html
-from tests.rendering.html.test_html import HOSTILE, Elements
+from tests.rendering.printers.html.test_html import HOSTILE, Elements
 
 
 def figures(policy: str, wait: int, cost: str, target: str = "MachineDeployment capi/general") -> ReplayFigures:

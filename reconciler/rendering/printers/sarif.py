@@ -1,8 +1,7 @@
-"""Problems as workflow commands, which GitHub Actions shows as annotations on the lines of a pull request.
+"""Problems as SARIF 2.1.0, for code scanning.
 
-SOURCE: GitHub's workflow commands: `::error file=…,line=…,col=…::message`; in the message `%`, CR and LF are percent-encoded, in
-properties `:` and `,` as well. Only a line that begins with `::` is a command. No text of a policy can begin a line, since line
-breaks are encoded.
+SOURCE: OASIS SARIF 2.1.0 with errata 01. Columns count Unicode code points, which the run declares; paths are relative to the
+repository and percent-encoded.
 """
 
 import hashlib
@@ -14,43 +13,6 @@ from reconciler.policy.manifests.declared_sizes import MANIFEST_CODES
 from reconciler.policy.problems.findings import PROBLEM_CODES, Problem
 from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.printers.json_text import json_text
-
-
-def render_github(problems: tuple[Problem, ...]) -> str:
-    """One command per problem."""
-    return "".join(_command(problem) for problem in problems)
-
-
-def _command(problem: Problem) -> str:
-    place = problem.place
-    properties = {
-        "file": place.path,
-        "line": str(place.line),
-        "endLine": str(place.line),
-        "col": str(place.column),
-        "endColumn": str(place.column + problem.width),
-        "title": problem.code,
-    }
-    written = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    message = [problem.message]
-    if problem.hint:
-        message.append(f"hint: {problem.hint}")
-    message += (f"see {related}: {label}" for related, label in problem.related)
-    return f"::{problem.severity.value} {written}::{_message(chr(10).join(message))}\n"
-
-
-def _message(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")
-
-
-# Problems as SARIF 2.1.0, for code scanning.
-#
-# SOURCE: OASIS SARIF 2.1.0 with errata 01. Columns count Unicode code points, which the run declares; paths are relative to the
-# repository and percent-encoded.
 
 _RULES = {**PROBLEM_CODES, **MANIFEST_CODES}
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -10,7 +10,7 @@ from reconciler.plan.plan import Ownership, OwnerState, Plan, PlanProblem
 from reconciler.rendering.printers.markdown.document import code, fenced
 from reconciler.rendering.printers.markdown.plan import plan_markdown
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 

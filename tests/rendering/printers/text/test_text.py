@@ -9,7 +9,7 @@ import pytest
 from reconciler.plan.plan import Plan
 from reconciler.rendering.printers.text.plan import plan_text
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 LONG = "ip-10-120-33-7.eu-central-1.compute.internal-and-a-pool-with-a-very-long-name-for-batch-work"
 
 
