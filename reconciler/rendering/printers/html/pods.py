@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from reconciler.plan.plan import Plan
-from reconciler.rendering.words.alike import AlikePods, alike_pods
-from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.printers.html.element import NOTHING, Html, joined, tag
 from reconciler.rendering.printers.html.page import CLASSES, Section, counted, fold, mark
+from reconciler.rendering.words.alike import AlikePods, alike_pods
+from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import GROWS, HELD, STAY_PENDING, all_placed_words, folded_reasons, outcome_words
 

@@ -8,12 +8,12 @@ from reconciler.decisions.outcome.foreseen import UpcomingNode
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
-from reconciler.rendering.words.failed_writes import aftermath
-from reconciler.rendering.words.fold import NAMES_SHOWN
-from reconciler.rendering.words.group_notes import alike_held
 from reconciler.rendering.printers.html.element import Html, arrows, joined, tag
 from reconciler.rendering.printers.html.page import counted, fold
 from reconciler.rendering.printers.html.recent import lasting
+from reconciler.rendering.words.failed_writes import aftermath
+from reconciler.rendering.words.fold import NAMES_SHOWN
+from reconciler.rendering.words.group_notes import alike_held
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import STAY_PENDING, next_step
 from reconciler.values.instant import instant_text
