@@ -1,8 +1,8 @@
 """The keys of a struct. An attribute states what people need to know about its key; its name, type and default say the rest."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from enum import StrEnum
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -23,28 +23,41 @@ class Key:
 
     `examples` follow the description. `stated` are further arguments of `Field`; they win over what the type says. `item` is the
     description of one item of a list, or its `Key`. `never` is for a number without which nothing ends: the word for it is Never.
+    `overrides` is for a struct that counts in place of another one of its type. The keys below have no default, no direction and
+    no flag then. `before` is the attribute that follows in documents, if another one follows in the struct. Saved plans have a
+    digest of the attributes in their order, so that attributes keep it. `instead` are other keys for attributes of the items.
     """
 
     def __init__(
-        self, description: str, *examples: Written, item: "str | Key" = "", never: bool = False, **stated: object
+        self,
+        description: str,
+        *examples: Written,
+        item: "str | Key" = "",
+        never: bool = False,
+        overrides: bool = False,
+        before: str = "",
+        instead: "Mapping[str, Key]" = MappingProxyType({}),
+        **stated: object,
     ) -> None:
         self.description = description
         self.examples = examples
         self.item = item
+        self.overrides = overrides
+        self.before = before
+        self.instead = instead
         self.stated: dict[str, Any] = stated | ({"enum": ("Never",), "default": "Never"} if never else {})
 
 
-def keys_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """The fields of the attributes that have a key, in their order."""
-    return tuple(_keys_of(struct))
-
-
-def _keys_of(struct: type[msgspec.Struct]) -> Iterator[Field]:
+def keys_of(struct: type[msgspec.Struct], instead: Mapping[str, Key] = MappingProxyType({})) -> tuple[Field, ...]:
+    """The fields of the attributes that have a key, in their order. `instead` are other keys of some attributes."""
+    fields: list[Field] = []
     for info in msgspec.structs.fields(struct):
         if get_origin(info.type) is Annotated:
             annotation, key = get_args(info.type)
             written = {"attribute": info.name, "yaml_key": _yaml_key(info.name), "required": info.required}
-            yield _field(key, annotation, info.name, written)
+            place = [field.attribute for field in fields].index(key.before) if key.before else len(fields)
+            fields.insert(place, _field(instead.get(info.name, key), annotation, info.name, written))
+    return tuple(fields)
 
 
 def _field(key: Key, annotation: object, attribute: str, written: dict[str, Any]) -> Field:
@@ -53,17 +66,17 @@ def _field(key: Key, annotation: object, attribute: str, written: dict[str, Any]
     stated = {"description": key.description, "examples": key.examples, **written, **key.stated}
     stated["description"] += _ALL_HOLD if plain is Selector else ""
     if item is None or get_origin(item) is tuple:
-        return Field(**{**_by_type(plain, attribute, key.stated), **stated})
-    of_items = {name: stated.pop(name) for name in _OF_ITEMS if name in stated}
+        return Field(**{**_by_type(plain, attribute, key), **stated})
+    of_items = {name: stated.pop(name) for name in _OF_ITEMS if stated.get(name, Kind.TAINT_LIST) is not Kind.TAINT_LIST}
     below = key.item if isinstance(key.item, Key) else Key(key.item, *(one[0] for one in key.examples if isinstance(one, tuple)))
-    below = Key(below.description, *below.examples, **of_items | below.stated)
+    below = Key(below.description, *below.examples, instead=key.instead, **of_items | below.stated)
     one = _field(below, item, "", {"yaml_key": ""})
-    return Field(kind=Kind.LIST, unique=not one.children, item=one, **stated)
+    return Field(**{"kind": Kind.LIST, "unique": not one.children, "item": one, **stated})
 
 
-def _by_type(plain: object, attribute: str, stated: dict[str, Any]) -> dict[str, Any]:
+def _by_type(plain: object, attribute: str, key: Key) -> dict[str, Any]:
     """The kind and what follows from it."""
-    if "kind" in stated:
+    if "kind" in key.stated:
         return {}
     if plain is Selector:
         return {"kind": Kind.SELECTOR, "children": _SELECTOR}
@@ -74,14 +87,20 @@ def _by_type(plain: object, attribute: str, stated: dict[str, Any]) -> dict[str,
     if issubclass(plain, StrEnum):
         return {"kind": Kind.ENUM, "enum": tuple(plain)}
     if issubclass(plain, msgspec.Struct):
-        return {"kind": Kind.OBJECT, "children": keys_of(plain)}
+        children = keys_of(plain, key.instead)
+        return {"kind": Kind.OBJECT, "children": tuple(map(_overriding, children)) if key.overrides else children}
     if issubclass(plain, str):
-        return {"kind": Kind.ENUM if "enum" in stated else Kind.STRING}
+        return {"kind": Kind.ENUM if "enum" in key.stated else Kind.STRING}
     if attribute.endswith(_SECONDS):
         return {"kind": Kind.DURATION, "unit": "seconds", "minimum": 0}
     if attribute.endswith("_percent"):
         return {"kind": Kind.PERCENT, "unit": "percent", "minimum": 0, "maximum": 100}
     return {"kind": Kind.INTEGER, "minimum": 0, "maximum": MOST}
+
+
+def _overriding(field: Field) -> Field:
+    children = tuple(map(_overriding, field.children))
+    return msgspec.structs.replace(field, loosens="", default=None, cluster_autoscaler="", children=children)
 
 
 def _plain(annotation: object) -> object:

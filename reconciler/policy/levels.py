@@ -24,8 +24,8 @@ from reconciler.policy.documents import (
     TierMatch,
     Window,
 )
+from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import Field, Kind, Loosens, structs_in, words_from_tightest
-from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.values.label_selector import selector_matches
 from reconciler.policy.values.pattern import matches
 from reconciler.values.duration import duration_text, parse_duration

@@ -13,8 +13,8 @@ import msgspec
 
 from reconciler.policy.comparison import UNSET, WrittenDocument
 from reconciler.policy.documents import GroupFields, Hold, NodeGroup, NodeGroupPolicy, PolicySet, Tier
+from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import Loosens, words_from_tightest
-from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.levels import (
     HOLD,

@@ -10,8 +10,8 @@ import pytest
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.policy import documents
+from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import MAPS, Field, Kind, Written
-from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP_POLICY
 from reconciler.policy.fields import document_kind, document_kinds, walk, with_built_in
 from reconciler.policy.levels import attributes_of, group_value

@@ -22,7 +22,7 @@ ALONE = {keys.provider for keys in platform_keys()} | {cloud for one in platform
 ALLOWED: Mapping[str, str] = {
     "cluster/targets/owner_evidence.py": "the domain of another project's keys, by which it marks targets of whatever platform",
     "decisions/ownership/owner.py": "the topology of a Cluster is a kind of owner, of which plans, lints and evidence speak",
-    "policy/field_tables/group_fields.py": "the sentence of a setting for pools",
+    "policy/documents/group_fields.py": "the sentence of a setting for pools",
     "importers/karpenter.py": "Karpenter calls a kind of its own as a platform calls its pools; the API group differs",
 }
 

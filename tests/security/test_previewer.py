@@ -11,8 +11,8 @@ from reconciler.cli.processes.preview_child import PreviewTask
 from reconciler.cli.processes.preview_telling import PreviewBounds, PreviewTooDearError, bounded_tellings
 from reconciler.control.previewer import Done
 from reconciler.gitops.git.repository import PolicyFiles
+from reconciler.policy.documents.group_fields import MOST_NODES
 from reconciler.policy.field import Field, Kind
-from reconciler.policy.field_tables.group_fields import MOST_NODES
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP, NODE_GROUP_POLICY
 from reconciler.policy.tree import read_tree
 from reconciler.policy.values.pattern import check_pattern, matches

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from reconciler.policy.checks.levels import Level, own_levels
 from reconciler.policy.documents import DevicePartition, TemplateDevices
-from reconciler.policy.field_tables.template import MOST_DEVICES_OF_A_NODE
+from reconciler.policy.documents.template import MOST_DEVICES_OF_A_NODE
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.suggestion import choose
 from reconciler.policy.reading.draft import AnyDraft

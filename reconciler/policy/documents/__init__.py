@@ -10,12 +10,30 @@ for values that are not written. `ScaleDown[Never]` is the effective value, in w
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Generic, Never, TypeVar
+from typing import Annotated
 
 import msgspec
 
+from reconciler.policy.documents.group_fields import (
+    Backoff,
+    Consolidation,
+    Counting,
+    GroupFields,
+    Growth,
+    Headroom,
+    HeadroomPods,
+    Hold,
+    Mode,
+    ScaleDown,
+    ScaleUp,
+    Size,
+    Toggle,
+    Window,
+    WithoutMachines,
+)
 from reconciler.policy.documents.pods import DefaultConstraint, InclusionPolicy, PodRules, SchedulerRules, WhenUnsatisfiable
 from reconciler.policy.documents.removal import BlockRule, Budget, DrainRules, Health, JobRule, RemovalReason
+from reconciler.policy.documents.template import DeviceAttribute, DevicePartition, TaintSpec, Template, TemplateDevices
 from reconciler.policy.group_namespaces import GroupNamespace, RefusedGroup
 from reconciler.policy.keys import Key
 from reconciler.policy.pace import GroupApproval, Pace
@@ -77,28 +95,10 @@ __all__ = [
     "WithoutMachines",
 ]
 
-Missing = TypeVar("Missing", None, Never)
-"""`None` for what one level says, `Never` for what is effective."""
-NOT_WRITTEN: Any = None
-
 API_GROUP = "reconciler.dev"
 API_VERSION = "reconciler.dev/v1alpha1"
 TEST_VERSION, TEST_KIND = f"test.{API_GROUP}/v1alpha1", "PolicyTest"
 """What tests of a policy call themselves. They may stand in its tree and are skipped there."""
-
-
-class Mode(StrEnum):
-    """Observe writes only its own status, events, lease and state; Enforce also writes replicas."""
-
-    OBSERVE = "Observe"
-    ENFORCE = "Enforce"
-
-
-class Toggle(StrEnum):
-    """Enabled or Disabled, where Kubernetes conventions ask for an enum instead of a boolean."""
-
-    ENABLED = "Enabled"
-    DISABLED = "Disabled"
 
 
 class QuotaReading(StrEnum):
@@ -136,190 +136,6 @@ class Expander(StrEnum):
     LEAST_WASTE = "LeastWaste"
     LEAST_NODES = "LeastNodes"
     MOST_PODS = "MostPods"
-
-
-class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
-    """Whether nodes of a group are replaced by a cheaper one, and for how much at least. `min_saving_per_moved_pod` is a decimal
-    amount of money per hour."""
-
-    mode: Toggle | Missing = NOT_WRITTEN
-    min_saving_percent: int | Missing = NOT_WRITTEN
-    min_saving_per_moved_pod: str | Missing = NOT_WRITTEN
-
-
-class WithoutMachines(StrEnum):
-    """What becomes of nodes that no Machine stands for: they stay, or their target is lowered and the platform takes one."""
-
-    BLOCK = "Block"
-    PLATFORM_CHOOSES = "PlatformChooses"
-
-
-class Counting(StrEnum):
-    """Whether pods that go with their node count in its utilization, or are taken off what they request and off the node."""
-
-    COUNT = "Count"
-    IGNORE = "Ignore"
-
-
-class ScaleDown(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
-    """When nodes of a group may be removed."""
-
-    mode: Toggle | Missing = NOT_WRITTEN
-    utilization_threshold_percent: int | Missing = NOT_WRITTEN
-    gpu_utilization_threshold_percent: int | Missing = NOT_WRITTEN
-    daemon_set_utilization: Counting | Missing = NOT_WRITTEN
-    mirror_pod_utilization: Counting | Missing = NOT_WRITTEN
-    unneeded_time_seconds: int | Missing = NOT_WRITTEN
-    unready_time_seconds: int | Missing = NOT_WRITTEN
-    without_machines: WithoutMachines | Missing = NOT_WRITTEN
-    consolidation: Consolidation[Missing] = Consolidation()
-
-
-class Backoff(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
-    """How long a group is left alone after a failed scale-up."""
-
-    initial_seconds: int | Missing = NOT_WRITTEN
-    max_seconds: int | Missing = NOT_WRITTEN
-    reset_seconds: int | Missing = NOT_WRITTEN
-
-
-class Growth(StrEnum):
-    """In which steps a group grows: by what is needed, or at once to its maximum and otherwise not at all."""
-
-    AS_NEEDED = "AsNeeded"
-    ZERO_OR_MAX = "ZeroOrMax"
-
-
-class ScaleUp(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
-    """In which steps the group grows, how long new nodes may take, and what follows a failure."""
-
-    growth: Growth | Missing = NOT_WRITTEN
-    max_node_provision_time_seconds: int | Missing = NOT_WRITTEN
-    max_node_startup_time_seconds: int | Missing = NOT_WRITTEN
-    backoff: Backoff[Missing] = Backoff()
-
-
-class TaintSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A node taint as written in a template."""
-
-    key: str
-    value: str = ""
-    effect: str
-
-
-class DeviceAttribute(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """One attribute of devices: exactly one of the values. `boolean` is `true` or `false`."""
-
-    name: str
-    text: str | None = None
-    number: int | None = None
-    boolean: str | None = None
-    version: str | None = None
-
-
-class DevicePartition(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Equal parts that each device of an entry can be divided into. `capacity` and `consumes_counters` have quantities as
-    written. A part has the attributes of its device that it does not set itself, and not its class."""
-
-    name: str
-    count: int = 1
-    device_class: str = ""
-    attributes: tuple[DeviceAttribute, ...] = ()
-    capacity: tuple[tuple[str, str], ...] = ()
-    consumes_counters: tuple[tuple[str, str], ...] = ()
-
-
-class TemplateDevices(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Equal devices that a driver offers on a new node. `capacity` and `counters` have quantities as written. `device_class`
-    (empty: none) is a DeviceClass that selects them, whatever its selectors say. Each device has its own `counters`: as a whole
-    it consumes all of them, and its `partitions` share them."""
-
-    name: str
-    driver: str
-    count: int = 1
-    device_class: str = ""
-    attributes: tuple[DeviceAttribute, ...] = ()
-    capacity: tuple[tuple[str, str], ...] = ()
-    counters: tuple[tuple[str, str], ...] = ()
-    partitions: tuple[DevicePartition, ...] = ()
-
-
-class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """What one new node offers. Resource values: cpu in milli, everything else in its base unit (bytes, count). `storage` has
-    quantities as written, by the name of the StorageClass."""
-
-    capacity: tuple[tuple[str, int], ...] = ()
-    reserved: tuple[tuple[str, int], ...] = ()
-    architecture: str | None = None
-    labels: tuple[tuple[str, str], ...] = ()
-    taints: tuple[TaintSpec, ...] | None = None
-    startup_taints: tuple[TaintSpec, ...] = ()
-    devices: tuple[TemplateDevices, ...] | None = None
-    storage: tuple[tuple[str, str], ...] = ()
-    zones: tuple[str, ...] = ()
-
-
-class HeadroomPods(msgspec.Struct, frozen=True, kw_only=True):
-    """Room for so many pods of one shape."""
-
-    name: str = ""
-    count: int
-    requests: tuple[tuple[str, int], ...] = ()
-
-
-class Headroom(msgspec.Struct, frozen=True, kw_only=True):
-    """Capacity kept free beyond pending demand."""
-
-    nodes: int | None = None
-    nodes_per_zone: int | None = None
-    pods: tuple[HeadroomPods, ...] = ()
-
-
-class Size(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds of a group in nodes."""
-
-    min: int | None = None
-    max: int | None = None
-
-
-class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """A time span in which other values apply.
-
-    `schedule` is a five-field cron line for the start of recurring spans of `duration_seconds`. The dates (Unix time) limit
-    these. Without a schedule, the window is open from the first date until the second one.
-    """
-
-    name: str = ""
-    schedule: str = ""
-    time_zone: str = "Etc/UTC"
-    duration_seconds: int | None = None
-    from_seconds: int | None = None
-    until_seconds: int | None = None
-    size: Size = Size()
-    scale_down: ScaleDown[None] = ScaleDown()
-
-
-class Hold(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing is written for the group until `until_seconds` (Unix time); `None` holds until it is taken out of git."""
-
-    reason: str
-    until_seconds: int | None = None
-
-
-class GroupFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a NodeGroup that a tier's or the policy's `defaults` may carry as well."""
-
-    mode: Mode | None = None
-    size: Size = Size()
-    balance_with: str | None = None
-    template: Template = Template()
-    price_per_hour: str | None = None
-    headroom: Headroom = Headroom()
-    scale_down: ScaleDown[None] = ScaleDown()
-    scale_up: ScaleUp[None] = ScaleUp()
-    windows: tuple[Window, ...] = ()
-    hold: Hold | None = None
-    human_hold_time_seconds: int | None = None
 
 
 class TargetSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):

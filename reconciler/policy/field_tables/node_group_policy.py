@@ -2,8 +2,8 @@
 
 from reconciler.policy.balancing import presets
 from reconciler.policy.documents import Expander, Mode, NodeGroupPolicy, TargetAnnotations
+from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import Field, Kind, Loosens, text_field
-from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.membership import (
     DISCOVERY,
     HEADROOM_FROM,

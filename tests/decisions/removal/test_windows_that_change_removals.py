@@ -6,8 +6,8 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Consolidation, ScaleDown, Size, Toggle, Window
+from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import rooted, walk
-from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.levels import group_value
 from reconciler.policy.pace import Pace
 from reconciler.simulation.timers import next_timer_seconds

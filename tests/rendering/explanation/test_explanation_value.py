@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
+from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.rendering.printers.text.explanation.case import Case
 from reconciler.rendering.printers.text.explanation.group import effective_value, explain_group
 from reconciler.rendering.printers.text.explanation.question import explain_value, value_names
