@@ -10,7 +10,7 @@ from reconciler.cluster.defects import judged
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.gangs import gangs, given_up, place_beside_nominated, place_nominated, second_chances, without
-from reconciler.decisions.demand.pending import Queue, Served, pending_demand
+from reconciler.decisions.demand.pending import Queue, Served, in_runs, pending_demand
 from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.demand.refutations import remembered as remembered_refutations
 from reconciler.decisions.draft import Draft, GroupDraft
@@ -156,7 +156,8 @@ def _all_judged(
     )
     done = actions(draft, looked, policy.digest, gone, replaced.starts)
     problems = plan_problems(draft, halted, view.memory, policy.refused)
-    lines, pods, bill = group_lines(draft, wanted), pod_lines(draft, grown.served), cost(draft)
+    outcomes = in_runs(grown.served)
+    lines, pods, bill = group_lines(draft, wanted), pod_lines(draft, outcomes), cost(draft)
     plan = Plan(
         now=instant_text(now_seconds),
         cluster=world.name,
@@ -183,7 +184,7 @@ def _all_judged(
     remembered = msgspec.structs.replace(
         remembered,
         purchase=demand.purchase(grew, adopted),
-        promised=promises(draft, grown.served),
+        promised=promises(draft, outcomes),
         bookings=bookings(draft, grown.asked.outcomes),
         refuted=remembered_refutations(draft),
         pledges=pledges(draft),

@@ -4,6 +4,8 @@ content."""
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+from operator import attrgetter
 
 import msgspec
 
@@ -31,20 +33,17 @@ def plan_digest(plan: Plan) -> str:
 def _runs(pods: Sequence[PodLine]) -> list[tuple[PodLine, list[str]]]:
     """Consecutive lines that differ only in the pod, as the first line and all names. So the digest does not repeat equal lines
     of tens of thousands of pods."""
-    runs: list[tuple[PodLine, list[str]]] = []
-    names: list[str] = []
+    starts: list[int] = []
     reasons: tuple[Reason, ...] | None = None
     outcome = node = group = None
-    for line in pods:
+    for place, line in enumerate(pods):
         # Lines of pods that were served together share all of it; the same value elsewhere is as good.
         alike = line.reasons is reasons and line.outcome is outcome and line.node is node and line.group is group
         if alike or (line.reasons == reasons and line.outcome is outcome and line.node == node and line.group == group):
-            names.append(line.pod)
             continue
-        names = [line.pod]
         reasons, outcome, node, group = line.reasons, line.outcome, line.node, line.group
-        runs.append((line, names))
-    return runs
+        starts.append(place)
+    return [(pods[start], [line.pod for line in pods[start:end]]) for start, end in pairwise([*starts, len(pods)])]
 
 
 def with_digest(plan: Plan) -> Plan:
@@ -76,7 +75,7 @@ def summary(
     `No changes now, 1 group down (-2 nodes) in the steady state.` if sizes change later.
     `No changes.` alone says that nothing is pending, held or in error, and that no size changes later.
     """
-    outcomes = Counter(pod.outcome for pod in pods)
+    outcomes = Counter(map(attrgetter("outcome"), pods))
     held = sum(group.held for group in groups)
     stuck = _stuck(outcomes)
     asking = _asking(groups)

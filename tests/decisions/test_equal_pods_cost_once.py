@@ -27,7 +27,7 @@ def calls_of(run: Deciding) -> Counter[object]:
         if event == "call":
             calls[frame.f_code] += 1
         elif event == "c_call":
-            calls[function] += 1
+            calls[getattr(function, "__qualname__", "")] += 1
 
     before, collects = sys.getprofile(), gc.isenabled()
     gc.disable()  # finalizers of what earlier tests left are no calls of this one
@@ -78,3 +78,16 @@ def test_equal_nodes_are_looked_at_once(nodes: int) -> None:
     calls = calls_of(_half_used(nodes, 10))
     assert calls[_code(candidates._look_at)] == 1
     assert calls[_code(load.NodeLoads._plain_sum)] == 1
+
+
+def _pending(pods: int) -> Deciding:
+    """Pods that need 100 cores together, whatever their number: ten nodes."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="10", memory="100Gi", max_pods=10_000)
+    cluster.pods("web", pods, cpu=f"{100_000 // pods}m")
+    return _deciding(cluster, policy(node_group("general", max=100)), Memory(), comes=10)
+
+
+def test_ten_times_the_pods_for_the_same_new_nodes_take_as_many_calls() -> None:
+    few, many = calls_of(_pending(1_000)), calls_of(_pending(10_000))
+    assert many - few == Counter()

@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import chain, groupby
 
 import msgspec
 
@@ -47,7 +47,7 @@ def pending_demand(world: World, state: SchedulingState, rules: PodRules, now_se
     delays = _own_delays(world)
     apart: list[tuple[int, PodOutcome, Reason]] = []
     waiting = list(_waiting(world.pods, len(world.pod_shapes)))
-    above = surplus(world, [index for _, indices in waiting for index in indices])
+    above = surplus(world, list(chain.from_iterable(indices for _, indices in waiting)))
     apart.extend((index, PodOutcome.DELAYED, reason) for index, reason in above.items())
     for number, every in waiting:
         indices = [index for index in every if index not in above] if above else every
@@ -144,6 +144,18 @@ class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reasons: tuple[Reason, ...] = ()
 
 
+def in_runs(served: Mapping[int, Served]) -> list[tuple[Served, list[int]]]:
+    """The pods in World order, in runs that share their outcome."""
+    rows = sorted(served)
+    runs: list[tuple[Served, list[int]]] = []
+    first = 0
+    for entry, alike in groupby(map(served.__getitem__, rows)):
+        end = first + len(list(alike))
+        runs.append((entry, rows[first:end]))
+        first = end
+    return runs
+
+
 class Queue:
     """Pods still waiting for a place, by demand, and what became of the others. `names_others`: groups that grow for them
     name the groups that offered nothing."""
@@ -180,7 +192,7 @@ class Queue:
             pods = self._pods[shape][before[shape] : taken]
             place = 0
             for served, alike in groupby(map(self.served.__getitem__, pods)):
-                pod_count = sum(1 for _ in alike)
+                pod_count = len(list(alike))
                 yield shape, served, list(pods[place : place + pod_count])
                 place += pod_count
 

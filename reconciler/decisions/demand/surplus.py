@@ -5,15 +5,19 @@ pending pods of a ReplicaSet or ReplicationController, as many count as its othe
 ordinal, so that nothing follows from the numbers unless it has no replicas at all.
 """
 
+from array import array
 from collections import Counter
 from collections.abc import Collection, Mapping
 
 from reconciler.cluster.world import World
 from reconciler.decisions.reasons.pods import AboveReplicas
 from reconciler.plan.reason import Reason
+from reconciler.scheduling.kernels import loops
 
 _BY_RANK = ("ReplicaSet", "ReplicationController")
 _BY_ORDINAL = "StatefulSet"
+_Key = tuple[str, str, str, str]
+"""API group, kind, namespace and name of a controller."""
 
 
 def surplus(world: World, pending: Collection[int]) -> Mapping[int, Reason]:
@@ -25,7 +29,7 @@ def surplus(world: World, pending: Collection[int]) -> Mapping[int, Reason]:
         if one.replicas is not None and (one.kind in _BY_RANK or (one.kind == _BY_ORDINAL and not one.replicas))
     }
     keys = {}
-    for number in {pods.traits[row] for row in pending} if replicas else ():
+    for number in set(map(pods.traits.__getitem__, pending)) if replicas else ():
         owner = traits[number].controller
         if owner is not None and (key := (owner.api_group, owner.kind, traits[number].namespace, owner.name)) in replicas:
             keys[number] = key
@@ -36,16 +40,24 @@ def surplus(world: World, pending: Collection[int]) -> Mapping[int, Reason]:
         owner = one.controller
         if owner is not None and (key := (owner.api_group, owner.kind, one.namespace, owner.name)) in asked:
             keys[number] = key
+    # Most controllers have no more pods than replicas, however their pods are doing: those are not looked at one by one.
+    starts, order = array("i", bytes(4 * (len(traits) + 2))), array("i", bytes(4 * len(pods)))
+    loops.by_node(pods.traits, starts, order)
+    listed = Counter[_Key]()
+    for number, key in keys.items():
+        listed[key] += starts[number + 1] - starts[number]
+    several = {number: key for number, key in keys.items() if listed[key] > (replicas[key] or 0)}
     active = Counter(
-        keys[number]
-        for row, number in enumerate(pods.traits)
-        if number in keys and not pods.deletion_seconds[row] and not pods.finished(row)
+        key
+        for number, key in several.items()
+        for row in order[starts[number] : starts[number + 1]]
+        if not pods.deletion_seconds[row] and not pods.finished(row)
     )
-    left = {key: active[key] - (replicas[key] or 0) for key in asked}
-    found = {}
-    for row in sorted(pending, key=lambda row: (-pods.created_seconds[row], -row)):
-        of_pod = keys.get(pods.traits[row])
-        if of_pod is not None and left[of_pod] > 0:
+    left = {key: more for key, count in active.items() if (more := count - (replicas[key] or 0)) > 0}
+    found: dict[int, Reason] = {}
+    for row in sorted(pending, key=lambda row: (-pods.created_seconds[row], -row)) if left else ():
+        of_pod = several.get(pods.traits[row])
+        if of_pod is not None and left.get(of_pod, 0) > 0:
             left[of_pod] -= 1
             controller = f"{of_pod[1]} {of_pod[2]}/{of_pod[3]}"
             because = AboveReplicas(controller=controller, replicas=replicas[of_pod] or 0, pods=active[of_pod])

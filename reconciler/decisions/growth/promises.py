@@ -91,18 +91,24 @@ def _full_permille(draft: Draft, node: int) -> int:
     return sum(used.get(name) * 1000 // max(1, offered.get(name)) for name in ("cpu", "memory"))
 
 
-def promises(draft: Draft, served: Mapping[int, Served]) -> Promises:
-    """What to remember: what is promised now, and what was promised before to pods that still wait."""
+def promises(draft: Draft, outcomes: Sequence[tuple[Served, Sequence[int]]]) -> Promises:
+    """What to remember: what is promised now, and what was promised before to pods that still wait. `outcomes` as of
+    `in_runs`."""
     before, targets = draft.memory.promised, {group.group.name: str(group.group.target) for group in draft.groups}
     shapes, pods = draft.world.pod_shapes, draft.world.pods.shape
-    # Pods that were served together share one entry, so counting pairs of shape and entry takes little time for 50,000 pods.
-    entries = {id(entry): entry for entry in served.values()}
-    together = Counter(zip(map(pods.__getitem__, served), map(id, served.values()), strict=True))
-    counts = [(shape, entries[entry], pod_count) for (shape, entry), pod_count in together.items()]
-    bought = [(shape, entry, pod_count) for shape, entry, pod_count in counts if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP]
-    if not before and not bought:
+    if not before and not any(entry.outcome is PodOutcome.TRIGGERS_SCALE_UP for entry, _ in outcomes):
         return {}
-    digests = {shape: _digest(shapes[shape]) for shape, _ in together}
+    # Pods that were served together share one entry, so that few groups of pods are counted, whatever lies between them.
+    rows_of: dict[int, tuple[Served, list[int]]] = {}
+    for entry, rows in outcomes:
+        rows_of.setdefault(id(entry), (entry, []))[1].extend(rows)
+    counts = [
+        (shape, entry, pod_count)
+        for entry, rows in rows_of.values()
+        for shape, pod_count in Counter(map(pods.__getitem__, rows)).items()
+    ]
+    bought = [(shape, entry, pod_count) for shape, entry, pod_count in counts if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP]
+    digests = {shape: _digest(shapes[shape]) for shape in {shape for shape, _, _ in counts}}
     now, waiting = Counter[tuple[str, str]](), Counter[str]()
     for shape, entry, pod_count in bought:
         now[targets[entry.group or ""], digests[shape]] += pod_count

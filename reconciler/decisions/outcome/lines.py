@@ -231,22 +231,19 @@ def _scarce(plan: Draft, draft: GroupDraft) -> str:
     return "they carry accelerators" if template is not None and has_gpu(template) else ""
 
 
-def pod_lines(draft: Draft, served: dict[int, Served]) -> tuple[PodLine, ...]:
-    """Every pending pod, in World order."""
+def pod_lines(draft: Draft, outcomes: Sequence[tuple[Served, Sequence[int]]]) -> tuple[PodLine, ...]:
+    """Every pending pod, in World order; `outcomes` as of `in_runs`."""
     pods = draft.world.pods
     namespaces, names = pods.namespace, pods.name
-    return tuple(
-        [
-            PodLine(
-                pod=f"{namespaces[index]}/{names[index]}",
-                outcome=(entry := served[index]).outcome,
-                node=entry.node,
-                group=entry.group,
-                reasons=entry.reasons,
-            )
-            for index in sorted(served)
+    lines: list[PodLine] = []
+    for entry, rows in outcomes:
+        # There may be tens of thousands of pods, and looking up what they share would take half of the time.
+        outcome, node, group, reasons = entry.outcome, entry.node, entry.group, entry.reasons
+        lines += [
+            PodLine(pod=f"{namespaces[row]}/{names[row]}", outcome=outcome, node=node, group=group, reasons=reasons)
+            for row in rows
         ]
-    )
+    return tuple(lines)
 
 
 def node_lines(draft: Draft, judged: dict[int, Judged]) -> tuple[NodeLine, ...]:
