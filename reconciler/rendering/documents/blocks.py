@@ -100,13 +100,33 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Cells by row; what others wrote in them is foreign. With a `title` it opens on a click; on a terminal that is the first
-    heading. `caption` is one sentence above it, `note` one below."""
+    heading. `caption` is one sentence above it, `note` one below. `marks` are those of its rows, if they have any."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
+    marks: tuple[str, ...] = ()
     title: str = ""
     caption: str = ""
     note: str = ""
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """One sentence with `items` about it. `bullet` stands before it, and `mark` says what becomes of it. `shorter` are other
+    wordings for a narrow line, the longest first. `block` are lines to copy, as they are, which come last."""
+
+    text: str
+    bullet: str = ""
+    mark: str = ""
+    shorter: tuple[str, ...] = ()
+    items: tuple["Item", ...] = ()
+    block: tuple[str, ...] = ()
+
+
+class Items(msgspec.Struct, frozen=True):
+    """Sentences in their order; `depth` is how far they stand below what they belong to."""
+
+    items: tuple[Item, ...]
+    depth: int = 1
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -155,7 +175,7 @@ class Section(msgspec.Struct, frozen=True):
     """A heading, the number of things under it (None: there is no number), and sentences about them, the most severe first.
     `noun` is the word for what is counted if lines are cut. `blocks` come above the sentences. `opened`: visible without a click.
     If there is not enough room, sections with `drop` are left out as a whole, the highest number first. Only then are the last
-    lines of the others left out."""
+    lines of the others left out. `legend` are the marks that are used in it."""
 
     heading: str
     number: int | None
@@ -164,9 +184,10 @@ class Section(msgspec.Struct, frozen=True):
     blocks: tuple["Block", ...] = ()
     opened: bool = False
     drop: int = 0
+    legend: tuple[str, ...] = ()
 
 
-Block = Paragraph | Alarm | Table | Named | Code | Names | Problems | OverTime | Sources | Section
+Block = Paragraph | Alarm | Table | Items | Named | Code | Names | Problems | OverTime | Sources | Section
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from reconciler.plan.summary import canonical_json
 from reconciler.policy.documents import BufferReading, Expander, Headroom, HeadroomFrom, Hold, Limit, NodeGroup, PolicySet
 from reconciler.rendering.documents.preview.consequences import Code, consequences
 from reconciler.rendering.printers.html.plan import buffer_section
-from reconciler.rendering.printers.markdown.plan import plan_document
+from reconciler.rendering.printers.markdown.plan import plan_comment
 from reconciler.rendering.printers.text.explanation.case import Case
 from reconciler.rendering.printers.text.explanation.group import explain_group
 from reconciler.rendering.printers.text.plan import plan_text
@@ -365,7 +365,7 @@ def test_a_plan_tells_of_each_buffer() -> None:
         "    - no room is kept for it: there is no PodTemplate small",
     ]
     assert lines[start + 3] == "  shop/spare: room for 9 pods, 1 now, 4 later, 4 lacking"
-    for text in (str(plan_document(plan)), str(buffer_section(plan))):
+    for text in (str(plan_comment(plan)), str(buffer_section(plan))):
         assert "room for 9 pods, 1 now, 4 later, 4 lacking" in text
     assert [problem.object for problem in plan.problems] == ["CapacityBuffer shop/bad"]
     assert plan.summary == "Plan: 1 group up (+1 node), 1 problem."

@@ -28,7 +28,7 @@ from reconciler.policy.documents import (
     TemplateDevices,
 )
 from reconciler.rendering.printers.html.plan import request_section
-from reconciler.rendering.printers.markdown.plan import plan_document
+from reconciler.rendering.printers.markdown.plan import plan_comment
 from reconciler.rendering.printers.text.explanation.case import Case
 from reconciler.rendering.printers.text.explanation.group import explain_group
 from reconciler.rendering.printers.text.plan import plan_text
@@ -577,7 +577,7 @@ def test_a_plan_tells_of_each_request() -> None:
     start = lines.index("Room for ProvisioningRequests: 2")
     assert lines[start + 1] == "  ml/huge: no room for 50 pods"
     assert "  ml/train: room is on its way for 5 pods, 3 now, 2 later" in lines
-    for text in (str(plan_document(plan)), str(request_section(plan))):
+    for text in (str(plan_comment(plan)), str(request_section(plan))):
         assert "room is on its way for 5 pods, 3 now, 2 later" in text
     case = Case.of(world, rules, plan, NOW, memory)
     assert any("ProvisioningRequest ml/train" in line for line in explain_group(case, "a", 120))

@@ -11,6 +11,7 @@ from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.money import money_text
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import ActionKind, Plan
+from reconciler.rendering.documents.plan.nodes import leaving_nodes
 from reconciler.rendering.printers.html.element import Content, Html, joined, tag
 from reconciler.rendering.printers.html.groups import group_section
 from reconciler.rendering.printers.html.nodes import listed_nodes, node_section, upcoming_section
@@ -21,7 +22,6 @@ from reconciler.rendering.printers.html.plan import (
     PENDING,
     buffer_section,
     cautions,
-    leaving_nodes,
     plan_figures,
     problem_section,
     request_section,

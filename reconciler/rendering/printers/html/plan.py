@@ -6,16 +6,18 @@ from decimal import Decimal
 from reconciler import __version__
 from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
-from reconciler.plan.plan import ActionKind, Cost, Plan
+from reconciler.plan.plan import Cost, Plan
 from reconciler.rendering.documents.blocks import plain_sentence
+from reconciler.rendering.documents.plan.actions import together
+from reconciler.rendering.documents.plan.document import cautions as plan_cautions
+from reconciler.rendering.documents.plan.document import cost_table
+from reconciler.rendering.documents.plan.nodes import leaving_nodes
 from reconciler.rendering.printers.html.element import DASH, Content, Html, arrows, joined, tag
 from reconciler.rendering.printers.html.groups import group_section
 from reconciler.rendering.printers.html.nodes import anchors, listed_nodes, node_section
 from reconciler.rendering.printers.html.page import CLASSES, Head, Section, counted, document, fold, mark, slots
 from reconciler.rendering.printers.html.picture import picture_section
 from reconciler.rendering.printers.html.pods import pod_section
-from reconciler.rendering.printers.text.plan import cautions as plan_cautions
-from reconciler.rendering.printers.text.plan import cost_table
 from reconciler.rendering.words.alike_actions import AlikeActions, GroupActions, alike_actions
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.group_notes import folded_notes, group_notes
@@ -55,8 +57,8 @@ def action_section(plan: Plan) -> Section | None:
         parts += [tag("h3", "About groups"), tag("ul", entries, class_="list sheet")]
     if not parts:
         return None
-    together = "" if len(lots) == len(plan.actions) else ", alike ones together"
-    return Section("actions", "What is done", joined(parts), f"{counted(len(plan.actions), 'action')}, in this order{together}")
+    number = f"{counted(len(plan.actions), 'action')}, in this order{together(plan, lots)}"
+    return Section("actions", "What is done", joined(parts), number)
 
 
 def _one(lot: AlikeActions, known: Mapping[str, str]) -> Html:
@@ -126,12 +128,6 @@ def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | No
     if problems := problem_section(plan):
         sections.append(problems)
     return sections
-
-
-def leaving_nodes(plan: Plan) -> frozenset[str]:
-    """Nodes that its actions drain and remove."""
-    leaves = (ActionKind.REMOVE_NODE, ActionKind.REPLACE)
-    return frozenset(node for action in plan.actions if action.kind in leaves for node in action.nodes)
 
 
 NODES, PENDING, COST = "Nodes in groups", "Pending pods", "Cost per hour"

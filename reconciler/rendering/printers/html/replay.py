@@ -30,7 +30,7 @@ from reconciler.rendering.printers.html.chart import (
 from reconciler.rendering.printers.html.element import Content, Html, joined, tag
 from reconciler.rendering.printers.html.page import Head, Section, counted, document, fold, scrolling
 from reconciler.rendering.printers.html.plan import change, foot
-from reconciler.rendering.printers.text.over_time import ResourceSeries, resource_series
+from reconciler.rendering.printers.over_time import ResourceSeries, resource_series
 from reconciler.rendering.words.plain import shortened
 from reconciler.values.duration import duration_text
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import MOST_FOREIGN, PROSE_WIDTH, Foreign, Sentence, cut
+from reconciler.rendering.printers.block_lines import BlockLines
 from reconciler.rendering.printers.lines import paragraph
 from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.words.plain import plain, shortened
@@ -187,6 +188,8 @@ def _block_text(block: tree.Block, most: int | None = None) -> Iterator[str]:
         case tree.Code(lines, language):
             shown = lines if most is None else lines[:most]
             yield from ("\n".join(fenced(shown, language)),) if shown else ()
+        case tree.Items():
+            yield "\n".join(fenced(BlockLines(_BLOCK_WIDTH, colour=False).lines(block), "text"))
         case tree.Alarm(_, lines, ""):
             yield from ("\n".join(["> [!WARNING]", *_paragraph(line, "> ", "> ")]) for line in lines)
         case tree.Alarm(_, lines, title):

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.documents import blocks as tree
-from reconciler.rendering.documents.blocks import Foreign
-from reconciler.rendering.printers.lines import Style
+from reconciler.rendering.documents.plan.document import cautions, cost_table, plan_document
+from reconciler.rendering.documents.plan.groups import all_groups
+from reconciler.rendering.printers.block_lines import BlockLines
 from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, document_markdown
-from reconciler.rendering.printers.text.plan import Page, cautions, cost_table
 from reconciler.rendering.words.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.words.group_notes import GroupWhy, further_reasons, group_whys, removal_words, why_words
 from reconciler.rendering.words.plain import plain
@@ -81,10 +81,10 @@ _WIDTH = 120
 
 def plan_markdown(plan: Plan, *, limit: int = GITHUB_LIMIT) -> str:
     """The plan in at most `limit` UTF-16 units, ends with a newline."""
-    return document_markdown(plan_document(plan), limit)
+    return document_markdown(plan_comment(plan), limit)
 
 
-def plan_document(plan: Plan) -> tree.Document:
+def plan_comment(plan: Plan) -> tree.Document:
     """What changes as lines of a diff, then everything that the terminal shows, in folds, the most urgent first.
 
     If there is not enough room, parts are left out in a fixed order, and named. First come nodes that stay, reasons of pods,
@@ -103,44 +103,22 @@ def plan_document(plan: Plan) -> tree.Document:
 
 
 def _folds(plan: Plan) -> Iterator[tree.Section]:
-    page = Page(plan, Style(colour=False), _WIDTH, Fold())
+    document = plan_document(plan, Fold())
+    printer = BlockLines(_WIDTH, colour=False)
     staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
     held = sum(group.held for group in plan.groups)
-    for drop, heading, number, lines in (
-        (1, "Problems and what was not captured", len(plan.problems) + len(plan.not_captured), page.warnings()),
-        (3, "Held groups and their owners", held, page.held()),
-        (6, "Actions in order", len(plan.actions), page.actions()),
-        (7, f"Pending pods ({len(plan.pods)}, of which {staying} stay)", None, page.pods()),
-        (4, "Room for ProvisioningRequests", len(plan.request_lines), page.requests()),
-        (4, "Room for CapacityBuffers", len(plan.buffer_lines), page.buffers()),
-        (5, "All groups", len(plan.groups), _group_table(plan)),
-        (4, "About groups", None, page.notes()),
-        (8, "Nodes", len(plan.nodes), page.nodes()),
+    for drop, heading, number, block in (
+        (1, "Problems and what was not captured", len(plan.problems) + len(plan.not_captured), document.problems),
+        (3, "Held groups and their owners", held, document.held),
+        (6, "Actions in order", len(plan.actions), document.actions),
+        (7, f"Pending pods ({len(plan.pods)}, of which {staying} stay)", None, document.pods),
+        (4, "Room for ProvisioningRequests", len(plan.request_lines), document.requests),
+        (4, "Room for CapacityBuffers", len(plan.buffer_lines), document.buffers),
+        (5, "All groups", len(plan.groups), all_groups(plan)),
+        (4, "About groups", None, document.notes),
+        (8, "Nodes", len(plan.nodes), document.nodes),
         (2, "Cost", None, cost_table(plan.cost)),
     ):
-        if lines:
-            block = lines if isinstance(lines, tree.Table) else tree.Code(tuple(lines))
-            yield tree.Section(heading, number, blocks=(block,), drop=drop)
-
-
-def _group_table(plan: Plan) -> tree.Table:
-    whys = group_whys(plan)
-    currency = Foreign(f"{plan.cost.currency}/h")
-    columns = [
-        tree.Column(heading=heading, right=heading not in ("group", "tier", "why"))
-        for heading in ("group", "now", "desired", "settled", "min..max", "tier", currency, "why")
-    ]
-    rows = (
-        (
-            Foreign(group.name),
-            str(group.current),
-            str(group.desired),
-            "" if group.settled is None else str(group.settled),
-            f"{group.min}..{group.max}",
-            Foreign(group.tier),
-            Foreign(group.price_per_hour or ""),
-            Foreign(why_words(group, whys)),
-        )
-        for group in plan.groups
-    )
-    return tree.Table(columns=tuple(columns), rows=tuple(rows))
+        if block is not None:
+            shown = block if isinstance(block, tree.Table) else tree.Code(tuple(printer.lines(block)))
+            yield tree.Section(heading, number, blocks=(shown,), drop=drop)

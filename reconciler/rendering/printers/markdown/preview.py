@@ -6,7 +6,7 @@ from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.documents.preview.document import preview_document, side_words
 from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, code, document_markdown, problem_lines
-from reconciler.rendering.printers.markdown.plan import plan_document
+from reconciler.rendering.printers.markdown.plan import plan_comment
 from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.refusal import refusal
@@ -18,7 +18,7 @@ def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
     alarm about the snapshot stands before everything else. Without a comparison the plan follows."""
     document = preview_document(preview, Fold())
     if preview.comparison is None:
-        plan = plan_document(preview.plan)
+        plan = plan_comment(preview.plan)
         document = msgspec.structs.replace(document, blocks=(*document.blocks, *plan.blocks), digest=plan.digest, note=plan.note)
     return document_markdown(document, limit)
 

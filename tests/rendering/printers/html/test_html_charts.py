@@ -13,8 +13,8 @@ from reconciler.rendering.printers.html.chart import Axis, area, climb, marks, n
 from reconciler.rendering.printers.html.element import MOST_CHARACTERS
 from reconciler.rendering.printers.html.replay import replay_html
 from reconciler.rendering.printers.json_text import json_text
+from reconciler.rendering.printers.over_time import bars, columns, resource_series
 from reconciler.rendering.printers.text.document import document_text
-from reconciler.rendering.printers.text.over_time import bars, columns, resource_series
 from tests.rendering.printers.html.test_html import HOSTILE, Elements
 from tests.rendering.printers.html.test_html_replay import figures, replay
 
