@@ -75,16 +75,15 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     """One key. `path` is complete from the document's root, list items as `[]`: `spec.tiers[].name`.
 
     `attribute` is the struct attribute that the value feeds (empty: the children feed the struct of the parent, or the value is
-    not kept). `default` is written as in YAML; None means that nothing applies when the key is left out. A row says it only where
-    the type that it feeds does not: see `built_in`. `cluster_autoscaler` is the flag of the Cluster Autoscaler for the same
-    setting (empty: none). `elsewhere` maps the key of a platform to the name on its objects. The names come from the platform's
-    `policy_keys`, never from a row of the table. `minimum` and `maximum` bound integers, durations (in seconds) and the number of
-    items of a list or of keys of a map. `exactly_one_of` and `at_most_one_of` name children that exclude each other. `list_key`
-    is the child that names an item of this list (unique), `unique` says that a list of scalars is a set. `pattern` is what a
-    whole text must match. `constants` are attributes that the presence of this key sets. `resources` are names without a domain
-    that a map of amounts may have, as well as names that begin with `resource_prefix`. `loosens` is a `Loosens`, the looser word
-    of a choice, or its words in order. It also applies to everything below. If it is empty, any change may loosen, and previews
-    say so.
+    not kept). `default` is written as in YAML; None means that nothing applies when the key is left out. `cluster_autoscaler` is
+    the flag of the Cluster Autoscaler for the same setting (empty: none). `elsewhere` maps the key of a platform to the name on
+    its objects. The names come from the platform's `policy_keys`. `minimum` and `maximum` bound integers, durations (in seconds)
+    and the number of items of a list or of keys of a map. `exactly_one_of` and `at_most_one_of` name children that exclude each
+    other. `list_key` is the child that names an item of this list (unique), `unique` says that a list of scalars is a set.
+    `pattern` is what a whole text must match. `constants` are attributes that the presence of this key sets. `resources` are
+    names without a domain that a map of amounts may have, as well as names that begin with `resource_prefix`. `loosens` is a
+    `Loosens`, the looser word of a choice, or its words in order. It also applies to everything below. If it is empty, any change
+    may loosen, and previews say so.
     """
 
     path: str = ""
@@ -119,7 +118,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def walk(field: Field) -> Iterator[Field]:
-    """The field and everything below it, depth first, in the order of the table; the item of a list after the list."""
+    """The field and everything below it, depth first, in their order; the item of a list after the list."""
     yield field
     if field.item is not None:
         yield from walk(field.item)

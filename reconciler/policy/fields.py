@@ -1,69 +1,90 @@
 """The field model: every key of a policy document with its meaning. Reader, schemas, CRDs and the reference table walk it.
 
-The structs of `documents` are the truth about values; this tree says how they are written. A test holds the two equal:
-every attribute of every struct is fed by exactly one field.
+The structs of `documents` state their keys (`keys.Key`). Platforms add those of their targets.
 """
 
 import re
-from collections.abc import Mapping
-from enum import StrEnum
 from functools import cache
 
 import msgspec
 
 from reconciler.policy import documents
-from reconciler.policy.field import Field, Kind, Written, rooted, structs_in, walk
-from reconciler.policy.field_tables.node_group_policy import NODE_GROUP, NODE_GROUP_POLICY
+from reconciler.policy.balancing import presets
+from reconciler.policy.documents.group_fields import GROUP_FIELDS
+from reconciler.policy.field import Field, Kind, Written, rooted, walk
+from reconciler.policy.keys import keys_of
 from reconciler.policy.platform_parts import platform_keys
-from reconciler.values.duration import duration_text
 
-# What applies if a key is left out, as the reference shows it. It comes from the type that the field feeds.
-#
-# A default is written once. If only the policy can have the value, the default is in the type of `documents`, and the row of the
-# field table has none. If several levels can have it for a group, the default is in the row. The type then has None, which means:
-# not set at this level.
-
-
-def with_built_in(field: Field, struct: type[msgspec.Struct]) -> Field:
-    """The field with the defaults of the struct that it feeds, and those of the structs inside it, written as in YAML.
-
-    Raises TypeError for a default that stands in the row, too.
-    """
-    infos = {info.name: info for info in msgspec.structs.fields(struct)}
-    return msgspec.structs.replace(field, children=tuple(_child(child, struct, infos) for child in field.children))
-
-
-def _child(field: Field, struct: type[msgspec.Struct], infos: Mapping[str, msgspec.structs.FieldInfo]) -> Field:
-    if not field.attribute:
-        return with_built_in(field, struct)
-    info = infos[field.attribute]
-    inner = structs_in(info.type)
-    if inner and field.item is not None:
-        return msgspec.structs.replace(field, item=with_built_in(field.item, inner[0]))
-    if inner:
-        return with_built_in(field, inner[0])
-    written = _written(field, info.default)
-    if written is None:
-        return field
-    if field.default is not None:
-        raise TypeError(
-            f"the default of {field.path} stands in its row and in {struct.__name__}.{field.attribute}: take one away"
-        )
-    return msgspec.structs.replace(field, default=written)
+_IN_METADATA = ("name", "namespace", "labels")
+_ADDED = (
+    "annotations",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+"""What API servers add is accepted, so that an exported object can be checked."""
 
 
-def _written(field: Field, value: object) -> Written | None:
-    """None where the type says nothing: no default, an empty text or list."""
-    if isinstance(value, tuple) and value:
-        return tuple(str(item) for item in value)
-    if isinstance(value, StrEnum):
-        return value.value
-    if isinstance(value, int):
-        return duration_text(value) if field.kind is Kind.DURATION else value
-    return value if isinstance(value, str) and value else None
+def _document(kind: str, description: str, settings: str, fields: tuple[Field, ...]) -> Field:
+    """The root of a document of `kind`, whose attributes have these fields. `settings` describes its spec."""
+    added = tuple(
+        Field(yaml_key=key, kind=Kind.OPAQUE, description="Written by the API server or by other software; ignored.")
+        for key in _ADDED
+    )
+    metadata = Field(
+        yaml_key="metadata",
+        kind=Kind.OBJECT,
+        description="Name and labels of the object.",
+        required=True,
+        children=(*(field for field in fields if field.attribute in _IN_METADATA), *added),
+    )
+    spec = Field(
+        yaml_key="spec",
+        kind=Kind.OBJECT,
+        description=settings,
+        required=True,
+        children=tuple(_with_platforms(field) for field in fields if field.attribute not in _IN_METADATA),
+    )
+    version = "API group and version of this document."
+    children = (
+        Field(yaml_key="apiVersion", kind=Kind.STRING, description=version, enum=(documents.API_VERSION,), required=True),
+        Field(yaml_key="kind", kind=Kind.STRING, description="The kind of this document.", enum=(kind,), required=True),
+        metadata,
+        spec,
+        Field(yaml_key="status", kind=Kind.OPAQUE, description="Written by the loop; ignored in a policy tree."),
+    )
+    return Field(yaml_key="", kind=Kind.OBJECT, description=description, required=True, children=children)
 
 
-# What objects of platforms say for the same setting: each platform has its names.
+def _with_platforms(field: Field) -> Field:
+    """The field with what platforms add to it: the keys of their targets, the names of their presets."""
+    platforms = platform_keys()
+    discovering = tuple(keys.discovery for keys in platforms if keys.discovery is not None)
+    match field.yaml_key:
+        case "target":
+            return _choosing(field, tuple(keys.target for keys in platforms))
+        case "discovery" if field.item is not None:
+            return msgspec.structs.replace(field, item=_choosing(field.item, discovering))
+        case "balancing":
+            return msgspec.structs.replace(field, children=tuple(_with_platforms(child) for child in field.children))
+        case "presets" if field.item is not None:
+            return msgspec.structs.replace(field, item=msgspec.structs.replace(field.item, enum=tuple(presets())))
+    return field
+
+
+def _choosing(field: Field, platforms: tuple[Field, ...]) -> Field:
+    """The field with the keys of platforms, of which exactly one is there."""
+    names = tuple(one.yaml_key for one in platforms)
+    return msgspec.structs.replace(field, children=(*field.children, *platforms), exactly_one_of=names)
+
 
 _LEVELS = re.compile(r"spec\.(tiers\[\]\.)?(defaults\.)?(windows\[\]\.)?")
 
@@ -97,23 +118,29 @@ class DocumentKind(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def document_kinds() -> tuple[DocumentKind, ...]:
     """The kinds of document, NodeGroupPolicy first."""
-    policy = DocumentKind(
-        kind="NodeGroupPolicy",
-        plural="nodegrouppolicies",
-        scope="Cluster",
-        short_names=("ngp",),
-        description=NODE_GROUP_POLICY.description,
-        root=with_other_names(with_built_in(rooted(NODE_GROUP_POLICY, ""), documents.NodeGroupPolicy)),
+    described = "The policy of one cluster: mode, tiers, limits, discovery, budgets and defaults of its node groups."
+    policy = _document("NodeGroupPolicy", described, "The policy.", keys_of(documents.NodeGroupPolicy))
+    of_group = "A node group: which target it sizes, and how."
+    own = tuple(field for field in keys_of(documents.NodeGroup) if field not in GROUP_FIELDS)
+    group = _document("NodeGroup", of_group, "The settings of the group.", (*own, *GROUP_FIELDS))
+    return (
+        DocumentKind(
+            kind="NodeGroupPolicy",
+            plural="nodegrouppolicies",
+            scope="Cluster",
+            short_names=("ngp",),
+            description=described,
+            root=with_other_names(rooted(policy, "")),
+        ),
+        DocumentKind(
+            kind="NodeGroup",
+            plural="nodegroups",
+            scope="Namespaced",
+            short_names=("ng",),
+            description=of_group,
+            root=with_other_names(rooted(group, "")),
+        ),
     )
-    group = DocumentKind(
-        kind="NodeGroup",
-        plural="nodegroups",
-        scope="Namespaced",
-        short_names=("ng",),
-        description=NODE_GROUP.description,
-        root=with_other_names(with_built_in(rooted(NODE_GROUP, ""), documents.NodeGroup)),
-    )
-    return (policy, group)
 
 
 def document_kind(kind: str) -> DocumentKind | None:

@@ -5,9 +5,12 @@ policy of the cluster. Therefore the policy lists the namespaces that it allows.
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
+from reconciler.policy.field import Kind
+from reconciler.policy.keys import Key
 from reconciler.policy.values.pattern import matches_whole
 
 
@@ -15,15 +18,34 @@ class TargetScope(msgspec.Struct, frozen=True, kw_only=True):
     """Targets in one of these namespaces (none: in that of the NodeGroup) whose name one of these patterns matches as a whole
     (none: any name). A target without a namespace is in scope only by a pattern."""
 
-    namespaces: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+    namespaces: Annotated[
+        tuple[str, ...],
+        Key(
+            "Targets in these namespaces. If omitted, in the namespace of the NodeGroup.",
+            ("capi-team-a",),
+            kind=Kind.OBJECT_NAME,
+            item="One namespace.",
+        ),
+    ] = ()
+    names: Annotated[
+        tuple[str, ...],
+        Key(
+            "Targets whose whole name matches one of these regular expressions. If omitted, any name. "
+            "A target without a namespace (an Auto Scaling group) needs such a name.",
+            ("team-a-.*",),
+            kind=Kind.REGEX,
+            item="One expression.",
+        ),
+    ] = ()
 
 
 class GroupNamespace(msgspec.Struct, frozen=True, kw_only=True):
     """A namespace whose NodeGroups count."""
 
-    name: str
-    targets: TargetScope = TargetScope()
+    name: Annotated[str, Key("The namespace.", "team-a", kind=Kind.OBJECT_NAME)]
+    targets: Annotated[TargetScope, Key("The targets that its NodeGroups may size. If omitted, those in the same namespace.")] = (
+        TargetScope()
+    )
 
 
 class GroupRefusal(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ import msgspec
 
 from reconciler.policy.field import Field, Kind, Written
 from reconciler.policy.values.label_selector import Selector
+from reconciler.values.duration import duration_text
 from reconciler.values.label_selector import LABEL_OPERATORS
 
 MOST = 2**31 - 1
@@ -24,8 +25,9 @@ class Key:
     `examples` follow the description. `stated` are further arguments of `Field`; they win over what the type says. `item` is the
     description of one item of a list, or its `Key`. `never` is for a number without which nothing ends: the word for it is Never.
     `overrides` is for a struct that counts in place of another one of its type. The keys below have no default, no direction and
-    no flag then. `before` is the attribute that follows in documents, if another one follows in the struct. Saved plans have a
-    digest of the attributes in their order, so that attributes keep it. `instead` are other keys for attributes of the items.
+    no flag then. `instead` are other keys for attributes of the items. `within` is the key of an object around this one, for
+    which there is no struct. `before` is the attribute that follows in documents, if it does not follow in the struct. The digest
+    in saved plans depends on the order of the attributes, so they keep it.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Key:
         never: bool = False,
         overrides: bool = False,
         before: str = "",
+        within: "Key | None" = None,
         instead: "Mapping[str, Key]" = MappingProxyType({}),
         **stated: object,
     ) -> None:
@@ -44,6 +47,7 @@ class Key:
         self.item = item
         self.overrides = overrides
         self.before = before
+        self.within = within
         self.instead = instead
         self.stated: dict[str, Any] = stated | ({"enum": ("Never",), "default": "Never"} if never else {})
 
@@ -55,9 +59,45 @@ def keys_of(struct: type[msgspec.Struct], instead: Mapping[str, Key] = MappingPr
         if get_origin(info.type) is Annotated:
             annotation, key = get_args(info.type)
             written = {"attribute": info.name, "yaml_key": _yaml_key(info.name), "required": info.required}
-            place = [field.attribute for field in fields].index(key.before) if key.before else len(fields)
-            fields.insert(place, _field(instead.get(info.name, key), annotation, info.name, written))
+            field = _with_default(_field(instead.get(info.name, key), annotation, info.name, written), info.default)
+            if key.within is not None:
+                around = [one for one in fields if one.yaml_key == key.within.stated["yaml_key"]]
+                fields = [one for one in fields if one not in around]
+                field = _around(key.within, (*(child for one in around for child in one.children), field), written)
+            place = [one.attribute for one in fields].index(key.before) if key.before else len(fields)
+            fields.insert(place, field)
     return tuple(fields)
+
+
+def _around(key: Key, children: tuple[Field, ...], written: dict[str, Any]) -> Field:
+    """The object around fields whose attributes are those of the struct."""
+    above = {"kind": Kind.OBJECT, "description": key.description, "required": written["required"], "children": children}
+    return Field(**{**above, **key.stated})
+
+
+def _with_default(field: Field, value: object) -> Field:
+    """The field with the default of its attribute, written as in YAML: what applies if the key is left out.
+
+    If only the policy can have a value, its default is that of the attribute. If several levels can have it for a group, the key
+    states it. The attribute has None then, which means: not set at this level.
+    """
+    written = _written(field, value)
+    if written is None:
+        return field
+    if field.default is not None:
+        raise TypeError(f"the default of {field.attribute} stands in its key and in its struct: take one away")
+    return msgspec.structs.replace(field, default=written)
+
+
+def _written(field: Field, value: object) -> Written | None:
+    """None where the type says nothing: no default, an empty text or list."""
+    if isinstance(value, tuple) and value:
+        return tuple(str(item) for item in value)
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, int):
+        return duration_text(value) if field.kind is Kind.DURATION else value
+    return value if isinstance(value, str) and value else None
 
 
 def _field(key: Key, annotation: object, attribute: str, written: dict[str, Any]) -> Field:

@@ -32,9 +32,9 @@ from reconciler.values.duration import duration_text, parse_duration
 from reconciler.values.instant import instant_text
 from reconciler.values.quantity import quantity_text
 
-# One value of a group in the field table: where it is in a level of the policy, and its built-in value.
+# One value of a group by its key: where it is in a level of the policy, and its built-in value.
 #
-# Only the row of the field table has this default. Code that uses a value names its path.
+# Only the key has this default. Code that uses a value names its path.
 
 GroupScalar = int | str
 
@@ -71,7 +71,7 @@ class GroupValue(msgspec.Struct, frozen=True):
 
 @cache
 def group_value(path: str) -> GroupValue:
-    """The value at a path below the spec of a NodeGroup. Raises KeyError for a path that the table does not have."""
+    """The value at a path below the spec of a NodeGroup. Raises KeyError for a path that no key has."""
     field = _row(path)[-1]
     if not field.attribute or field.children:
         raise KeyError(path)
@@ -80,7 +80,7 @@ def group_value(path: str) -> GroupValue:
 
 
 def fields_below(path: str) -> tuple[Field, ...]:
-    """The rows of the keys below `scaleDown`, say. Raises KeyError for a path that the table does not have."""
+    """The keys below `scaleDown`, say. Raises KeyError for a path that no key has."""
     return _row(path)[-1].children
 
 
@@ -90,7 +90,7 @@ def attributes_of(path: str) -> tuple[str, ...]:
 
 
 def _row(path: str) -> list[Field]:
-    """The fields of the table along a path, the one it names last."""
+    """The fields along a path, the one it names last."""
     fields, row = GROUP_FIELDS, list[Field]()
     for key in path.split("."):
         field = next((field for field in fields if field.yaml_key == key), None)

@@ -1,6 +1,6 @@
 """Which values of a policy become looser: more may be written, removed or evicted than before.
 
-The comparison uses the effective values of each group, after the levels are merged. The field tables state which changes of each
+The comparison uses the effective values of each group, after the levels are merged. The keys state which changes of each
 field are known to be harmless or tighter. Any other change may loosen and is reported, so a field that is added later needs no
 line here.
 """
@@ -34,7 +34,7 @@ from reconciler.values.quantity import QuantityFormError, parse_quantity
 
 @cache
 def directions() -> Mapping[str, str]:
-    """Path below `spec`, items of lists left out -> which change loosens (`Field.loosens`), as the field tables say it."""
+    """Path below `spec`, items of lists left out -> which change loosens (`Field.loosens`), as the keys state it."""
     by_path: dict[str, str] = {}
     for kind in document_kinds():
         for field in walk(kind.root):

@@ -29,7 +29,7 @@ A_FIELD = {
     ),
 }
 AN_EXPANDER = {
-    "reconciler/policy/documents/__init__.py": ('    MOST_PODS = "MostPods"\n', '    MOST_CPU = "MostCpu"\n'),
+    "reconciler/policy/documents/node_group_policy.py": ('    MOST_PODS = "MostPods"\n', '    MOST_CPU = "MostCpu"\n'),
     "reconciler/decisions/growth/expanders.py": (
         "    Expander.MOST_PODS: _Rule(",
         """    Expander.MOST_CPU: _Rule(

@@ -43,7 +43,7 @@ DECLARED = (
     Field(yaml_key="color", attribute="color", kind=Kind.ENUM, enum=(*Color,), description="Which color.", examples=("Red",)),
     Field(
         yaml_key="max", attribute="most_nodes", kind=Kind.INTEGER, description="How many.", examples=(2,), unit="nodes",
-        minimum=0, maximum=9,
+        minimum=0, maximum=9, default=3,
     ),
     Field(
         yaml_key="sharePercent", attribute="share_percent", kind=Kind.PERCENT, description="Which share.", examples=(5,),
@@ -99,6 +99,41 @@ def test_an_attribute_without_a_key_has_no_field() -> None:
     assert [field.yaml_key for field in keys_of(Outer)] == [field.yaml_key for field in DECLARED]
 
 
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    inner: Annotated[Inner[None], Key("What is inside for a while.", overrides=True)] = Inner()
+    items: Annotated[tuple[Item, ...], Key("Which items.", item="One.", instead={"name": Key("A word.", "b")})] = ()
+
+
+def test_what_overrides_has_no_default_and_no_direction() -> None:
+    (wait,) = keys_of(Changed)[0].children
+    assert (wait.yaml_key, wait.default, wait.loosens) == ("waitTime", None, "")
+
+
+def test_the_items_of_a_list_may_have_other_keys() -> None:
+    item = keys_of(Changed)[1].item
+    assert item is not None
+    (name,) = item.children
+    assert (name.attribute, name.kind, name.examples) == ("name", Kind.STRING, ("b",))
+
+
+_AROUND = Key("What is around.", yaml_key="around", loosens=Loosens.SAFE)
+
+
+class Ordered(msgspec.Struct, frozen=True, kw_only=True):
+    last: Annotated[int, Key("Last.", 1)] = 1
+    one: Annotated[int, Key("One.", 1, within=_AROUND, before="last")] = 1
+    other: Annotated[int, Key("The other.", 1, within=_AROUND, before="last")] = 1
+    end: Annotated[int, Key("The end.", 1)] = 1
+
+
+def test_keys_around_attributes_and_before_others() -> None:
+    """An object without a struct holds the attributes that name it, in their order."""
+    around, last, end = keys_of(Ordered)
+    assert [field.yaml_key for field in (around, last, end)] == ["around", "last", "end"]
+    assert (around.kind, around.loosens, around.attribute) == (Kind.OBJECT, Loosens.SAFE, "")
+    assert [field.attribute for field in around.children] == ["one", "other"]
+
+
 @pytest.mark.parametrize("ambiguous", [float, bool, tuple[tuple[str, str], ...]])
 def test_a_type_that_may_be_written_in_several_ways_needs_a_kind(ambiguous: type) -> None:
     struct = msgspec.defstruct("Odd", [("some", Annotated[ambiguous, Key("Something.")])])  # type: ignore[misc, valid-type]
@@ -109,4 +144,12 @@ def test_a_type_that_may_be_written_in_several_ways_needs_a_kind(ambiguous: type
 def test_an_argument_that_no_field_has_is_refused() -> None:
     struct = msgspec.defstruct("Odd", [("some", Annotated[int, Key("Something.", loosen=Loosens.UP)])])
     with pytest.raises(TypeError, match="loosen"):
+        keys_of(struct)
+
+
+@pytest.mark.parametrize(("value", "again"), [(600, "10m"), (600, "5m")])
+def test_a_default_that_stands_in_the_key_and_in_the_struct_is_refused(value: int, again: str) -> None:
+    """Also where both say the same: the next change would be of one of them. A level that says nothing would say it, too."""
+    struct = msgspec.defstruct("Twice", [("some_seconds", Annotated[int, Key("Something.", default=again)], value)])
+    with pytest.raises(TypeError, match="take one away"):
         keys_of(struct)

@@ -13,7 +13,7 @@ from reconciler.control.previewer import Done
 from reconciler.gitops.git.repository import PolicyFiles
 from reconciler.policy.documents.group_fields import MOST_NODES
 from reconciler.policy.field import Field, Kind
-from reconciler.policy.field_tables.node_group_policy import NODE_GROUP, NODE_GROUP_POLICY
+from reconciler.policy.fields import DocumentKind, document_kinds
 from reconciler.policy.tree import read_tree
 from reconciler.policy.values.pattern import check_pattern, matches
 from tests.gitops.conftest import cluster, first_commit, repo
@@ -47,10 +47,10 @@ def test_a_size_that_nobody_has_is_refused(size: str) -> None:
     assert [problem.code for problem in found.problems if str(MOST_NODES) in problem.message]
 
 
-@pytest.mark.parametrize("kind", [NODE_GROUP, NODE_GROUP_POLICY], ids=["NodeGroup", "NodeGroupPolicy"])
-def test_every_number_has_a_bound(kind: Field) -> None:
+@pytest.mark.parametrize("kind", document_kinds(), ids=lambda kind: kind.kind)
+def test_every_number_has_a_bound(kind: DocumentKind) -> None:
     """Whatever field is added: an integer without a largest value is a way to stall the previewer."""
-    assert [field.yaml_key for field in fields(kind) if field.kind is Kind.INTEGER and field.maximum is None] == []
+    assert [field.yaml_key for field in fields(kind.root) if field.kind is Kind.INTEGER and field.maximum is None] == []
 
 
 def task() -> PreviewTask:

@@ -187,7 +187,7 @@ def _place(places: Mapping[str, Place], path: str, document: Place) -> str:
     return str(document)
 
 
-# The values of one group, each asked for by its path in the field table, with the chain that it came from.
+# The values of one group, each asked for by the path of its key, with the chain that it came from.
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Part = TypeVar("Part", bound=msgspec.Struct)
@@ -210,7 +210,7 @@ class Values:
         self._facts = facts
 
     def all_below(self, path: str, kind: type[Part]) -> Part:
-        """Everything that the field table has below a path, in the type of its level (`ScaleDown`), every value decided.
+        """Everything that has a key below a path, in the type of its level (`ScaleDown`), every value decided.
 
         The target's own options count for each. Raises TypeError for a field below it that has no default.
         """

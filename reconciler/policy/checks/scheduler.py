@@ -6,7 +6,7 @@ from reconciler.policy.reading.draft import Draft
 
 
 def check_default_constraints(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
-    """SOURCE: kube-scheduler 1.36, `ValidatePodTopologySpreadArgs`; the field tables have its other rules."""
+    """SOURCE: kube-scheduler 1.36, `ValidatePodTopologySpreadArgs`; the keys of DefaultConstraint have its other rules."""
     first: dict[tuple[str, str], int] = {}
     for index, one in enumerate(policy.document.scheduler.default_constraints):
         path = f"spec.scheduler.defaultConstraints[{index}]"
