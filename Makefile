@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 PRODUCT := $(VENV)/.product
 STAMP := $(VENV)/.ready
 TIMED := @.ci/timed
-# auto: two workers more than there are cores; WORKERS=0 runs the tests in this process (for a debugger).
+# auto: as many workers as there are cores, for components two more; WORKERS=0 runs the tests in this process (for a debugger).
 WORKERS ?= auto
 # Options for pytest, e.g. PYTEST="-k taints".
 PYTEST ?=
@@ -46,7 +46,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(PRODUCT) 2>/dev/null),$(
 .PHONY: $(PRODUCT)
 endif
 
-.PHONY: help setup run demo-preview testbed test test-flux test-kueue check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress spending clean
+.PHONY: help setup run demo-preview testbed test test-rest test-all components test-flux test-kueue check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress spending clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -78,9 +78,18 @@ testbed: $(STAMP) ## Start a real control plane with Cluster API, print its KUBE
 	@$(BIN)/python -m tests.testbed.components $(TESTBED)
 	@$(BIN)/python -m tests.testbed
 
-test: $(STAMP) ## Run all tests, those against the real Kubernetes components included
+test: $(STAMP) ## Run the quick tests: they build and start nothing, and each takes less than a second
+	$(TIMED) "quick tests" $(BIN)/python -m pytest -q --tier quick -n $(WORKERS) --max-worker-restart 0 $(PYTEST)
+	@$(BIN)/python -m tests.tiers
+
+test-rest: $(STAMP) ## Run what `make test` leaves out; components are built when a test needs them
+	$(TIMED) "the other tests" $(BIN)/python -m tests.second_look -q --tier rest -n $(WORKERS) --dist loadgroup $(PYTEST)
+
+test-all: $(STAMP) ## Run all tests at once, and write what each costs into tests/durations.json
+	$(TIMED) "all tests" $(BIN)/python -m tests.second_look -q --measure -n $(WORKERS) --dist loadgroup $(PYTEST)
+
+components: $(STAMP) ## Build the components that tests need and keep them in the cache; the tests do it when they need them
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components
-	$(TIMED) "tests" $(BIN)/python -m tests.second_look -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
 test-flux: $(STAMP) ## Run the files for Flux on its own controllers; at first it builds these, several minutes each
 	$(TIMED) "components for Flux" $(BIN)/python -m tests.testbed.components $(TESTBED) $(FLUX)

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.workers import unit_of
+from tests.workers import GROUPS, unit_of
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFTEST = "from tests.conftest import pytest_xdist_make_scheduler\n"
@@ -27,6 +28,13 @@ def test_what_is_run_by_one_worker() -> None:
     assert unit_of(converged.format("a", 1)) == unit_of(converged.format("b", 1)) != unit_of(converged.format("b", 11))
     alone = ("tests/plan/test_text.py::test_it[1]", "tests/plan/test_text.py::test_that[1]", "tests/plan/test_text.py::test_it")
     assert [unit_of(one) for one in alone] == list(alone)
+
+
+def test_the_jobs_of_the_workflow_have_every_group_once() -> None:
+    """Tests of a group that no job names would not run there."""
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    named = [group for job in workflow["jobs"]["test"]["strategy"]["matrix"]["include"] for group in job["groups"].split(",")]
+    assert sorted(named) == sorted(["none", *GROUPS])
 
 
 STOPPED = """

@@ -44,6 +44,8 @@ _GROUPS = {
     "tests/wheel/": "wheel",
 }
 """By how a test's path begins; the first that fits."""
+GROUPS = frozenset(_GROUPS.values())
+"""The names of all groups."""
 _BY_PARAMETER = frozenset({"tests/properties/test_convergence.py"})
 """Files whose tests with the same parameter look at one thing that takes longer to make than to look at."""
 

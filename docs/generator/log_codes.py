@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from docs.generator.table import code, table
@@ -65,9 +66,13 @@ def _events(kind: str) -> set[str]:
     return found
 
 
-def _calls() -> Iterator[ast.Call]:
-    for path in sorted(_SOURCES.rglob("*.py")):
-        yield from (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+@cache
+def _calls() -> tuple[ast.Call, ...]:
+    """Every call in the files that log, or that make Events: most do neither, and to parse them takes seconds."""
+    words = (*(f".{name}(" for name in _LEVELS + _QUIETLY), "Happening(", "Event(")
+    texts = (path.read_text(encoding="utf-8") for path in sorted(_SOURCES.rglob("*.py")))
+    trees = [ast.parse(text) for text in texts if any(word in text for word in words)]
+    return tuple(node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call))
 
 
 def _constants(node: ast.expr) -> list[str]:

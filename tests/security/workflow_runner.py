@@ -8,17 +8,23 @@ characters that Unicode calls ignorable do not count; lines end at CR, LF and CR
 import re
 import sys
 import unicodedata
+from functools import cache
 
 COMMANDS = frozenset({
     "add-mask", "add-matcher", "add-path", "debug", "echo", "endgroup", "error", "group", "notice", "remove-matcher",
     "save-state", "set-env", "set-output", "stop-commands", "warning",
 })  # fmt: skip
 _FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-_IGNORED = {
-    code: None
-    for code in range(sys.maxunicode + 1)
-    if code == 0 or unicodedata.category(chr(code)) == "Cf" or _FILLERS.match(chr(code))
-}
+
+
+@cache
+def _ignored() -> dict[int, None]:
+    """Every character that does not count; it takes half a second to find them."""
+    return {
+        code: None
+        for code in range(sys.maxunicode + 1)
+        if code == 0 or unicodedata.category(chr(code)) == "Cf" or _FILLERS.match(chr(code))
+    }
 
 
 def commands(output: str) -> list[str]:
@@ -47,7 +53,7 @@ def carried_out(output: str) -> list[str]:
 def _command(line: str, token: str | None = None) -> tuple[str, str] | None:
     if line.count(":") < 2 and line.count("#") < 2:
         return None  # what is ignored is neither, and a page has many lines
-    seen = line.translate(_IGNORED)
+    seen = line.translate(_ignored())
     second = re.match(r"\s*::([^\s:]*)(?: [^\n]*?)?::(.*)", seen)
     if second is not None and second[1].casefold() in COMMANDS | {token}:
         return second[1].casefold(), second[2]

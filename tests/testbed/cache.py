@@ -7,9 +7,30 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+WITHOUT = "RECONCILER_TESTS_WITHOUT_COMPONENTS"
+"""Set while tests run that may neither build nor start a component."""
+_asked: list[None] = []
+
+
+class NotAvailableError(Exception):
+    """A component that these tests need cannot be had here; the text says why and what would help."""
+
+
+def component_wanted() -> None:
+    """Each way to a component passes here. Raises NotAvailableError where tests may not have any."""
+    _asked.append(None)
+    if os.environ.get(WITHOUT):
+        raise NotAvailableError("`make test` starts no component: `make test-all` runs this, and measures what it costs.")
+
+
+def times_asked() -> int:
+    """How often this process wanted a component."""
+    return len(_asked)
+
 
 def cache_directory() -> Path:
     """`$XDG_CACHE_HOME/nodegroup-reconciler`, made if need be."""
+    component_wanted()
     above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     path = Path(above) / "nodegroup-reconciler"
     path.mkdir(parents=True, exist_ok=True)

