@@ -29,6 +29,8 @@ _MOST_BYTES = 3 << 30
 _GREEN, _RED, _NOT_CHANGED = 0, 1, 2
 # A test under a change may take so many times as long as it took, on a machine that is busy with other things.
 _SLOWER, _MORE_SECONDS = 10.0, 30.0
+# The tests that `make test` runs.
+_QUICK = ("--tier", "quick")
 # What takes longer (of processor time, with lines being counted) is no quick test.
 _QUICK_SECONDS = 3.0
 
@@ -46,7 +48,7 @@ class Session:
         """Collect and work. The exit code of pytest."""
         self._directory = directory
         self._at_import.start()
-        options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-seed=0"]
+        options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-seed=0", *_QUICK]
         kept = ["-o", "tmp_path_retention_policy=none"]
         return int(pytest.main([*options, *kept, *folders], plugins=[self]))
 
@@ -82,7 +84,7 @@ class Session:
             seconds[file] = seconds.get(file, 0) + self.watched.seconds[test]
         files = sorted(seconds, key=lambda file: (seconds[file], file))
         limit = _SLOWER * sum(seconds.values()) + 6 * _MORE_SECONDS
-        return bool(files) and is_noticed(mutant, files, limit), len(tests)
+        return bool(files) and is_noticed(mutant, [*files, *_QUICK], limit), len(tests)
 
     def _name(self, test: int) -> str:
         return self._items[test].nodeid
