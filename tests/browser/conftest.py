@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_
 from reconciler.cli.main import cli
 from reconciler.rendering.printers.html.plan import plan_html
 from tests.rendering.hostile import hostile_pictures, hostile_plan
+from tests.testbed.cache import component_wanted
 from tests.testbed.missing import not_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +40,7 @@ def browser() -> Iterator[Browser]:
 
 def chromium(play: Playwright) -> Browser:
     """Chromium from the environment or the PATH; without one the tests are NOT RUN."""
+    component_wanted()
     named = os.environ.get("CHROMIUM", "")
     found = named or next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None or not Path(found).exists():

@@ -5,11 +5,14 @@ from typing import NoReturn
 
 import pytest
 
+from tests.testbed.cache import note_component
+
 ALLOW = "RECONCILER_ALLOW_MISSING"
 
 
 def not_run(component: str, reason: str) -> NoReturn:
     """Fail the test as NOT RUN, or skip it when RECONCILER_ALLOW_MISSING names the component (a list with commas)."""
+    note_component()
     text = f"NOT RUN ({component}): {reason}"
     if component in os.environ.get(ALLOW, "").split(","):
         pytest.skip(text)
