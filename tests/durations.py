@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from tests.workers import group_of
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 FILE: Final = ROOT / "tests" / "durations.json"
 SLOW_SECONDS: Final = 1.0
@@ -43,15 +45,19 @@ class Durations(msgspec.Struct, frozen=True):
     files: dict[str, FileDurations]
 
     def is_slow(self, test: str, fixtures: Iterable[str]) -> bool:
-        """Did this test cost too much, or does it have a fixture that does?"""
+        """Did this test cost too much, or does it have a fixture that does? A file that nobody has measured is taken to need the
+        component of its group."""
         path, _, name = test.partition("::")
         known = self.files.get(path)
-        return (known is not None and name in known.slow) or any(one in self.fixtures for one in fixtures)
+        named = bool(group_of(path)) if known is None else name in known.slow
+        return named or any(one in self.fixtures for one in fixtures)
 
     def has_quick_tests(self, path: str) -> bool:
         """May this file have a test that is not slow? New functions may be quick."""
         known = self.files.get(path)
-        return known is None or known.quick > 0 or known.functions < functions(ROOT / path)
+        if known is None:
+            return not group_of(path)
+        return known.quick > 0 or known.functions < functions(ROOT / path)
 
     def seconds(self, path: str) -> float:
         """About how long the quick tests of a file take."""

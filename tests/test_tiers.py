@@ -30,6 +30,7 @@ def test_what_is_slow() -> None:
     assert not known.is_slow(f"{HERE}::test_a[2]", ("tests::tmp_path",))
     assert known.is_slow("tests/browser/test_new.py::test_it", ("tests::tmp_path", "tests/browser::browser"))
     assert not known.is_slow("tests/plan/test_new.py::test_it", ())
+    assert known.is_slow("tests/live/test_new.py::test_it", ())
 
 
 def test_a_file_of_slow_tests_is_read_when_it_has_more_tests_than_were_measured() -> None:
