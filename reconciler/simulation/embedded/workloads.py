@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable
 
+import msgspec
+
 from reconciler.cluster.pods.pod import Owner, PodPhase, PodShape, PodTraits
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES
 from reconciler.simulation.embedded.objects import ClusterObjects
@@ -103,9 +105,16 @@ class Workloads:
         workload = Workload(key, self._objects.new_pod_shape(shape, traits), self._objects.traits(traits), self._pods_of)
         return self.by_key.setdefault(key, workload)
 
-    def scale(self, workload: Workload, desired: int) -> None:
-        """Want another number of pods."""
+    def want(self, workload: Workload, desired: int) -> None:
+        """Another number of pods, in the controller's object too."""
         workload.desired = desired
+        controllers = self._objects.controllers
+        if workload.key in controllers:
+            controllers[workload.key] = msgspec.structs.replace(controllers[workload.key], replicas=desired)
+
+    def scale(self, workload: Workload, desired: int) -> None:
+        """Want another number of pods. Pods that left are no pattern for new ones."""
+        self.want(workload, desired)
         workload.vacant.clear()
         self._dirty[workload.key] = None
 

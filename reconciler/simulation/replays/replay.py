@@ -115,7 +115,7 @@ class Demand:
                 pod.name,
             )
         )
-        workload.desired = max(0, workload.desired - pods)
+        self._cluster.workloads.want(workload, max(0, workload.desired - pods))
         for pod in going[:pods]:
             self._cluster.pods.terminate(pod)
             if pod in workload.vacant:

@@ -356,10 +356,9 @@ class ScenarioPlay:
             after=replicas,
         )
         cluster.workloads.scale(workload, replicas)
-        for key in ((workload.key), ("Deployment", namespace, name)):
-            controller = cluster.objects.controllers.get(key)
-            if controller is not None:
-                cluster.objects.controllers[key] = msgspec.structs.replace(controller, replicas=replicas)
+        above = cluster.objects.controllers.get(("Deployment", namespace, name))
+        if above is not None:
+            cluster.objects.controllers["Deployment", namespace, name] = msgspec.structs.replace(above, replicas=replicas)
         cluster.disruption.scaled(namespace)
         cluster.objects.touch()
 
