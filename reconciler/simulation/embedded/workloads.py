@@ -106,14 +106,14 @@ class Workloads:
         return self.by_key.setdefault(key, workload)
 
     def want(self, workload: Workload, desired: int) -> None:
-        """Another number of pods, in the controller's object too."""
+        """Set the number of pods, in the controller\'s object too."""
         workload.desired = desired
         controllers = self._objects.controllers
         if workload.key in controllers:
             controllers[workload.key] = msgspec.structs.replace(controllers[workload.key], replicas=desired)
 
     def scale(self, workload: Workload, desired: int) -> None:
-        """Want another number of pods. Pods that left are no pattern for new ones."""
+        """Set the number of pods. New pods do not copy pods that left."""
         self.want(workload, desired)
         workload.vacant.clear()
         self._dirty[workload.key] = None
