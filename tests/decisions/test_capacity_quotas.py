@@ -12,8 +12,9 @@ from reconciler.gitops.preview import compare
 from reconciler.plan.plan import Plan
 from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import Limit, LimitsFrom, NodeGroup, QuotaReading
-from reconciler.rendering.documents.preview.consequences import Code, consequences
-from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Code
 from reconciler.rendering.printers.text.explanation.group import explain_group
 from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.builders import NOW, ClusterBuilder, node_group, policy

@@ -12,8 +12,8 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import DefaultConstraint, InclusionPolicy, PolicySet, SchedulerRules
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.question import explain_pod
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.pod import explain_pod
 from reconciler.scheduling.default_spread import with_default_spread
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.settled import come_to_rest

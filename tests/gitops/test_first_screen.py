@@ -12,7 +12,8 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.gitops.preview import compare
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.documents.preview.consequences import Grade, consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Grade
 from reconciler.rendering.printers.markdown.preview import preview_markdown
 from reconciler.rendering.printers.text.preview import preview_text
 from tests.gitops.random_previews import MOST_COLUMNS, first_words, prose_lines, random_preview

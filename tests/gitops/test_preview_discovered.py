@@ -8,7 +8,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.gitops.preview import compare
 from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import Discovery, GroupFields, Hold, Mode, PolicySet, ScaleDown, Tier, TierMatch
-from reconciler.rendering.documents.preview.consequences import consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 FOUND = (Discovery(name="all", provider="clusterAPI"),)

@@ -8,7 +8,8 @@ from reconciler.gitops.preview import compare
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Hold, NodeGroup, PolicySet, ScaleDown, Size, Window
 from reconciler.rendering.documents.blocks import plain_sentence
-from reconciler.rendering.documents.preview.consequences import Consequence, consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Consequence
 from reconciler.rendering.documents.preview.headline import headline
 from reconciler.values.instant import instant_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy

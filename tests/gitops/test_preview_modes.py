@@ -9,7 +9,7 @@ from reconciler.gitops.preview import compare
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.documents import Mode, PolicySet
 from reconciler.rendering.documents.preview.change_figures import change_figures
-from reconciler.rendering.documents.preview.consequences import consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 

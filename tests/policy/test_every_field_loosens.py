@@ -20,7 +20,7 @@ from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kind
 from reconciler.policy.loosening import Loosened, loosened
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.documents.preview.consequences import consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
 from tests.builders import ClusterBuilder
 from tests.policy.texts import NOW
 

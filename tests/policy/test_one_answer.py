@@ -25,7 +25,7 @@ from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Draft
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.tree import read_node_group, read_node_group_policy, read_tree
-from reconciler.rendering.printers.text.explanation.group import effective_value
+from reconciler.rendering.documents.explanation.groups import effective_value
 from tests.builders import NOW, ClusterBuilder
 
 Level = dict[str, object]

@@ -5,7 +5,7 @@ import msgspec
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.plan import SETTLING_CUT_SHORT, Plan, PlanProblem
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.rendering.documents.preview.consequences import consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.printers.html.preview import preview_html
 from reconciler.rendering.printers.text.plan import plan_text
 from reconciler.rendering.printers.text.preview import preview_text

@@ -73,9 +73,11 @@ def command(
     from reconciler.cli.outputs.terminal import text_width
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
     from reconciler.decisions.work import Work
+    from reconciler.rendering.documents.explanation.case import Case
+    from reconciler.rendering.documents.explanation.document import explained
+    from reconciler.rendering.documents.explanation.subjects import UnknownSubjectError
     from reconciler.rendering.printers.json_text import inert_json, json_text
-    from reconciler.rendering.printers.text.explanation.case import Case
-    from reconciler.rendering.printers.text.explanation.question import UnknownSubjectError, explained, explained_lines
+    from reconciler.rendering.printers.text.explanation.answer import explained_lines
     from reconciler.rendering.words.plain import plain_lines
 
     if live_url is not None:

@@ -201,7 +201,7 @@ def _predicted(inputs: "PlanInputs", name: str, budget: int) -> "Rollout":
     from reconciler.decisions.removal.rollout import predict_rollout
     from reconciler.decisions.view import View
     from reconciler.decisions.work import Work
-    from reconciler.rendering.printers.text.explanation.question import UnknownSubjectError, chosen_group
+    from reconciler.rendering.documents.explanation.subjects import UnknownSubjectError, chosen_group
 
     view = View.of(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
     try:

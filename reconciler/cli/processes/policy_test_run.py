@@ -29,9 +29,11 @@ from reconciler.policy.policy_test import Given, PolicyTestText
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.typed_text import DocumentError
 from reconciler.policy.tree import narrowed
-from reconciler.rendering.documents.preview.consequences import Code, consequences
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.question import UnknownSubjectError, explained_lines
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.documents.explanation.subjects import UnknownSubjectError
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Code
+from reconciler.rendering.printers.text.explanation.answer import explained_lines
 from reconciler.simulation.embedded.agenda import Happened
 from reconciler.simulation.policy_tests.coverage import Decided, untouched_rules
 from reconciler.simulation.policy_tests.given import given_world

@@ -10,9 +10,11 @@ from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.control.turn.loop import Decided
 from reconciler.plan.narrowed import Chosen, nothing_matches
 from reconciler.plan.plan import Plan
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.documents.explanation.document import explained
+from reconciler.rendering.documents.explanation.subjects import KINDS, UnknownSubjectError
 from reconciler.rendering.printers.json_text import json_text
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.question import KINDS, UnknownSubjectError, explained, explained_lines
+from reconciler.rendering.printers.text.explanation.answer import explained_lines
 
 PATH = "/explain/"
 _WIDTH = 100

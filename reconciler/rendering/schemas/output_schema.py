@@ -9,6 +9,8 @@ from reconciler.decisions.removal.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 from reconciler.plan.rollout import ROLLOUT_VERSION, Rollout
 from reconciler.policy.problems.findings import Severity
+from reconciler.rendering.documents.explanation.values import FORMAT_VERSION as EXPLANATION_VERSION
+from reconciler.rendering.documents.explanation.values import ExplanationDocument
 from reconciler.rendering.documents.fleet.comparison import FleetDocument
 from reconciler.rendering.documents.fleet.plans import FLEET_PLANS_VERSION, FleetPlansDocument
 from reconciler.rendering.documents.fleet.status import FLEET_STATUS_VERSION, FleetStatusDocument
@@ -24,8 +26,6 @@ from reconciler.rendering.printers.text.apply import FORMAT_VERSION as APPLY_VER
 from reconciler.rendering.printers.text.apply import ApplyDocument
 from reconciler.rendering.printers.text.doctor import FORMAT_VERSION as DOCTOR_VERSION
 from reconciler.rendering.printers.text.doctor import DoctorDocument
-from reconciler.rendering.printers.text.explanation.document import FORMAT_VERSION as EXPLANATION_VERSION
-from reconciler.rendering.printers.text.explanation.document import ExplanationDocument
 from reconciler.rendering.printers.text.fit import FORMAT_VERSION as FIT_VERSION
 from reconciler.rendering.printers.text.hold import FORMAT_VERSION as HOLD_VERSION
 from reconciler.rendering.printers.text.hold import HoldDocument

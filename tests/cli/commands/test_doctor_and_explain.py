@@ -13,9 +13,9 @@ from reconciler.cli.inputs.plan_inputs import read_inputs
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import InputError
 from reconciler.decisions.decide import decide
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.document import GroupExplanation, NodeExplanation, PodExplanation
-from reconciler.rendering.printers.text.explanation.question import explained
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.documents.explanation.document import explained
+from reconciler.rendering.documents.explanation.values import GroupExplanation, NodeExplanation, PodExplanation
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = {

@@ -125,7 +125,7 @@ def test_a_part_of_a_large_plan():
 
 def test_pods_of_many_groups_are_folded(run: Run, monkeypatch: pytest.MonkeyPatch):
     """`explain pod` tells groups that say the same together where there are many; --wide tells each."""
-    monkeypatch.setattr("reconciler.rendering.printers.text.explanation.question._FEW_GROUPS", 2)
+    monkeypatch.setattr("reconciler.rendering.printers.text.explanation.placing._FEW_GROUPS", 2)
     _, folded, _ = run("explain", "pod", "batch/giant", *INPUTS)
     assert "3 groups (" in folded
     _, wide, _ = run("explain", "pod", "batch/giant", *INPUTS, "--wide")

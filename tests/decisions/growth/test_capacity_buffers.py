@@ -15,10 +15,11 @@ from reconciler.plan.plan import ActionKind, BufferLine, BufferState, Plan
 from reconciler.plan.preview import PreviewSide
 from reconciler.plan.summary import canonical_json
 from reconciler.policy.documents import BufferReading, Expander, Headroom, HeadroomFrom, Hold, Limit, NodeGroup, PolicySet
-from reconciler.rendering.documents.preview.consequences import Code, consequences
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Code
 from reconciler.rendering.printers.html.plan import buffer_section
 from reconciler.rendering.printers.markdown.plan import plan_comment
-from reconciler.rendering.printers.text.explanation.case import Case
 from reconciler.rendering.printers.text.explanation.group import explain_group
 from reconciler.rendering.printers.text.plan import plan_text
 from reconciler.rendering.printers.text.preview import preview_text

@@ -27,9 +27,9 @@ from reconciler.policy.documents import (
     Template,
     TemplateDevices,
 )
+from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.printers.html.plan import request_section
 from reconciler.rendering.printers.markdown.plan import plan_comment
-from reconciler.rendering.printers.text.explanation.case import Case
 from reconciler.rendering.printers.text.explanation.group import explain_group
 from reconciler.rendering.printers.text.plan import plan_text
 from reconciler.rendering.printers.text.preview import preview_text

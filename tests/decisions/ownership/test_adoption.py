@@ -12,8 +12,8 @@ from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState
 from reconciler.policy.documents import Discovery, Hold
+from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.printers.html.plan import plan_html
-from reconciler.rendering.printers.text.explanation.case import Case
 from reconciler.rendering.printers.text.explanation.group import explain_group
 from reconciler.rendering.printers.text.plan import plan_text
 from reconciler.rendering.words.wording import held_words, next_block, next_step

@@ -12,8 +12,8 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal.drain_report import drain_report
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Counting, GroupFields, PolicySet, ScaleDown, TargetAnnotations
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.question import explain_node
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.node import explain_node
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import blocker_codes, node, of_kind, plan_of
 

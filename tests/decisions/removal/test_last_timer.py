@@ -7,8 +7,8 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import NodeLine
 from reconciler.policy.documents import Budget, RemovalReason, ScaleDown, Size, Window
 from reconciler.policy.pace import Pace
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.question import explain_node
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.node import explain_node
 from reconciler.simulation.timers import next_timer_seconds
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

@@ -10,7 +10,8 @@ from reconciler.gitops.preview import compare
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import Budget, Consolidation, Limit, NodeGroup, PolicySet, RemovalReason, ScaleDown, Tier, Toggle
-from reconciler.rendering.documents.preview.consequences import Code, Grade, consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Code, Grade
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, node, of_kind, plan_of

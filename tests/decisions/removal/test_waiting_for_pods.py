@@ -21,8 +21,8 @@ from reconciler.kube.drain import leaving_pods
 from reconciler.plan.plan import ActionKind, NodeLine, Plan
 from reconciler.policy.documents import Budget, DrainRules, JobRule, PolicySet, ScaleDown
 from reconciler.policy.pace import Pace
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.question import explain_node
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.node import explain_node
 from reconciler.simulation.settled import settled
 from reconciler.values.instant import instant_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy

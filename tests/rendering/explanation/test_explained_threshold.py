@@ -8,8 +8,8 @@ import pytest
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import ScaleDown
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.question import node_findings
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.documents.explanation.nodes import node_findings
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 

@@ -4,7 +4,7 @@ from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import BackoffState, LeadTime, LeadTimes, Memory
 from reconciler.policy.documents import Hold, PolicySet
-from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.printers.text.explanation.group import explain_group
 from reconciler.values.instant import instant_text
 from tests.builders import NOW, ClusterBuilder

@@ -5,9 +5,11 @@ import pytest
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.group import effective_value, explain_group
-from reconciler.rendering.printers.text.explanation.question import explain_value, value_names
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.documents.explanation.groups import effective_value
+from reconciler.rendering.documents.explanation.subjects import value_names
+from reconciler.rendering.printers.text.explanation.group import explain_group
+from reconciler.rendering.printers.text.explanation.value import explain_value
 from tests.aws.policies import policy_set
 from tests.builders import NOW, ClusterBuilder
 

@@ -3,8 +3,8 @@
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Budget, Limit
-from reconciler.rendering.printers.text.explanation.case import Case
-from reconciler.rendering.printers.text.explanation.question import explained_lines
+from reconciler.rendering.documents.explanation.case import Case
+from reconciler.rendering.printers.text.explanation.answer import explained_lines
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 

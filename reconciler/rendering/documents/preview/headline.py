@@ -8,7 +8,9 @@ from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
 from reconciler.rendering.documents.blocks import PROSE_WIDTH, Alarm, Foreign, Meaning, Sentence, plain_sentence
 from reconciler.rendering.documents.preview.change_figures import COST, ChangeFigure, change_figures
-from reconciler.rendering.documents.preview.consequences import Code, Consequence, Grade, consequences, value_family
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
+from reconciler.rendering.documents.preview.consequences.looser_values import value_family
 from reconciler.rendering.words.wording import MAIN, count
 
 _MOST_PARTS = 2

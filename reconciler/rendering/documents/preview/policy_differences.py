@@ -8,7 +8,7 @@ import msgspec
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
 from reconciler.rendering.documents.blocks import FEWER, MORE, OTHERWISE, Difference
-from reconciler.rendering.documents.preview.consequences import looser_order, value_family
+from reconciler.rendering.documents.preview.consequences.looser_values import looser_order, value_family
 from reconciler.rendering.words.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.words.plain import listed
 

@@ -17,7 +17,8 @@ from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.preview.change_figures import ChangeFigure, change_figures, limit_pairs
-from reconciler.rendering.documents.preview.consequences import Code, Consequence, Grade, consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.headline import headline
 from reconciler.rendering.documents.problems import ProblemEntry, problem_entry
 from reconciler.rendering.words.refusal import refusal

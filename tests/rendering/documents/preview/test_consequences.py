@@ -12,7 +12,8 @@ from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.preview.change_figures import change_figures
-from reconciler.rendering.documents.preview.consequences import Code, Grade, consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Code, Grade
 from reconciler.rendering.documents.preview.headline import consequence_alarms, headline
 from reconciler.rendering.printers.markdown.preview import preview_markdown
 from reconciler.rendering.printers.text.preview import preview_text

@@ -10,7 +10,8 @@ from reconciler.policy.comparison import PolicyChange, compare_policies
 from reconciler.policy.documents import Budget, DrainRules, GroupFields, Limit, PolicySet, ScaleDown, Toggle
 from reconciler.policy.loosening import loosened
 from reconciler.rendering.documents.blocks import plain_sentence
-from reconciler.rendering.documents.preview.consequences import Code, Grade, consequences
+from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.rendering.documents.preview.consequences.consequence import Code, Grade
 from reconciler.rendering.documents.preview.headline import consequence_alarms
 from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, length
 from reconciler.rendering.printers.markdown.preview import preview_markdown

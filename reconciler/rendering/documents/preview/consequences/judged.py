@@ -1,0 +1,89 @@
+"""What does not judge the change as before: new problems, tests, declared sizes, documents for other clusters."""
+
+from collections.abc import Iterator, Sequence
+
+from reconciler.plan.comparison import PlanComparison
+from reconciler.plan.policy_tests import PolicyTestRun
+from reconciler.policy.manifests.size_changes import SizeChange
+from reconciler.policy.problems.findings import Problem
+from reconciler.rendering.documents.blocks import Foreign, foreign_sentence, names_listed
+from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
+from reconciler.rendering.documents.preview.consequences.wordings import verb_for
+from reconciler.rendering.words.fold import NAMES_SHOWN
+from reconciler.rendering.words.wording import MAIN, count
+
+
+def other_clusters(clusters: Sequence[str]) -> Iterator[Consequence]:
+    """Documents that do not count in the cluster of the preview."""
+    if clusters:
+        one = "documents for other clusters change"
+        yield Consequence(
+            grade=Grade.WARNING,
+            code=Code.OTHER_CLUSTERS,
+            sentence=(
+                f"Documents for {'cluster' if len(clusters) == 1 else 'clusters'} ", *names_listed(clusters, NAMES_SHOWN),
+                " changed; not judged here: run `reconciler preview --fleet` with a snapshot of each.",
+            ),
+            short=one,
+            data={"clusters": tuple(clusters)},
+        )  # fmt: skip
+
+
+def new_problems(comparison: PlanComparison) -> Iterator[Consequence]:
+    """Problems of the plan that main does not have."""
+    new = [pair.after for pair in comparison.problems if pair.after is not None and pair.before in (None, pair.after)]
+    if new:
+        first = new[0]
+        about = foreign_sentence(f"{f'{first.object}: ' if first.object else ''}{first.message} [{first.code}]")
+        yield Consequence(
+            grade=Grade.WARNING,
+            code=Code.NEW_PROBLEMS,
+            sentence=(f"{count(len(new), 'new problem')}, the first: ", *about),
+            short=count(len(new), "new problem"),
+            data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
+        )
+
+
+def tests_lost(run: PolicyTestRun | None) -> Iterator[Consequence]:
+    """Tests that judge the policy on main, and not in this PR, or not as they did."""
+    if run is not None and run.lost:
+        number = len(run.lost)
+        short = f"{count(number, 'policy test')} of {MAIN} {verb_for(number, 'does', 'do')} not judge it as before"
+        labels = [f"{one.suite}: {one.name}" for one in run.lost]
+        yield Consequence(
+            grade=Grade.WARNING,
+            code=Code.TESTS_LOST,
+            sentence=(f"{short}: ", *names_listed(labels, NAMES_SHOWN), "."),
+            short=short,
+            data={"tests": tuple(labels), "causes": tuple(sorted({one.why.value for one in run.lost}))},
+        )
+
+
+def policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
+    """Problems in the files of the change that are not errors: all of them are listed below."""
+    if warnings:
+        short, first = count(len(warnings), "warning") + " about the policy", warnings[0]
+        yield Consequence(
+            grade=Grade.WARNING,
+            code=Code.POLICY_WARNINGS,
+            sentence=(f"{short}, the first: ", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
+            short=short,
+            data={"warnings": len(warnings), "codes": tuple(sorted({problem.code for problem in warnings}))},
+        )
+
+
+def declared_sizes(sizes: Sequence[SizeChange]) -> Iterator[Consequence]:
+    """Manifests of the change that declare what a node group decides, or that move a declared size."""
+    against = sum(size.problem is not None for size in sizes)
+    if sizes:
+        one = len(sizes) == 1
+        short = f"{count(len(sizes), 'declared size')} of node groups {'differs' if one else 'differ'}"
+        if against == len(sizes):
+            short = f"{count(against, 'manifest value')} {'declares' if one else 'declare'} what a node group decides"
+        yield Consequence(
+            grade=Grade.WARNING if against else Grade.NOTE,
+            code=Code.DECLARED_SIZES,
+            sentence=(f"{short[0].upper()}{short[1:]}; the first: ", Foreign(sizes[0].what), ", ", Foreign(sizes[0].path), "."),
+            short=short,
+            data={"sizes": len(sizes), "decidedByGroups": against, "objects": tuple(sorted({size.what for size in sizes}))},
+        )
