@@ -26,18 +26,14 @@ from reconciler.decisions.growth.requests import cancel_requests
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
+from reconciler.decisions.outcome.buffer_lines import buffer_lines
+from reconciler.decisions.outcome.conflicts import conflict_reasons
 from reconciler.decisions.outcome.foreseen import Foreseen, foreseen
-from reconciler.decisions.outcome.lines import (
-    buffer_lines,
-    conflict_reasons,
-    cost,
-    group_lines,
-    node_lines,
-    plan_problems,
-    pod_lines,
-    share_reasons,
-)
+from reconciler.decisions.outcome.group_lines import cost, group_lines
+from reconciler.decisions.outcome.pod_and_node_lines import node_lines, pod_lines
+from reconciler.decisions.outcome.problems import plan_problems
 from reconciler.decisions.outcome.request_lines import bookings, request_lines
+from reconciler.decisions.outcome.share_reasons import share_reasons
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import halts

@@ -39,7 +39,7 @@ def _line(draft: Draft, request: RequestPods, outcome: RequestOutcome | None) ->
     if outcome is None:
         return None
     asked, until = outcome.asked, _until(draft, outcome)
-    fits, upcoming, requested = (outcome.served.get(one, 0) for one in _WITH_ROOM)
+    fits, upcoming, requested = rooms(outcome.served)
     state, because = _state(outcome, None if until is None else RequestBooked(until=instant_text(until)))
     first = (because.reason(),) if because is not None else ()
     arrived = (RequestArrived(pods=asked.came).reason(),) if asked.came and outcome.ended is None else ()
@@ -57,7 +57,10 @@ def _line(draft: Draft, request: RequestPods, outcome: RequestOutcome | None) ->
     )
 
 
-_WITH_ROOM = (PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING, PodOutcome.TRIGGERS_SCALE_UP)
+def rooms(served: Mapping[PodOutcome, int]) -> tuple[int, int, int]:
+    """How many pods find room on nodes that are there, on upcoming nodes, and on nodes that this plan requests."""
+    there, upcoming, requested = PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING, PodOutcome.TRIGGERS_SCALE_UP
+    return served.get(there, 0), served.get(upcoming, 0), served.get(requested, 0)
 
 
 def _state(outcome: RequestOutcome, booked: Because | None) -> tuple[RequestState, Because | None]:

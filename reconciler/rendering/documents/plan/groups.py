@@ -5,14 +5,7 @@ from reconciler.rendering.documents.blocks import Column, Foreign, Item, Items, 
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.group_notes import alike_held, folded_notes, group_notes, group_whys, single_held, why_words
 from reconciler.rendering.words.plain import listed
-from reconciler.rendering.words.wording import (
-    LEGEND,
-    NO_GROUPS,
-    SAME,
-    count,
-    group_mark,
-    groups_with_other_actions,
-)
+from reconciler.rendering.words.wording import LEGEND, NO_GROUPS, SAME, count, group_mark, groups_with_other_actions
 
 _FEW = 12  # as many groups are all shown, whatever becomes of them
 

@@ -5,10 +5,7 @@ from collections.abc import Iterator, Sequence
 from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.plan import GroupLine, Plan
 from reconciler.rendering.documents.blocks import Foreign, foreign_sentence, names_listed
-from reconciler.rendering.documents.preview.change_figures import (
-    coming,
-    leaving,
-)
+from reconciler.rendering.documents.preview.change_figures import coming, leaving
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.wording import count

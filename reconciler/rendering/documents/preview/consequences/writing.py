@@ -8,9 +8,7 @@ from reconciler.plan.preview import Preview
 from reconciler.policy.comparison import UNSET
 from reconciler.policy.loosening import Loosened
 from reconciler.rendering.documents.blocks import Sentence, names_listed
-from reconciler.rendering.documents.preview.change_figures import (
-    joined_nodes,
-)
+from reconciler.rendering.documents.preview.change_figures import joined_nodes
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.wordings import reached_words, verb_for
 from reconciler.rendering.words.fold import NAMES_SHOWN

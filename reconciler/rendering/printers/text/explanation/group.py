@@ -9,9 +9,7 @@ from reconciler.plan.plan import NodeState
 from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.groups import _most_seconds, group_findings
-from reconciler.rendering.documents.explanation.values import (
-    GroupExplanation,
-)
+from reconciler.rendering.documents.explanation.values import GroupExplanation
 from reconciler.rendering.printers.lines import paragraph
 from reconciler.rendering.words.alike import alike_nodes, owner_label
 from reconciler.rendering.words.plain import listed
