@@ -115,12 +115,13 @@ class Refuted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A node that was added at `asked_seconds` to learn a label, after `in_vain` that helped no pod. `template` as in
-    `Refuted`."""
+    """A node that was added at `asked_seconds` to learn a label, after `in_vain` that helped no pod. The first one for these pods
+    was added at `first_seconds`. `template` as in `Refuted`."""
 
     asked_seconds: int
     template: str
     in_vain: int = 0
+    first_seconds: int = 0
 
 
 class Pledge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

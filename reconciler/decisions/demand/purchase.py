@@ -245,7 +245,8 @@ class Demand:
                 since.setdefault(group.position, asked)
             for key, entry in draft.memory.probes.items():
                 if target_of(key) == str(group.group.target):
-                    since[group.position] = min(since.get(group.position, entry.asked_seconds), entry.asked_seconds)
+                    first = entry.first_seconds or entry.asked_seconds
+                    since[group.position] = min(since.get(group.position, first), first)
         return since
 
     def _in_vain(self, index: int) -> bool:

@@ -4,6 +4,10 @@ The nodes of a group may differ in a label, as those of a MachineDeployment over
 a pod with a rule about this label runs on the next node. One with the right value may come all the same. So one node is added
 that promises nothing. Its label is read once it is there. If it helps no pod, one more is tried. After two in vain, the group
 waits for a day, or for a change of the policy or of the target.
+
+The same helps where the platform keeps the zones of a group even and a pod needs one of them. Each node that comes elsewhere
+makes the next one more likely to come there. Up to two are tried for each other zone:
+one that makes it even with the rest, and one where the platform chooses.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +18,9 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
 from reconciler.decisions.demand.pending import Queue
 from reconciler.decisions.demand.purchase import kind_of
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.growth.zones import rejection
 from reconciler.decisions.memory import Probe
-from reconciler.decisions.reasons.pods import AWAIT, IN_VAIN, NONE, PROBE, LabelUnknown
+from reconciler.decisions.reasons.pods import AWAIT, IN_VAIN, NONE, PROBE, LabelUnknown, ZoneNotCertain
 from reconciler.decisions.reasons.sizes import Probing
 from reconciler.decisions.situation.evidence import REMEMBERED_SECONDS, made_of, target_of
 from reconciler.scheduling.packing import label_keys
@@ -34,20 +39,42 @@ def probe(draft: Draft, queue: Queue) -> frozenset[str]:
     grown: set[str] = set()
     for shape, count in queue.waiting():
         for group in by_preference:
-            seen = list(_possible(draft, group, shape))
-            if not seen or not _helps(draft, group, shape, seen):
+            unknown = _unknown_label(draft, group, shape) or _unknown_zone(draft, group, shape)
+            if unknown is None:
                 continue
             step, until = _next_step(draft, group, shape, grown)
             if step is PROBE and group.group.name not in grown and group.group.template is not None:
                 draft.grow(group, group.group.template, 1)
                 grown.add(group.group.name)
-                group.reasons.append(Probing(pods=count, labels=_keys(seen)).reason())
-            draft.probes[group.position, shape] = LabelUnknown(
-                group=group.group.name, labels=_keys(seen), values=_values(seen), step=step, until=until
-            )
+                group.reasons.append(Probing(pods=count, labels=unknown.labels).reason())
+            draft.probes[group.position, shape] = msgspec.structs.replace(unknown, step=step, until=until)
             if step in (PROBE, AWAIT):
                 break
     return frozenset(grown)
+
+
+def _unknown_label(draft: Draft, group: GroupDraft, shape: int) -> LabelUnknown | None:
+    """The label in which the nodes of the group differ, where some value of it would help the pod."""
+    seen = list(_possible(draft, group, shape))
+    if not seen or not _helps(draft, group, shape, seen):
+        return None
+    return LabelUnknown(group=group.group.name, labels=_keys(seen), values=_values(seen))
+
+
+def _unknown_zone(draft: Draft, group: GroupDraft, shape: int) -> ZoneNotCertain | None:
+    """Why the zone of the next node is not certain, where one of the next nodes, a node for each zone, may help the pod."""
+    template, order, zones = group.group.template, group.order, len(group.group.in_zones)
+    if template is None or order is None or group.group.whole or shape not in draft.zone_minded:
+        return None
+    if not draft.shares.spend(shape, draft.namespace(shape), 2 * zones):
+        return None
+    first = draft.coming(group)
+    landings = [order.landing(number) for number in range(first, first + zones)]
+    nodes = dict.fromkeys(node for landing in landings for node in (landing.shape, *landing.others))
+    if not any(_runs(draft, group, shape, node) for node in nodes):
+        return None
+    rejected = rejection(draft, group, template, shape)
+    return rejected if isinstance(rejected, ZoneNotCertain) else None
 
 
 def _possible(draft: Draft, group: GroupDraft, shape: int) -> Iterator[dict[str, str]]:
@@ -92,17 +119,18 @@ def _next_step(draft: Draft, group: GroupDraft, shape: int, grown: set[str]) -> 
     template = made_of(draft.policy_digest, group.group.facts)
     before = draft.memory.probes.get(key)
     if before is None or before.template != template or now - before.asked_seconds >= REMEMBERED_SECONDS:
-        before = Probe(asked_seconds=now, template=template)
-    if before.in_vain < MOST_IN_VAIN:
+        before = Probe(asked_seconds=now, template=template, first_seconds=now)
+    most_in_vain = max(MOST_IN_VAIN, 2 * (len(group.group.in_zones) - 1))
+    if before.in_vain < most_in_vain:
         # A node of another clock's future did not come for this.
         spans = range(max(before.asked_seconds, 1), now + _CLOCKS_DIFFER)
         came = [node for node in group.situation.nodes if draft.world.nodes[node].created_seconds in spans]
         helped = any(bound == shape for node in came for bound, _ in draft.state.bound(node))
         if came and before.asked_seconds < now:
             in_vain = 0 if helped else before.in_vain + 1
-            before = Probe(asked_seconds=now, template=template, in_vain=in_vain)
+            before = msgspec.structs.replace(before, asked_seconds=now, in_vain=in_vain)
     draft.probed[key] = before
-    if before.in_vain >= MOST_IN_VAIN:
+    if before.in_vain >= most_in_vain:
         return IN_VAIN, instant_text(before.asked_seconds + REMEMBERED_SECONDS)
     if draft.growth_stop(group) is not None or group.group.template is None:
         return NONE, ""
@@ -136,7 +164,7 @@ def remembered_probes(draft: Draft) -> Mapping[str, Probe]:
     lasting = {
         key: entry
         for key, entry in draft.memory.probes.items()
-        if entry.in_vain
+        if (entry.in_vain or entry.first_seconds < entry.asked_seconds)
         and digests.get(target_of(key)) == entry.template
         and draft.now_seconds - entry.asked_seconds < REMEMBERED_SECONDS
     }

@@ -19,6 +19,7 @@ from reconciler.decisions.growth.zones import place, rejection
 from reconciler.decisions.limits import UNKNOWN_SHAPE
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.pods import (
+    NONE,
     GroupRejects,
     GroupsExhausted,
     NewNode,
@@ -540,6 +541,9 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
             continue
         if (unknown := draft.probes.get((group.position, shape))) is not None:
             details.append(unknown.reason())
+            if unknown.step == NONE:
+                _, refusal = draft.room(group, template)
+                details.extend(one.reason() for one in (stop, refusal) if one is not None)
             continue
         rejected = rejection(draft, group, template, shape)
         if rejected is not None:

@@ -1,5 +1,6 @@
 """Reasons about pending pods."""
 
+from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.plan.reason import Because
 from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
@@ -111,6 +112,20 @@ PROBE, AWAIT, IN_VAIN, NONE = "Probe", "Await", "InVain", "None"
 """What happens where nobody states a label of the next node."""
 
 
+def _step_text(step: str, until: str) -> str:
+    """What happens to learn a label of the next node."""
+    steps = {
+        PROBE: "One node is added as a probe, which promises nothing",
+        AWAIT: "A node on its way will show it",
+        IN_VAIN: (
+            "Nodes were added one at a time and did not help. "
+            f"The next one is tried from {until}, or after a change of the policy or the target"
+        ),
+        NONE: "The group cannot add a node to learn it now",
+    }
+    return steps[step]
+
+
 class LabelUnknown(Because, frozen=True, kw_only=True):
     """The pod has a rule about a label in which the nodes of a group differ. So nobody knows whether the next one would run it.
     `step`: a node is added to learn it (Probe) or on its way (Await). InVain: two did not help. None: none can be added now."""
@@ -119,24 +134,15 @@ class LabelUnknown(Because, frozen=True, kw_only=True):
     group: str
     labels: tuple[str, ...]
     values: tuple[str, ...]
-    step: str
+    step: str = ""
     until: str = ""
 
     def sentence(self) -> str:
         """What is unknown, what happens, and what to write."""
         label = " and ".join(self.labels)
-        steps = {
-            PROBE: "One node is added as a probe, which promises nothing",
-            AWAIT: "A node on its way will show it",
-            IN_VAIN: (
-                "Two nodes were added and did not help. "
-                f"The next one is tried from {self.until}, or after a change of the policy or the target"
-            ),
-            NONE: "The group cannot add a node to learn it now",
-        }
         return (
             f"{self.group}: nobody knows {label} of its next node (nodes there have {'; '.join(self.values)}). "
-            f"{steps.get(self.step, '')}. If all new nodes have the same value, write it in template.labels. "
+            f"{_step_text(self.step, self.until)}. If all new nodes have the same value, write it in template.labels. "
             "If the platform spreads them over zones, write these in template.zones"
         )
 
@@ -154,19 +160,31 @@ class ResourceNotOffered(Because, frozen=True, kw_only=True):
 
 
 class ZoneNotCertain(Because, frozen=True, kw_only=True):
-    """The pod could run in one zone of a group but not in another, and the platform chooses the zone of a new node."""
+    """The pod could run in one zone of a group but not in another, and the platform chooses the zone of a new node. `step` as in
+    `LabelUnknown`; empty: too many nodes would come elsewhere first."""
 
     code = "ZoneNotCertain"
     group: str
     zones: tuple[str, ...]
     zone: str
     why: str
+    step: str = ""
+    until: str = ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What a probe shows."""
+        return (ZONE_LABEL,)
 
     def sentence(self) -> str:
         """The possible zones of the next node, and why one of them rejects the pod."""
         where = self.zones[0] if len(self.zones) == 1 else f"any of {', '.join(self.zones)}"
         refused = f"a node in {self.zone} would not run the pod: {self.why}"
-        return f"{self.group}: the platform puts its next node in {where}, and {refused}"
+        step = f"{_step_text(self.step, self.until)}. " if self.step else ""
+        return (
+            f"{self.group}: the platform puts its next node in {where}, and {refused}. "
+            f"{step}A group that has one zone makes it certain"
+        )
 
 
 TEMPORARY_TAINT = "if nodes lose such a taint once they are set up, name it in template.startupTaints"

@@ -6,13 +6,15 @@ import msgspec
 import pytest
 
 from reconciler.cluster.pods.pod import SpreadConstraint
+from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory, Refuted
 from reconciler.decisions.situation.evidence import made_of, of_zone
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.policy.documents import Limit, PolicySet, ScaleDown, Template
-from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
+from reconciler.simulation.settled import settled
+from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
 from tests.decisions.deciding import codes, group, of_kind, pod
 
 ZONE = "topology.kubernetes.io/zone"
@@ -120,7 +122,9 @@ def test_a_limit_keeps_the_group_from_probing() -> None:
     limit = Limit(name="three", max=(("nodes", 3),))
     plan, _ = decide(_cluster(), _rules(limits=(limit,)), Memory(), NOW)
     assert plan.actions == ()
-    assert pod(plan, "shop/web-1").reasons[1].data["step"] == "None"
+    line = pod(plan, "shop/web-1")
+    assert line.reasons[1].data["step"] == "None"
+    assert line.reasons[2].data["limit"] == "three"
 
 
 def test_a_stated_zone_needs_no_probe() -> None:
@@ -157,3 +161,66 @@ def test_a_zone_in_which_nodes_did_not_come_is_left_out() -> None:
     plan, _ = decide(_cluster(), rules, Memory(refuted={of_zone(str(facts.ref), "b"): entry}), NOW)
     assert group(plan, "gen").desired == 3
     assert "CameElsewhere" in codes(pod(plan, "shop/web-1"))
+
+
+def _even(zones: str, new: str = "", *, zone: str = "b", web: int = 1) -> World:
+    """A group that its platform keeps even over zones, with full nodes, and free ones in the zones `new`; pods need one zone."""
+    cluster, size = ClusterBuilder(), amounts("4", "16Gi", 110)
+    template = TargetTemplate(capacity=size, allocatable=size, zones=tuple("abcd"), fills_zones=True, origins=("tags",))
+    ref = cluster.target("gen", len(zones + new), template=template)
+    for number, there in enumerate(zones + new):
+        old = number < len(zones)
+        name = f"gen-{number}"
+        cluster.node(name, labels={ZONE: there, "pool": "gen"}, created=None if old else NOW - 60 + number)
+        cluster.machine(name, ref, node=name, created=None if old else NOW - 60 + number)
+        if old:
+            cluster.pods(f"full-{number}", 1, cpu="4", on=name, priority=9)
+    cluster.pods("web", web, cpu="3", shape={"node_selector": ((ZONE, zone),)})
+    return cluster.world()
+
+
+def test_a_pod_of_one_of_the_zones_that_the_platform_keeps_even_gets_a_probe() -> None:
+    """With a node in each zone, the next one comes in any."""
+    plan, memory = _decide(_even("abcd"), Memory(), NOW - 120)
+    (action,) = of_kind(plan, ActionKind.RESIZE)
+    assert (action.to, action.reason.code) == (5, "Probing")
+    line = pod(plan, "shop/web-1")
+    assert (line.outcome, codes(line)) == (PodOutcome.UNPLACEABLE, ["NoGroupFits", "ZoneNotCertain"])
+    assert line.reasons[1].data["step"] == "Probe"
+    assert [entry.in_vain for entry in memory.probes.values()] == [0]
+
+
+def test_probes_in_all_other_zones_make_the_right_one_certain() -> None:
+    """Nodes come in a, c and d: only b is left, which is a promise."""
+    _, memory = _decide(_even("abcd"), Memory(), NOW - 120)
+    for number, came in enumerate(("a", "ac"), start=1):
+        plan, memory = _decide(_even("abcd", came), _with_probes(memory, asked_seconds=NOW - 61 + 3 + number), NOW - 40 + number)
+        assert (of_kind(plan, ActionKind.RESIZE)[0].to, group(plan, "gen").desired) == (5 + number, 5 + number)
+        assert [entry.in_vain for entry in memory.probes.values()] == [number]
+    plan, memory = _decide(_even("abcd", "acd"), memory, NOW)
+    assert pod(plan, "shop/web-1").outcome is PodOutcome.TRIGGERS_SCALE_UP
+
+
+def test_a_zone_that_comes_after_another_is_tried_too() -> None:
+    """The next node comes in a, and the one after it may come in b."""
+    plan, _ = _decide(_even("bcd"), Memory())
+    assert group(plan, "gen").desired == 4
+    assert pod(plan, "shop/web-1").outcome is PodOutcome.UNPLACEABLE
+
+
+def test_a_zone_that_many_others_come_before_is_not_tried() -> None:
+    """Nine nodes would come elsewhere."""
+    plan, memory = _decide(_even("abbbb"), Memory())
+    assert plan.actions == ()
+    assert memory.probes == {}
+    assert pod(plan, "shop/web-1").reasons[1].data["step"] == ""
+
+
+@pytest.mark.parametrize(("zones", "zone", "nodes"), [("abcd", "d", 6), ("abcd", "a", 6), ("", "b", 2), ("abbb", "b", 4)])
+def test_pods_of_one_zone_run_in_the_end_and_what_was_tried_has_left(zones: str, zone: str, nodes: int) -> None:
+    """Two pods, each with a node of its own. In the last case nine nodes would come elsewhere first."""
+    world = _even(zones, zone=zone, web=2)
+    rules = policy(node_group("gen", max=20, scale_down=ScaleDown(unneeded_time_seconds=0)))
+    first, memory = decide(world, rules, Memory(), NOW)
+    plan = settled(world, rules, memory, NOW, first)
+    assert group(plan, "gen").settled == nodes

@@ -51,10 +51,14 @@ def test_a_hard_zone_spread_is_served(zones: str, pods: int, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("zones", "zone", "size"), [("ac", "b", 3), ("aabbc", "c", 6), ("", "a", 0), ("a", "a", 1), ("a", "b", 1)]
+    ("zones", "zone", "certain"),
+    [("ac", "b", True), ("aabbc", "c", True), ("", "a", False), ("a", "a", False), ("a", "b", False)],
 )
-def test_a_pod_of_one_zone_is_promised_only_what_is_certain(zones: str, zone: str, size: int) -> None:
-    assert group(_bound(_nodes(zones), zone), "g").desired == size
+def test_a_pod_of_one_zone_is_promised_only_what_is_certain(zones: str, zone: str, certain: bool) -> None:
+    """Where it is not, one node is tried."""
+    plan = _bound(_nodes(zones), zone)
+    assert group(plan, "g").desired == len(zones) + 1
+    assert pod(plan, "shop/bound-1").outcome is (PodOutcome.TRIGGERS_SCALE_UP if certain else PodOutcome.UNPLACEABLE)
 
 
 @pytest.mark.parametrize(("zones", "pods", "size"), [("", 24, 3), ("abc", 24, 6), ("", 25, 4)])
@@ -73,12 +77,12 @@ def test_why_a_pod_of_one_zone_gets_no_node() -> None:
     assert said.startswith("g: the platform puts its next node in any of b, c, and a node in c would not run the pod: wants ")
 
 
-def test_a_spread_that_only_one_zone_would_meet_is_not_bought_for_by_chance() -> None:
+def test_a_spread_that_only_one_zone_would_meet_is_not_promised_a_chance() -> None:
     """The pods are in a and b, the nodes in all three: the next one comes anywhere."""
     cluster = _nodes("abc", apps="ab")
     cluster.pods("w", 1, cpu="3", shape=SPREAD)
     plan = plan_of(cluster.world(), RULES)
-    assert group(plan, "g").desired == 3
+    assert codes(group(plan, "g")) == ["Probing"]
     assert codes(pod(plan, "shop/w-1")) == ["NoGroupFits", "ZoneNotCertain"]
 
 
