@@ -13,7 +13,7 @@ from reconciler.decisions.reasons.kept_nodes import KeptByShare
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.lead_times import expectation, overdue_after_seconds
-from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_key
+from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_clocks
 from reconciler.decisions.view import View
 from reconciler.plan.plan import Action, ActionKind, NodeState, PodOutcome
 from reconciler.policy.documents import NodeGroupPolicy
@@ -166,14 +166,14 @@ def upcoming_nodes(view: View) -> tuple[UpcomingNode, ...]:
                     failed=failed.pop(machine.name, ""), expected_seconds=since + earlier.within_seconds if earlier else 0,
                 )
             )  # fmt: skip
-        since = view.memory.waiting_since.get(unmade_key(group, situation.current), view.now_seconds)
         expected = situation.upcoming - sum(1 for entry in upcoming if entry.group == group.name and not entry.failed)
         whys = [*failed.values(), *("" for _ in range(expected))]
+        clocks = unmade_clocks(view.memory, group, situation.current, len(whys), view.now_seconds)
         upcoming += [
             UpcomingNode(
                 group=group.name, since_seconds=since, until_seconds=since + patience, failed=why,
                 expected_seconds=since + earlier.within_seconds if earlier else 0,
             )
-            for why in whys
+            for since, why in zip(clocks, whys, strict=True)
         ]  # fmt: skip
     return tuple(sorted(upcoming))

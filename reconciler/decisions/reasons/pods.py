@@ -123,7 +123,7 @@ def _step_text(step: str, until: str) -> str:
         ),
         NONE: "The group cannot add a node to learn it now",
     }
-    return steps[step]
+    return steps.get(step, "")
 
 
 class LabelUnknown(Because, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.belonging import Belonging
 from reconciler.decisions.situation.clocks import clocks_apart
 from reconciler.decisions.situation.lead_times import overdue_after_seconds, patience_text
-from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_key
+from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_clocks
 from reconciler.plan.plan import NodeState
 
 CONFIGURATION = "Configuration"
@@ -186,10 +186,10 @@ def _situation(
         taken.update(node.name for node in world.nodes)
     may_go = settled and not marked and not apart
     cancellable = tuple(name for name, _ in failed if name not in taken) if may_go else ()
-    unmade_since = memory.waiting_since.get(unmade_key(group, current), now_seconds)
-    overdue = now_seconds - unmade_since >= overdue_after and not apart
+    clocks = unmade_clocks(memory, group, current, asked - len(waiting), now_seconds) if settled else []
+    overdue = 0 if apart else sum(1 for since in clocks if now_seconds - since >= overdue_after)
     refusal = group.facts.launch_failure if group.facts is not None else None
-    unmade = max(0, asked - len(waiting)) if settled and (overdue or refusal is not None) else 0
+    unmade = overdue if refusal is None else len(clocks)
     why = f"{refusal.kind}: {refusal.message}" if refusal is not None else f"no machine within {patience}"
     # A later answer of the platform is another failure; the same one is not.
     prefix = f"{refusal.id} " if refusal is not None else ""

@@ -18,7 +18,7 @@ from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.decisions.situation.belonging import Belonging
 from reconciler.decisions.situation.group_situation import GroupSituation, waits_for
 from reconciler.decisions.situation.lead_times import overdue_after_seconds, with_requests
-from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_key
+from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_clocks, unmade_since
 from reconciler.plan.plan import NodeState
 
 FOLLOWS_WITHIN_SECONDS = 60
@@ -66,8 +66,8 @@ def last_asked_seconds(memory: Memory, group: EffectiveGroup, situation: GroupSi
     """When the latest request that is still expected was made; None without any."""
     times, failed = memory.lead_times.get(str(group.target), _NOTHING), {name for name, _ in situation.failed}
     asked = [since for name, since in times.under_way.items() if since != COUNTED and name not in failed]
-    missing = memory.waiting_since.get(unmade_key(group, situation.current)) if situation.upcoming else None
-    return max((*asked, *(() if missing is None else (missing,))), default=None)
+    missing = unmade_since(memory, group) if situation.upcoming else ()
+    return max((*asked, *missing), default=None)
 
 
 def _has_news(before: LeadTimes | None, machines: Sequence[Machine], situation: GroupSituation) -> bool:
@@ -131,8 +131,8 @@ class _Following:
 
     def _missing(self, waited_since: Mapping[str, int]) -> int | None:
         """Since when machines are missing, unless that is over or was given up."""
-        since = waited_since.get(unmade_key(self._group, self._situation.current))
-        return since if since is not None and self._now - since < self._most_joining else None
+        missing = unmade_since(Memory(waiting_since=waited_since), self._group)
+        return min((since for since in missing if self._now - since < self._most_joining), default=None)
 
     def _fresh(self, before: LeadTimes | None) -> dict[str, int]:
         """Requests that no earlier decision saw. A machine that is a node already is one if it is newer than all seen before.
@@ -187,9 +187,13 @@ class _Following:
 
     def _unmade(self) -> Iterator[tuple[int, str, LeadTime]]:
         """Requests that never got a machine, once they have failed."""
-        since = self._memory.waiting_since.get(unmade_key(self._group, self._situation.current), self._now)
-        for name, _ in self._situation.failed:
-            if name not in self._machines and f"{self._group.target}/{name}" not in self._failures:
+        unmade = [name for name, _ in self._situation.failed if name not in self._machines]
+        situation = self._situation
+        waiting = sum(1 for machine in self._machines.values() if not machine.node)
+        count = max(len(unmade), situation.upcoming + len(situation.failed) - waiting)
+        clocks = unmade_clocks(self._memory, self._group, situation.current, count, self._now) if unmade else []
+        for since, name in zip(clocks, unmade, strict=False):
+            if f"{self._group.target}/{name}" not in self._failures:
                 yield since, name, self._never(since)
 
     def _never(self, asked: int) -> LeadTime:

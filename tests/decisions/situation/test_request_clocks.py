@@ -57,3 +57,38 @@ def test_a_request_that_has_failed_has_ended() -> None:
     memory = seen(seen(Memory(), 1, "a", later=10), 1, "a", later=910)
     assert memory.failed_machines == ("MachineDeployment prod/general/a",)
     assert clocks(seen(memory, 1, "b", later=1000)) == {"/b": 995}
+
+
+def test_requests_without_a_machine_keep_their_clocks_while_more_are_made() -> None:
+    """The platform makes no machine, and the demand keeps growing."""
+    memory = seen(seen(Memory(), 0, later=0), 2, later=10)
+    memory = seen(seen(memory, 3, later=300), 5, later=600)
+    assert clocks(memory) == {" at 2": 10, " at 3": 300, " at 5": 600}
+
+
+def test_the_first_machines_are_those_of_the_oldest_requests() -> None:
+    memory = seen(seen(Memory(), 2, later=10), 4, later=300)
+    memory = seen(memory, 4, "a", "b", later=310, nodes=("a", "b"))
+    assert clocks(memory) == {" at 4": 300}
+
+
+def test_the_oldest_requests_are_taken_back_first() -> None:
+    memory = seen(seen(Memory(), 2, later=10), 5, later=300)
+    assert clocks(seen(memory, 3, later=400)) == {" at 3": 300}
+
+
+def test_a_request_is_overdue_although_others_were_made_since() -> None:
+    """15 minutes after the first one, of which the last 14 saw new ones."""
+    memory = seen(Memory(), 0, later=0)
+    for minute in range(1, 16):
+        memory = seen(memory, minute, later=60 * minute)
+        assert memory.failed_machines == ()
+    memory = seen(memory, 15, later=60 * 16)
+    assert memory.failed_machines == ("MachineDeployment prod/general/request 1",)
+
+
+def test_only_so_many_instants_are_remembered() -> None:
+    memory = seen(Memory(), 0, later=0)
+    for second in range(1, 61):
+        memory = seen(memory, second, later=second)
+    assert clocks(memory) == {" at 11": 11} | {f" at {second}": second for second in range(12, 61)}

@@ -118,8 +118,8 @@ def test_replicas_without_any_machine_are_taken_back_in_time() -> None:
     assert action.reason.message.startswith("2 requests without a machine never became a node (no machine within 15m)")
 
 
-def test_a_new_size_is_waited_for_afresh() -> None:
-    """Raised from 4 to 5 in between: the time of the request starts again."""
+def test_a_larger_size_gives_no_more_time_to_earlier_requests() -> None:
+    """Raised from 4 to 5 in between: only the new request is still waited for."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=3, replicas=4)
     cluster.pods("full", 3, cpu="4", on=["general-1", "general-2", "general-3"])
@@ -127,8 +127,10 @@ def test_a_new_size_is_waited_for_afresh() -> None:
     _, memory = decide(cluster.world(), rules, Memory(), NOW)
     world = cluster.world()
     raised = msgspec.structs.replace(world, targets=(msgspec.structs.replace(world.targets[0], replicas=5),))
+    _, memory = decide(raised, rules, memory, NOW + 60)
     plan, _ = decide(raised, rules, memory, NOW + PROVISION_SECONDS)
-    assert not plan.actions
+    (action,) = plan.actions
+    assert (action.kind, action.from_, action.to, action.machines) == (ActionKind.CANCEL, 5, 4, ())
 
 
 def test_an_instance_that_does_not_say_its_age_is_waited_for_from_its_first_sight() -> None:
