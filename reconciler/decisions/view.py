@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from reconciler.cluster.targets.owner_evidence import OWNER_UNKNOWN
 from reconciler.cluster.unread import unread_target
 from reconciler.cluster.world import PolicyClaim, World
 from reconciler.decisions.buffers import with_buffers_asked
@@ -14,7 +15,7 @@ from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.limits import with_quotas
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.other_policies import by_target, contest
-from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
+from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, held_for_a_person, judge
 from reconciler.decisions.ownership.second_writer import (
     conflict_sentence,
     note_conflicts,
@@ -148,8 +149,11 @@ def _held_why(group: EffectiveGroup, judgement: Judgement, belonging: Belonging)
     if not judgement.ours:
         ownership = judgement.ownership
         if ownership.state is OwnerState.UNKNOWN:
-            return f"its owner is unknown, {ownership.evidence[-1]}"
+            text = ownership.evidence[-1]
+            return text if text.startswith(OWNER_UNKNOWN) else f"its owner is unknown, {text}"
         if ownership.by in NO_OWNER:
             return ownership.evidence[0]
+        if held_for_a_person(ownership):
+            return f"{ownership.by} set its replicas, and {ownership.evidence[-1]}"
         return f"{ownership.by} decides its replicas"
     return belonging.held.sentence() if belonging.held is not None else ""

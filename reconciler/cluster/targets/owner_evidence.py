@@ -73,6 +73,7 @@ def without_reason(text: str, hidden: str) -> str:
     return hold_text(hidden, text.rpartition(_UNTIL)[2])
 
 
+OWNER_UNKNOWN = "the owner of spec.replicas is unknown"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 HOLD = "reconciler.dev/hold"
 _ARGO_ID, _ARGO_INSTANCE = "argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance"
@@ -109,7 +110,7 @@ def evidence(meta: TargetMeta, whole: tuple[str, str] = ("", "")) -> OwnerEviden
         owners = replicas_owners(meta.managed_fields)
         last_applied = last_applied_replicas(annotations)
     except UnreadableError as error:
-        unreadable.append(f"the owner of spec.replicas is unknown: {error}")
+        unreadable.append(f"{OWNER_UNKNOWN}: {error}")
     return OwnerEvidence(
         # Evidence that cannot be read is no evidence: nobody may conclude from it that the field is free.
         managed_fields_present=bool(meta.managed_fields) and not unreadable,

@@ -58,7 +58,7 @@ TOPOLOGY_MANAGER = "capi-topology"
 CLIENT_SIDE_APPLY = "kubectl-client-side-apply"
 RIVAL = "cluster-autoscaler"
 # What stands in `by` where no owner but a state of the target holds it.
-NO_OWNER = ("deletion", "pause")
+NO_OWNER = ("deletion", "pause", "its unit")
 # Tools that may leave replicas out of what they keep: their mark on an object whose replicas nobody owns declares nothing.
 MAY_LEAVE_REPLICAS_OUT = ("argocd", "flux", "helm", "kapp", "managed-by")
 
@@ -193,6 +193,8 @@ def _state(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[O
         return _topology(facts, evidence, terms)
     if facts.replicas is None:
         return OwnerState.UNKNOWN, "", ("spec.replicas is missing or unreadable",)
+    if evidence.unreadable:
+        return OwnerState.UNKNOWN, "", evidence.unreadable
     if not evidence.managed_fields_present:
         return OwnerState.UNKNOWN, "", (f"{_NO_FIELDS}, so the writer of spec.replicas is unknown{_CAPTURE}",)
     return _fields(facts, evidence, terms)

@@ -99,11 +99,18 @@ class DelayDeletion(Because, frozen=True, kw_only=True):
 
 
 class NodeLeaving(Because, frozen=True, kw_only=True):
-    """The node is already being removed."""
+    """The node is already being removed. `taint` if that is the only sign of it."""
 
     code = "Leaving"
+    node: str = ""
+    taint: str = ""
 
-    template = "it is already being removed"
+    def sentence(self) -> str:
+        """Whether it is sure, and what to do where it is not."""
+        if not self.taint:
+            return "it is already being removed"
+        lift = f"`kubectl taint nodes {self.node} {self.taint}-`"
+        return f"its taint {self.taint} says that it is being removed; if nobody is at work there, remove the taint with {lift}"
 
 
 class NodeNotStarted(Because, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.load import NodeLoad, NodeLoads, last_end
 from reconciler.decisions.removal.utilization import ignored_pods, requests_of, threshold_percent, utilization_permille
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
+from reconciler.decisions.situation.group_situation import leaving_taint
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason, Toggle
@@ -172,13 +173,21 @@ def _own_blockers(
     if (denied := denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds)) is not None:
         reasons.append(denied)
     if state is NodeState.LEAVING:
-        reasons.append(NodeLeaving())
+        reasons.append(_leaving(draft, index))
     elif state is NodeState.NOT_STARTED:
         reasons.append(NodeNotStarted())
     elif used:
         percent = threshold_percent(group.group, draft.world.node_shapes[draft.world.nodes[index].shape])
         return [*(reason.blocker() for reason in reasons), _not_underutilized(utilization, percent)]
     return [reason.blocker() for reason in reasons]
+
+
+def _leaving(draft: Draft, index: int) -> NodeLeaving:
+    node, machine = draft.world.nodes[index], draft.members.machine_of.get(index)
+    taint = leaving_taint(draft.world.node_shapes[node.shape])
+    going = machine is not None and (machine.deleting or machine.delete_marked)
+    sure = node.deleting or node.name in draft.memory.leaving or going
+    return NodeLeaving() if sure or not taint else NodeLeaving(node=node.name, taint=taint)
 
 
 @lru_cache(maxsize=4096)

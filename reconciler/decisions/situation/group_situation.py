@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import msgspec
 
-from reconciler.cluster.nodes.node import Node
+from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
@@ -93,7 +93,7 @@ def _node_state(
     going = machine is not None and (machine.deleting or (machine.delete_marked and machine.target in lowered))
     if node.deleting or node.name in memory.leaving or going:
         return NodeState.LEAVING
-    if any(taint.key in LEAVING_TAINTS for taint in shape.taints):
+    if leaving_taint(shape):
         return NodeState.LEAVING
     if group is None:
         return NodeState.UNMANAGED
@@ -104,6 +104,11 @@ def _node_state(
     if young and waits_for(world, node, group, devices() if coming else None):
         return NodeState.NOT_STARTED
     return NodeState.IN_USE
+
+
+def leaving_taint(shape: NodeShape) -> str:
+    """The key of a taint that says that somebody removes the node; empty for none."""
+    return next((taint.key for taint in shape.taints if taint.key in LEAVING_TAINTS), "")
 
 
 def shrinking(world: World) -> frozenset[TargetRef]:

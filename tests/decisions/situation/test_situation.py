@@ -15,6 +15,7 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy, taint
+from tests.decisions.deciding import node, plan_of
 
 REF = machine_deployment("general")
 TARGET = str(REF)
@@ -249,3 +250,19 @@ def test_a_taint_of_a_removal_says_that_a_node_leaves(key: str) -> None:
     cluster.node("free")
     view = View.of(cluster.world(), policy(), Memory(), NOW, Work(0))
     assert node_states(view.world, view.groups, view.members, Memory(), NOW) == (NodeState.LEAVING, NodeState.UNMANAGED)
+
+
+def test_a_node_that_only_a_taint_calls_leaving_says_how_to_keep_it() -> None:
+    """Whoever set it may be gone. With a deletion, or what we remember of our own removal, there is no doubt."""
+    key = "ToBeDeletedByClusterAutoscaler"
+    cluster = ClusterBuilder()
+    (name,) = cluster.group("general", nodes=1)
+    world = cluster.world()
+    shapes = tuple(msgspec.structs.replace(shape, taints=(taint(f"{key}=1:NoSchedule"),)) for shape in world.node_shapes)
+    world = msgspec.structs.replace(world, node_shapes=shapes)
+    rules = policy(node_group("general"))
+    (blocker,) = (one for one in node(plan_of(world, rules), name).blockers if one.code == "Leaving")
+    assert blocker.message.endswith(f"remove the taint with `kubectl taint nodes {name} {key}-`")
+    gone = msgspec.structs.replace(world, nodes=(msgspec.structs.replace(world.nodes[0], deleting=True),))
+    (blocker,) = (one for one in node(plan_of(gone, rules), name).blockers if one.code == "Leaving")
+    assert blocker.message == "it is already being removed"

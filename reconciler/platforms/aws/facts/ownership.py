@@ -50,7 +50,10 @@ def _writers(item: AutoScalingGroup, view: AwsView, units: Units | None) -> Iter
             by=principal, evidence=f"Operator.Principal: {principal} manages the group, and AWS refuses writes by others"
         )
     if units is not None:
-        evidence = f"{units.name}: desired capacity {item.desired_capacity} does not count nodes, so the loop does not write it"
+        evidence = (
+            f"{units.name}: desired capacity {item.desired_capacity} does not count nodes, so the loop does not write it; "
+            "it would where all weights are 1 and DesiredCapacityType is units"
+        )
         yield OtherWriter(by="its unit", evidence=evidence)
     for policy in view.policies.get(name, ()):
         if region_of(policy.policy_arn) in ("", region) and policy.enabled is not False and _scales(policy):
