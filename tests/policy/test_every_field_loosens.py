@@ -1,7 +1,7 @@
 """Every field, at every level, in both directions, removed and added: what lets more happen is told, and nothing else is.
 
-What is looser stands in the tables here, written by hand from the reference of the fields, and what a group gets is worked out
-here as well: its own value, else its tier's, else the policy's default, else the built-in one.
+What is looser follows from the direction that each key states. What a group gets is worked out here: its own value, else its
+tier's, else the policy's default, else the built-in one.
 """
 
 import itertools
@@ -16,84 +16,18 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.gitops.preview import compare
 from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import Field, Kind, Loosens, words_from_tightest
 from reconciler.policy.fields import document_kind
 from reconciler.policy.loosening import Loosened, loosened
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.documents.preview.consequences.all import consequences
+from reconciler.values.duration import parse_duration
 from tests.builders import ClusterBuilder
 from tests.policy.texts import NOW
 
 NOTHING = None
-SECONDS = {"0s": 0, "1s": 1, "1m": 60, "4m": 240, "10m": 600, "15m": 900, "20m": 1200, "30m": 1800, "1h": 3600, "4h": 14400,
-           "Never": 10**9}  # fmt: skip
-HUGE, NONE_AT_ALL = 10**30, -1
+NEVER, HUGE, NONE_AT_ALL = 10**9, 10**30, -1
 
-# (1: a larger number is looser, -1: a smaller one; what counts where nothing is written)
-NUMBERS = {
-    "size.min": (-1, NONE_AT_ALL),
-    "size.max": (1, NONE_AT_ALL),
-    "headroom.nodes": (-1, NONE_AT_ALL),
-    "headroom.nodesPerZone": (-1, NONE_AT_ALL),
-    "headroom.pods[].count": (-1, NONE_AT_ALL),
-    "scaleDown.utilizationThresholdPercent": (1, 50),
-    "scaleDown.gpuUtilizationThresholdPercent": (1, 50),
-    "scaleDown.unneededTime": (-1, 600),
-    "scaleDown.unreadyTime": (-1, 1200),
-    "scaleDown.consolidation.minSavingPercent": (-1, 15),
-    "scaleDown.consolidation.minSavingPerMovedPod": (-1, 0),
-    "scaleUp.maxNodeProvisionTime": (-1, 900),
-    "scaleUp.maxNodeStartupTime": (-1, 900),
-    "scaleUp.backoff.initial": (-1, 300),
-    "scaleUp.backoff.max": (-1, 1800),
-    "scaleUp.backoff.reset": (-1, 10800),
-    "humanHoldTime": (-1, 3600),
-    "tiers[].returnAfter": (-1, 10**9),
-    "tiers[].share": (-1, 0),
-    "pods.expendableBelowPriority": (1, -10),
-    "health.maxUnreadyPercent": (1, 45),
-    "health.okUnreadyCount": (1, 3),
-    "drain.systemPodTimeout": (-1, 10**9),
-    "drain.maxPodAge": (-1, 10**9),
-    "drain.minReplicas": (-1, 0),
-    "budgets[].nodes": (1, HUGE),
-    "budgets[].zones": (1, HUGE),
-    "pace.delayAfterAdd": (-1, 600),
-    "pace.delayAfterDelete": (-1, 0),
-    "pace.delayAfterFailure": (-1, 180),
-    "pace.maxAddedNodes": (1, 1000),
-    "pace.maxRemovedPercent": (1, 100),
-    "pace.requireApprovalAbove": (1, HUGE),
-}
-# (the word that is looser than every other; what counts where nothing is written)
-WORDS = {
-    "mode": ("Enforce", "Observe"),
-    "limitsFrom.capacityQuotas": ("Ignore", "Ignore"),
-    "headroomFrom.capacityBuffers": ("Ignore", "Ignore"),
-    "requestsFrom.provisioningRequests": ("Ignore", "Ignore"),
-    "scaleDown.mode": ("Enabled", "Enabled"),
-    "scaleDown.daemonSetUtilization": ("Ignore", "Count"),
-    "scaleDown.mirrorPodUtilization": ("Ignore", "Count"),
-    "scaleDown.withoutMachines": ("PlatformChooses", "Block"),
-    "scaleDown.consolidation.mode": ("Enabled", "Disabled"),
-    "scaleUp.growth": ("ZeroOrMax", "AsNeeded"),
-    "drain.systemPodsWithoutPDB": ("Allow", "Block"),
-    "drain.localStorage": ("Allow", "Block"),
-    "drain.unreplicated": ("Allow", "Block"),
-    "drain.customControllers": ("Allow", "Block"),
-}
-# (the words from the tightest to the loosest; what counts where nothing is written)
-ORDERED = {"drain.jobs": (("Block", "Wait", "Allow"), "Allow")}
-# 1: looser by what it gains, -1: by what it loses.
-SETS = {"adoptFrom": 1, "drain.blockedNamespaces": -1}
-# Amounts by resource; a bound that is not there is none.
-AMOUNTS = {"limits[].max": (1, HUGE), "limits[].min": (-1, NONE_AT_ALL), "headroom.pods[].requests": (-1, NONE_AT_ALL)}
-# No value of these lets more be written, removed or evicted than another: what is bought where, at which price, told how, when.
-HARMLESS = (
-    "balanceWith", "pricePerHour", "template.", "currency", "expanders", "nearTiePercent", "pods.newPodDelay", "pods.burstPause",
-    "pods.burstLimit", "balancing.", "tier", "headroom.pods[].name", "hold.reason", "windows[].name", "limits[].name",
-    "budgets[].name", "discovery[].name",
-)  # fmt: skip
 # Neither of two values is known to be the tighter one: told whichever way it goes.
 EITHER_WAY = (
     "targetAnnotations", "nodes.", "windows[].schedule", "windows[].timeZone", "windows[].duration", "windows[].from",
@@ -104,13 +38,6 @@ EITHER_WAY = (
     "budgets[].reasons", "budgets[].schedule", "budgets[].timeZone", "budgets[].duration", "budgets[].groups.",
     "budgets[].nodeSelector.", "target.",
 )  # fmt: skip
-# What these are where nothing is written.
-BUILT_IN = {
-    "targetAnnotations": "Read", "target.clusterAPI.kind": "MachineDeployment", "pods.schedulerNames": ["default-scheduler"],
-    "windows[].timeZone": "Etc/UTC", "budgets[].timeZone": "Etc/UTC",
-    "scheduler.defaultConstraints[].minDomains": 1, "scheduler.defaultConstraints[].nodeAffinityPolicy": "Honor",
-    "scheduler.defaultConstraints[].nodeTaintsPolicy": "Ignore",
-}  # fmt: skip
 # Judged by what groups get, in tests of their own: what a hold says, and which tier a group is in.
 ELSEWHERE = ("hold.until", "tiers[].name", "tiers[].match.", "policyRef.name", "groupNamespaces[].name", "clusters.",
              "basePolicyRef.name")  # fmt: skip
@@ -181,15 +108,17 @@ PLATFORMS = {
 LEVELS = ("own", "tier", "defaults")
 
 
-def _leaves(field: Field, above: str = "") -> Iterator[tuple[str, Field]]:
+def _leaves(field: Field, above: str = "", loosens: str = "") -> Iterator[tuple[str, Field]]:
+    """Every field below one, with the direction of the nearest key that states one."""
     for child in field.children:
         path = f"{above}.{child.yaml_key}" if above else child.yaml_key
+        stated = child.loosens or loosens
         if child.item is not None and child.item.children:
-            yield from _leaves(child.item, f"{path}[]")
+            yield from _leaves(child.item, f"{path}[]", stated)
         elif child.children:
-            yield from _leaves(child, path)
+            yield from _leaves(child, path, stated)
         elif child.kind is not Kind.OPAQUE:
-            yield path, child
+            yield path, msgspec.structs.replace(child, loosens=stated)
 
 
 def _spec(kind: str) -> dict[str, Field]:
@@ -201,6 +130,8 @@ def _spec(kind: str) -> dict[str, Field]:
 
 
 OF_A_GROUP, OF_THE_POLICY = _spec("NodeGroup"), _spec("NodeGroupPolicy")
+FIELDS = OF_A_GROUP | OF_THE_POLICY
+"""The policy's own where both have one, for its default counts then."""
 TARGETS = tuple(path for path in OF_A_GROUP if path.startswith("target."))
 MERGED = tuple(
     path
@@ -261,10 +192,16 @@ def _set(policy: dict[str, Any], own: dict[str, Any]) -> PolicySet | None:
     return sets[0] if sets else None
 
 
-def _number(value: Any) -> int:
-    if isinstance(value, int):
-        return value
-    return SECONDS[value] if value in SECONDS else int(value.removesuffix("Gi")) * 2**30
+def _number(field: Field, value: Any) -> int:
+    if value is NOTHING:
+        return HUGE if field.loosens == Loosens.UP else NONE_AT_ALL
+    if value == "Never":
+        return NEVER
+    return parse_duration(value) if field.kind is Kind.DURATION else _amount(value)
+
+
+def _amount(value: Any) -> int:
+    return value if isinstance(value, int) else int(value.removesuffix("Gi")) * (2**30 if value.endswith("Gi") else 1)
 
 
 def _looser(path: str, old: Any, new: Any, *, of_group: bool) -> bool | None:
@@ -273,30 +210,27 @@ def _looser(path: str, old: Any, new: Any, *, of_group: bool) -> bool | None:
         return False
     if path == "mode" and of_group:
         return new in (NOTHING, "Enforce") and old == "Observe"
-    if path in NUMBERS:
-        sign, nothing = NUMBERS[path]
-        before, after = (nothing if value is NOTHING else _number(value) for value in (old, new))
-        return (after - before) * sign > 0
-    if path in WORDS:
-        loose, nothing = WORDS[path]
-        before, after = (nothing if value is NOTHING else value for value in (old, new))
-        return before != after == loose
-    if path in ORDERED:
-        words, nothing = ORDERED[path]
-        before, after = (words.index(nothing if value is NOTHING else value) for value in (old, new))
-        return after > before
-    if path in SETS:
-        lost, gained = set(old or ()) - set(new or ()), set(new or ()) - set(old or ())
-        return bool(gained if SETS[path] > 0 else lost)
-    if path in AMOUNTS:
-        sign, nothing = AMOUNTS[path]
-        sides = [{key: _number(value) for key, value in (side or {}).items()} for side in (old, new)]
-        return any((sides[1].get(key, nothing) - sides[0].get(key, nothing)) * sign > 0 for key in {*sides[0], *sides[1]})
-    if _in(path, HARMLESS):
-        return False
-    assert _in(path, EITHER_WAY), f"{path} is in no table here: say which of its values let more happen"
-    sides = [BUILT_IN.get(path) if value is NOTHING else value for value in (old, new)]
-    return None if sides[0] != sides[1] else False
+    field = FIELDS[path]
+    default = list(field.default) if isinstance(field.default, tuple) else field.default
+    before, after = (default if value is NOTHING else value for value in (old, new))
+    match field.loosens:
+        case Loosens.SAFE:
+            return False
+        case Loosens.MORE:
+            return bool(set(after or ()) - set(before or ()))
+        case Loosens.FEWER:
+            return bool(set(before or ()) - set(after or ()))
+        case Loosens.UP | Loosens.DOWN | Loosens.UP_FROM_NOTHING as direction:
+            sign, nothing = -1 if direction == Loosens.DOWN else 1, _number(field, NOTHING)
+            if field.kind is Kind.RESOURCE_MAP:
+                sides = [{key: _amount(value) for key, value in (side or {}).items()} for side in (before, after)]
+                return any((sides[1].get(key, nothing) - sides[0].get(key, nothing)) * sign > 0 for key in {*sides[0], *sides[1]})
+            return (_number(field, after) - _number(field, before)) * sign > 0
+        case "":
+            assert _in(path, EITHER_WAY), f"{path} states no direction: say which of its values let more happen"
+            return None if before != after else False
+    words = words_from_tightest(field.loosens)
+    return before != after == words[-1] if len(words) == 1 else words.index(after) > words.index(before)
 
 
 def _in(path: str, table: Iterable[str]) -> bool:
@@ -313,11 +247,21 @@ def _check(path: str, before: PolicySet, after: PolicySet, expected: bool | None
         assert not told, (words, told)
 
 
-def test_every_field_is_in_one_table() -> None:
-    """A field that is added fails here until somebody has said which of its values let more happen."""
-    tables = ({*NUMBERS, *WORDS, *ORDERED, *SETS, *AMOUNTS}, HARMLESS, EITHER_WAY, ELSEWHERE)
-    for path in {*OF_A_GROUP, *OF_THE_POLICY}:
-        assert sum(_in(path, table) for table in tables) == 1, path
+@pytest.mark.parametrize("path", FIELDS)
+def test_every_field_states_which_change_loosens(path: str) -> None:
+    """A field that is added fails here until its key does, or until it is here that nobody knows."""
+    assert _in(path, ELSEWHERE) or bool(FIELDS[path].loosens) is not _in(path, EITHER_WAY)
+
+
+@pytest.mark.parametrize(
+    ("path", "looser"),
+    [("size.min", -1), ("size.max", 1), ("scaleDown.unneededTime", -1), ("scaleDown.utilizationThresholdPercent", 1),
+     ("limits[].max", 1), ("limits[].min", -1), ("budgets[].nodes", 1), ("pace.delayAfterAdd", -1), ("drain.minReplicas", -1)],
+)  # fmt: skip
+def test_the_direction_of_a_number(path: str, looser: int) -> None:
+    """Some by hand, each with a reason that everybody knows: fewer, later or smaller removals are tighter."""
+    assert (FIELDS[path].loosens in (Loosens.UP, Loosens.UP_FROM_NOTHING)) is (looser > 0)
+    assert (FIELDS[path].loosens == Loosens.DOWN) is (looser < 0)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -512,7 +456,9 @@ def test_a_group_that_is_renamed_or_left_to_discovery(kept: str | None, discover
     assert [(one.path, one.groups) for one in shown if one.path == "hold"] == ([("hold", told)] if told else [])
 
 
-@pytest.mark.parametrize("path", [*NUMBERS, *WORDS, *SETS, *AMOUNTS])
+@pytest.mark.parametrize(
+    "path", [path for path, field in FIELDS.items() if field.loosens not in ("", Loosens.SAFE) and not _in(path, ELSEWHERE)]
+)
 def test_what_loosens_is_among_the_consequences(path: str) -> None:
     """Of a preview, by its path and both values, whether the cluster has anything that it concerns or not."""
     of_group = path in MERGED and path != "mode"
