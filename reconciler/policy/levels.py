@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import cache
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -25,7 +25,7 @@ from reconciler.policy.documents import (
     Window,
 )
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
-from reconciler.policy.field import Field, Kind, Loosens, structs_in, words_from_tightest
+from reconciler.policy.field import Field, Kind, Loosens, words_from_tightest
 from reconciler.policy.values.label_selector import selector_matches
 from reconciler.policy.values.pattern import matches
 from reconciler.values.duration import duration_text, parse_duration
@@ -76,7 +76,7 @@ def group_value(path: str) -> GroupValue:
     if not field.attribute or field.children:
         raise KeyError(path)
     read = attrgetter(".".join(attributes_of(path)))
-    return GroupValue(path, field.kind, read, _built_in(field, _choices(path)), field.loosens)
+    return GroupValue(path, field.kind, read, _built_in(field), field.loosens)
 
 
 def fields_below(path: str) -> tuple[Field, ...]:
@@ -101,20 +101,10 @@ def _row(path: str) -> list[Field]:
     return row
 
 
-def _choices(path: str) -> type[StrEnum] | None:
-    """The enumeration that a field's attribute holds; None where it holds none."""
-    structs: list[type[msgspec.Struct]] = [GroupFields]
-    annotation: object = None
-    for name in attributes_of(path):
-        annotation = next(info.type for info in msgspec.structs.fields(structs[0]) if info.name == name)
-        structs = structs_in(annotation)
-    return next((part for part in get_args(annotation) if isinstance(part, type) and issubclass(part, StrEnum)), None)
-
-
-def _built_in(field: Field, choices: type[StrEnum] | None) -> GroupScalar | None:
+def _built_in(field: Field) -> GroupScalar | None:
     default = field.default
-    if choices is not None and isinstance(default, str):
-        return choices(default)
+    if default in field.enum:
+        return field.enum[field.enum.index(default)]  # the member, not only its text
     if isinstance(default, tuple):
         raise TypeError(f"{field.yaml_key} is a list, not a single value")
     if field.kind is Kind.DURATION and isinstance(default, str):
