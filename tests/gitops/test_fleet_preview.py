@@ -9,6 +9,8 @@ import pytest
 
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
+from reconciler.cli.processes import fleet_preview
+from reconciler.cluster.world import World
 from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
 from reconciler.gitops.snapshots.publish import SnapshotBranch
 from tests.gitops.repositories import BASE, GitRepo, write_cluster
@@ -238,3 +240,18 @@ def test_published_snapshots_are_a_fleet(repo: GitRepo, tmp_path: Path, monkeypa
     monkeypatch.chdir(repo.root)
     code = guarded(cli, ["preview", "--base", "main", "--fleet", "--cluster-ref", "snapshots", "-o", "json"])
     assert (code, states(capsys.readouterr().out)) == (0, {"a": "Same", "b": "Changes"})
+
+
+def test_a_defect_in_one_cluster_hides_no_other(preview: Preview, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told like a snapshot that cannot be read."""
+    whole = fleet_preview.made_preview
+
+    def made(world: World, *rest: Any, **named: Any) -> Any:
+        if world.name == "c":
+            raise ZeroDivisionError("made up")
+        return whole(world, *rest, **named)
+
+    monkeypatch.setattr(fleet_preview, "made_preview", made)
+    after = {**BASE, "policies/general.yaml": BASE["policies/general.yaml"].replace("min: 1", "min: 4")}
+    found = states(preview(after, "-o", "json")[1])
+    assert found == {"a": "Changes", "b": "Changes", "c": "Unreadable", "d": "Changes"}

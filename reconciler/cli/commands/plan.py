@@ -198,16 +198,23 @@ def _refuse_with_rollout(out_path: Path | None, parts: tuple[str, ...]) -> None:
 def _predicted(inputs: "PlanInputs", name: str, budget: int) -> "Rollout":
     """The rollout of the group of that name, or of the only one that begins so. Raises `InputError`."""
     from reconciler.cli.outputs.failure import InputError
+    from reconciler.cluster.defects import judged
     from reconciler.decisions.removal.rollout import predict_rollout
     from reconciler.decisions.view import View
     from reconciler.decisions.work import Work
     from reconciler.rendering.documents.explanation.subjects import UnknownSubjectError, chosen_group
 
-    view = View.of(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
-    try:
-        return predict_rollout(view, chosen_group(name, [group.name for group in view.groups]))
-    except UnknownSubjectError as error:
-        raise InputError(str(error)) from None
+    def predicted(world: "World") -> "Rollout | UnknownSubjectError":
+        view = View.of(world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
+        try:
+            return predict_rollout(view, chosen_group(name, [group.name for group in view.groups]))
+        except UnknownSubjectError as error:
+            return error
+
+    rollout = judged(inputs.world, predicted)
+    if isinstance(rollout, UnknownSubjectError):
+        raise InputError(str(rollout))
+    return rollout
 
 
 def _rollout_text(rollout: "Rollout", output: str, *, wide: bool) -> str:

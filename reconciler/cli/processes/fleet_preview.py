@@ -19,6 +19,7 @@ from reconciler.plan.policy_tests import CaseResult
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.manifests.size_changes import size_changes
 from reconciler.values.cluster_identity import ClusterIdentity
+from reconciler.values.defect import defect_text
 
 
 class FleetAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +122,13 @@ def _outcome(cluster: str, world: World, policies: _HeadPolicies, asked: FleetAs
     if not now_seconds:
         return _unreadable(cluster, "nothing in the snapshot says when it was taken: give --now RFC3339")
     identity = identity_of(world) or ClusterIdentity(name=cluster)
-    found = _judged(cluster, identity, world, now_seconds, policies, asked)
+    try:
+        found = _judged(cluster, identity, world, now_seconds, policies, asked)
+    except InputError:
+        raise
+    except Exception as error:
+        # What is told of the other clusters must not end with it.
+        found = _unreadable(cluster, defect_text(error))
     return msgspec.structs.replace(found, wave=identity.wave)
 
 

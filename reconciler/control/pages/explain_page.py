@@ -6,6 +6,8 @@ than once.
 from collections.abc import Callable
 from urllib.parse import parse_qs
 
+from reconciler.cluster.defects import judged
+from reconciler.cluster.world import World
 from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.control.turn.loop import Decided
 from reconciler.plan.narrowed import Chosen, nothing_matches
@@ -39,13 +41,18 @@ def explain_route(last: Callable[[], tuple[Plan, Decided] | None]) -> Route:
             return Answer(status=400, body=f"what may be asked for: {', '.join(_FILTERS)}, at most {_MOST_FILTERS}\n".encode())
         if wrong := nothing_matches(chosen, plan, {shape.namespace for shape in decided.world.pod_shapes}):
             return Answer(status=404, body=f"{wrong}\n".encode())
-        case = Case.of(decided.world, decided.policy, plan, decided.now_seconds, decided.memory, chosen)
-        try:
-            if request.headers.get("accept", "").startswith("text/plain"):
-                return Answer(body=("\n".join(explained_lines(case, what, subject, _WIDTH)) + "\n").encode())
-            return Answer(content_type=JSON, body=json_text(explained(case, what, subject)).encode())
-        except UnknownSubjectError as error:
-            return Answer(status=404, body=f"{error}\n".encode())
+
+        def explanation(world: World) -> Answer:
+            case = Case.of(world, decided.policy, plan, decided.now_seconds, decided.memory, chosen)
+            try:
+                if request.headers.get("accept", "").startswith("text/plain"):
+                    return Answer(body=("\n".join(explained_lines(case, what, subject, _WIDTH)) + "\n").encode())
+                return Answer(content_type=JSON, body=json_text(explained(case, what, subject)).encode())
+            except UnknownSubjectError as error:
+                return Answer(status=404, body=f"{error}\n".encode())
+
+        # The plan was made without objects that judging fails on.
+        return judged(decided.world, explanation)
 
     return Route(method="GET", path=PATH, answer=answer, details=True)
 

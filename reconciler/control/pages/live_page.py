@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from reconciler.cluster.defects import judged
+from reconciler.cluster.world import World
 from reconciler.control.pages.route import HTML, Answer, Request, Route
 from reconciler.control.turn.figures import Figures, Seen
 from reconciler.control.turn.loop import Decided
@@ -150,8 +152,12 @@ class LivePage:
     def _look(self, plan: Plan, decided: Decided) -> _Looked:
         with self._lock:
             if self._looked is None or self._looked.plan is not plan:
-                view = View.of(decided.world, decided.policy, decided.memory, decided.now_seconds, Work(0))
-                self._looked = _Looked(plan, picture(decided.world, plan.groups, plan.nodes), upcoming_nodes(view))
+
+                def looked(world: World) -> _Looked:
+                    view = View.of(world, decided.policy, decided.memory, decided.now_seconds, Work(0))
+                    return _Looked(plan, picture(world, plan.groups, plan.nodes), upcoming_nodes(view))
+
+                self._looked = judged(decided.world, looked)
             return self._looked
 
 

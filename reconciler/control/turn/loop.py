@@ -269,13 +269,14 @@ class ControlLoop:
                 world = self._port.observe()
         except (ViewUnavailableError, StoreUnavailableError) as error:
             return LoopReport(at_seconds=now, unavailable=str(error))
-        memory = recovered(memory, world, now)
-        # By the time when they had ended: a read that is older says nothing of them.
-        memory = settle(memory, _ended_removals(removals, memory, self._port.now_seconds()))
         try:
+            kept = memory
+            memory = judged(world, lambda some: recovered(kept, some, now))
+            # By the time when they had ended: a read that is older says nothing of them.
+            memory = settle(memory, _ended_removals(removals, memory, self._port.now_seconds()))
             plan, memory = decide(world, policy, memory, now, self._work_budget)
         except Exception as error:
-            # `decide` leaves out the objects that it fails on; here nobody can tell which these are.
+            # Objects that judging fails on are left out; here nobody can tell which these are.
             return LoopReport(at_seconds=now, removals=removals, unavailable=f"no decision: {defect_text(error)}")
         decided = Decided(world=world, policy=policy, memory=memory, now_seconds=now)
         try:
@@ -367,7 +368,12 @@ class ControlLoop:
                 fresh = self._port.observe()
                 going: dict[int, NodeRemoval] = {}
                 for number, action in left.items():
-                    checked = revalidate(action, judged, fresh)
+                    try:
+                        checked = revalidate(action, judged, fresh)
+                    except Exception as error:
+                        # Nothing of this removal has begun, and the others go on.
+                        results[number] = _failed(action, error)
+                        continue
                     if isinstance(checked, Moved):
                         results[number] = _skipped(action, "Stale", checked.why)
                     else:
@@ -394,8 +400,7 @@ class ControlLoop:
                 return _skipped(action, "Stale", f"the view was lost: {error}")
             except Exception as error:
                 # A provider may fail in any way; the report carries it, and the other actions go on.
-                message = f"{type(error).__name__}: {error}"
-                return ActionResult(action=action, state=ResultState.FAILED, code="Failed", message=message)
+                return _failed(action, error)
             if result.code != WriteCode.STALE:
                 break
         return _result(action, result)
@@ -432,6 +437,10 @@ def _result(action: Action, result: WriteResult) -> ActionResult:
         generation=result.generation,
         replicas=result.replicas,
     )
+
+
+def _failed(action: Action, error: Exception) -> ActionResult:
+    return ActionResult(action=action, state=ResultState.FAILED, code="Failed", message=f"{type(error).__name__}: {error}")
 
 
 def _skipped(action: Action, code: str, why: str) -> ActionResult:

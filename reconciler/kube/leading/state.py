@@ -25,6 +25,9 @@ FORMAT = 1
 INLINE_BYTES = 700 * 1024
 CHUNK_BYTES = 900 * 1024
 LARGEST_BYTES = 32 * 1024 * 1024
+LARGEST_CONTENT_BYTES = 512 * 1024 * 1024
+"""Unpacked. Without a bound, a small damaged part could take all memory of every process that reads it."""
+_MOST_CHUNKS = LARGEST_BYTES // CHUNK_BYTES + 1
 _NOT_FOUND, _CONFLICT = 404, 409
 
 
@@ -103,8 +106,9 @@ class StateObject:
         if there == digest:
             return False
         packed = zlib.compress(content, 6)
-        if len(packed) > LARGEST_BYTES:
-            raise StateUnavailableError(f"{part} has {len(packed)} bytes; the limit is {LARGEST_BYTES}")
+        for size, most in ((len(packed), LARGEST_BYTES), (len(content), LARGEST_CONTENT_BYTES)):
+            if size > most:
+                raise StateUnavailableError(f"{part} has {size} bytes; the limit is {most}")
         try:
             chunks = [] if len(packed) <= INLINE_BYTES else self._write_chunks(packed)
             self._write_index(part, packed, _Part(digest=digest, size_bytes=len(content), chunks=chunks))
@@ -145,6 +149,8 @@ class StateObject:
         if cached is not None and cached[0] == entry.digest:
             return cached[1]
         try:
+            if not 0 <= entry.size_bytes <= LARGEST_CONTENT_BYTES:
+                raise ValueError(f"its entry says {entry.size_bytes} bytes; the limit is {LARGEST_CONTENT_BYTES}")
             packed = self._packed(index, part, entry)
             unpacking = zlib.decompressobj()
             content = unpacking.decompress(packed, entry.size_bytes + 1)
@@ -158,6 +164,8 @@ class StateObject:
     def _packed(self, index: _ConfigMap, part: str, entry: _Part) -> bytes:
         if not entry.chunks:
             return base64.b64decode((index.binary_data or {}).get(_packed_key(part), ""), validate=True)
+        if len(entry.chunks) > _MOST_CHUNKS:
+            raise ValueError(f"its entry names {len(entry.chunks)} chunks; the limit is {_MOST_CHUNKS}")
         parts = []
         for name in entry.chunks:
             chunk = self._get(name)

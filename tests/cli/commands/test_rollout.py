@@ -8,6 +8,10 @@ import pytest
 
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
+from reconciler.cluster import defects
+from reconciler.decisions.removal import rollout
+from reconciler.decisions.view import View
+from reconciler.plan.rollout import Rollout
 from reconciler.rendering.documents.rollout import rollout_document
 from reconciler.rendering.printers.html.rollout import rollout_html
 from reconciler.rendering.printers.text.document import document_text
@@ -43,6 +47,21 @@ def test_a_group_of_the_captured_cluster(run: Run) -> None:
     assert [[blocker["code"] for blocker in kept["blockers"]] for kept in found["kept"]] == [["LocalStorage"], ["NotSafeToEvict"]]
     assert found["held"] == "topology controller decides its replicas"
     assert not list(validator("rollout").iter_errors(found))
+
+
+def test_a_node_that_judging_fails_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is left out, and the others are predicted."""
+    monkeypatch.setattr(defects, "CAUGHT", (Exception,))
+    whole = rollout.predict_rollout
+
+    def predict(view: View, name: str) -> Rollout:
+        first = view.world.nodes[0]
+        if not view.world.node_shapes[first.shape].unschedulable:
+            raise ZeroDivisionError("made up")
+        return whole(view, name)
+
+    monkeypatch.setattr(rollout, "predict_rollout", predict)
+    assert run("--rollout", "auto")[0] == 0
 
 
 def test_the_beginning_of_a_name_is_enough(run: Run) -> None:

@@ -6,6 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from reconciler.cli.main import cli
+from reconciler.cluster import defects
+from reconciler.cluster.world import World
 from reconciler.control.pages.explain_page import explain_route
 from reconciler.control.pages.http_server import HttpServer
 from reconciler.control.pages.route import Answer, Request
@@ -13,6 +15,7 @@ from reconciler.control.turn.loop import Decided
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
+from reconciler.rendering.explanation.case import Case
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 
@@ -122,3 +125,18 @@ def test_it_is_json_unless_text_is_asked_for_first(last: tuple[Plan, Decided]) -
         assert get(last, "/explain/group/general", **headers).content_type == "application/json"
     assert get(last, "/explain/group/general", accept="text/plain, */*").content_type == "text/plain; charset=utf-8"
     assert explain_route(lambda: last).details
+
+
+def test_an_object_that_judging_fails_on(last: tuple[Plan, Decided], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is about the plan, which was made without that object."""
+    monkeypatch.setattr(defects, "CAUGHT", (Exception,))
+    whole = Case.of
+
+    def of(world: World, *rest: object) -> Case:
+        if any(not node_shape.unschedulable for node_shape in (world.node_shapes[node.shape] for node in world.nodes[:1])):
+            raise ZeroDivisionError("made up")
+        return whole(world, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Case, "of", of)
+    assert json.loads(get(last, "/explain/group/general").body)["what"] == "group"
+    assert get(last, "/explain/group/generall").status == 404

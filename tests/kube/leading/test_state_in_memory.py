@@ -1,6 +1,7 @@
 """What test_state.py asks of a real API server, asked of the one in memory: quick enough to be asked after every change."""
 
 import base64
+import json
 import zlib
 
 import pytest
@@ -151,6 +152,25 @@ def test_an_entry_that_cannot_be_read(api: FakeApiServer, entry: str) -> None:
     assert fresh.load("policy") == b"2"
     assert fresh.save("memory", b"3")
     assert (fresh.load("memory"), fresh.load("policy")) == (b"3", b"2")
+
+
+@pytest.mark.parametrize(("claim", "why"), [
+    ({"sizeBytes": 10**30}, "says 1000000000000000000000000000000 bytes"), ({"sizeBytes": -1}, "says -1 bytes"),
+    ({"sizeBytes": 2**40}, "says 1099511627776 bytes"),
+    ({"chunks": ["reconciler-state-prod"] * 38}, "names 38 chunks; the limit is 37"),
+])  # fmt: skip
+def test_an_entry_that_claims_too_much(api: FakeApiServer, claim: dict[str, object], why: str) -> None:
+    """Damage, before anything of that size is read or unpacked."""
+    path = "/api/v1/namespaces/kube-state/configmaps/reconciler-state-prod"
+    state = StateObject(api, "kube-state", "prod")
+    state.load("memory")
+    state.save("memory", b"small")
+    there = api.objects[path]["data"]
+    entry = json.dumps({**json.loads(there["memory"]), **claim})
+    api.put(path, api.objects[path] | {"data": {**there, "memory": entry}})
+    with pytest.raises(StateUnavailableError, match=why) as found:
+        StateObject(api, "kube-state", "prod").load("memory")
+    assert found.value.damaged
 
 
 def test_a_part_that_unpacks_into_more_than_was_written(api: FakeApiServer) -> None:
