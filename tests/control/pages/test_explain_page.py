@@ -4,7 +4,6 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from reconciler.rendering.explanation.case import Case
 
 from reconciler.cli.main import cli
 from reconciler.cluster import defects
@@ -16,6 +15,7 @@ from reconciler.control.turn.loop import Decided
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
+from reconciler.rendering.printers.text.explanation.case import Case
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 
