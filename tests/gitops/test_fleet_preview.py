@@ -255,3 +255,15 @@ def test_a_defect_in_one_cluster_hides_no_other(preview: Preview, monkeypatch: p
     after = {**BASE, "policies/general.yaml": BASE["policies/general.yaml"].replace("min: 1", "min: 4")}
     found = states(preview(after, "-o", "json")[1])
     assert found == {"a": "Changes", "b": "Changes", "c": "Unreadable", "d": "Changes"}
+
+
+def test_a_cluster_that_loses_its_policy_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A preview of that cluster alone names the policy that main has for it."""
+    for side, names in (("before", "a, b"), ("after", "b")):
+        for name, text in BASE.items():
+            path = tmp_path / side / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text.replace("spec:\n", f"spec:\n  clusters: {{names: [{names}]}}\n", 1))
+    sides = ("--base-dir", str(tmp_path / "before"), "--head-dir", str(tmp_path / "after"))
+    assert guarded(cli, ["preview", *sides, "--cluster", str(snapshot(tmp_path / "snapshots", "a"))]) == 1
+    assert "this cluster loses its policy: main has prod for it" in capsys.readouterr().err

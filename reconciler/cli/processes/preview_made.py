@@ -22,7 +22,13 @@ def chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
 
     names = [entry.policy.name for entry in after.sets]
     if not names and after.tree is not None and after.tree.for_many:
-        raise InputError(f"{after.where}: no NodeGroupPolicy counts in this cluster")
+        if not before.sets:
+            raise InputError(f"{after.where}: no NodeGroupPolicy counts in this cluster")
+        lost = ", ".join(entry.policy.name for entry in before.sets)
+        raise InputError(
+            f"this cluster loses its policy: {MAIN} has {lost} for it, and no NodeGroupPolicy of {after.where} counts here; "
+            "the loop would keep the last policy"
+        )
     if not names:
         had = f" ({MAIN} has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
         if unrendered := next((one for one in after.problems if one.code == "ManifestUnrendered"), None):

@@ -27,7 +27,7 @@ def _buffer_line(draft: Draft, buffer: BufferPods, room: KeptRoom | None) -> Buf
     limited = BufferLimited(asked=buffer.asked, allowed=buffer.count, quotas=buffer.limited_by)
     reasons = (limited.reason(),) if buffer.limited_by else ()
     if room is None:
-        return BufferLine(buffer=buffer.key, state=BufferState.FITS, pods=0, reasons=(*reasons, BufferEmpty().reason()))
+        return BufferLine(buffer=buffer.key, state=BufferState.FITS, pods=0, reasons=reasons or (BufferEmpty().reason(),))
     fits, upcoming, requested = rooms(room.served)
     waiting = BufferState.WAITING if upcoming or requested else BufferState.FITS
     return BufferLine(

@@ -243,7 +243,7 @@ def test_a_quota_that_allows_none_leaves_nothing_to_do() -> None:
     cluster.buffer("spare", 0, asked=4, limited_by=("team",))
     plan = plan_of(cluster.world(), _rules(node_group("a", max=9)))
     assert not plan.changes
-    assert (_line(plan).state, _said(_line(plan))) == (BufferState.FITS, ["BufferLimited", "BufferEmpty"])
+    assert (_line(plan).state, _said(_line(plan))) == (BufferState.FITS, ["BufferLimited"])
     assert _line(plan).reasons[0].message == "it asks for 4 pods, of which team allow 0"
 
 

@@ -37,9 +37,12 @@ def headline(preview: Preview) -> Sentence:
         return _without_effect(preview)
     shown: list[str] = []
     for part in parts:
-        longer = [*shown, *(("; ",) if shown else ()), *part]
-        if not shown or len(plain_sentence(tuple(longer))) <= _WIDTH:
-            shown = longer
+        # Large figures make the last part long; then it is told without the cost rather than not at all.
+        for words in (part, part[:1]):
+            longer = [*shown, *(("; ",) if shown else ()), *words]
+            if not shown or len(plain_sentence(tuple(longer))) <= _WIDTH:
+                shown = longer
+                break
     first = shown[0]
     return tuple(shown) if isinstance(first, Foreign) else (first[:1].upper() + first[1:], *shown[1:])
 

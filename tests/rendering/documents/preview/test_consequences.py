@@ -184,6 +184,15 @@ def test_the_steady_state_is_held_against_today(mixed_plan: Plan):
     assert graded(preview(before, before=mixed_plan)) == [("note", "NodesInSteadyState")]
 
 
+def test_a_huge_steady_state_is_in_the_headline(mixed_plan: Plan):
+    """Where the cost makes the line too long, the nodes are told without it: 10 nodes settle, 100,000 more in this PR."""
+    first = mixed_plan.groups[0]
+    cost = msgspec.structs.replace(mixed_plan.cost, settled_per_hour="90000000.00")
+    after = msgspec.structs.replace(with_group(mixed_plan, first.name, settled=(first.settled or 0) + 100_000), cost=cost)
+    shown = preview(after, looser("size.max", "4", "100000", "big"), before=mixed_plan)
+    assert plain_sentence(headline(shown)) == "1 value becomes looser; 100010 nodes in steady state instead of 10"
+
+
 def test_a_group_that_leaves_keeps_its_size_and_its_cost(mixed_plan: Plan):
     """Its target is no longer sized: it stays at its 4 nodes. Where 6 would settle, two are fewer: 2 x 0.5 x 730 h = 730."""
     leaving = msgspec.structs.replace(
