@@ -142,6 +142,11 @@ class Member:
         except (ApiError, UnreachableError, ConnectionConfigError) as error:
             self.problem = str(error)
             return
+        except Exception as error:
+            # Such as an answer that nobody can read: nobody waits for what this gives, so it must say so itself.
+            self.problem = f"{type(error).__name__}: {error}"
+            self._log.error("LoopBroken", f"the new connection could not be made, the old one stays: {self.problem}")
+            return
         fresh.process.follow()
         until = self._pace.monotonic() + SWAP_PATIENCE_SECONDS
         complete = False

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import pytest
 
 from reconciler.control.fleet import member as module
@@ -112,15 +113,18 @@ def test_the_old_view_decides_until_the_new_one_is_complete() -> None:
         assert made.made[1].said == ["follow", "start"]
 
 
-def test_a_new_address_that_does_not_answer_changes_nothing() -> None:
+@pytest.mark.parametrize(("fault", "problem"), [
+    (UnreachableError("nobody there"), "nobody there"), (msgspec.DecodeError("no JSON"), "DecodeError: no JSON"),
+])  # fmt: skip
+def test_a_new_address_that_does_not_answer_changes_nothing(fault: Exception, problem: str) -> None:
     """The old one decides on, and the problem says why."""
     with scene() as made:
         made.member.start()
         made.turning()
         made.connections[0].rotations = [Rotation.MOVED]
-        made.faults = [UnreachableError("nobody there")]
+        made.faults = [fault]
         made.member.look(EAST)
-        assert made.member.problem == "nobody there"
+        assert made.member.problem == problem
         turns = made.made[0].turns
         eventually(lambda: made.made[0].turns > turns, "its turns", SECONDS)
 
