@@ -15,7 +15,7 @@ from reconciler.control.turn.loop import Decided
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
-from reconciler.rendering.printers.text.explanation.case import Case
+from reconciler.rendering.documents.explanation.case import Case
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 
