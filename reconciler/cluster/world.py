@@ -138,7 +138,8 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
 class PolicyClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """What another policy of this product has stored about a target. `number` and `written` are those of
     `decisions.memory.Claim`. If `number` is 0, that policy lists the target without meaning to write it, as in mode Observe.
-    `holder` holds the Lease of that policy; `live`: that Lease is in force."""
+    `holder` holds the Lease of that policy; `live`: that Lease is in force. `promised`: pods by digest of their shape that wait
+    for a node which that policy adds to the target."""
 
     target: str
     policy: str
@@ -147,6 +148,7 @@ class PolicyClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
     number: int = 0
     written: bool = False
     live: bool = True
+    promised: tuple[tuple[str, int], ...] = ()
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):

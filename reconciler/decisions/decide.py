@@ -20,7 +20,7 @@ from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.pledges import pledges
 from reconciler.decisions.growth.probes import probe, remembered_probes
-from reconciler.decisions.growth.promises import Keeping, promised_again, promises
+from reconciler.decisions.growth.promises import Keeping, leave_to_others, promised_again, promises
 from reconciler.decisions.growth.provisioning import KeptRequests, keep_requests
 from reconciler.decisions.growth.requests import cancel_requests
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
@@ -34,6 +34,7 @@ from reconciler.decisions.outcome.pod_and_node_lines import node_lines, pod_line
 from reconciler.decisions.outcome.problems import plan_problems
 from reconciler.decisions.outcome.request_lines import bookings, request_lines
 from reconciler.decisions.outcome.share_reasons import share_reasons
+from reconciler.decisions.ownership.other_policies import promises_by_shape
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import halts
@@ -369,6 +370,7 @@ def _grow(
     queue.served.update(refused)
     draft.replace_leaving()
     heal_minimums(draft)
+    promised_elsewhere = promises_by_shape(view.world.claims)
     for turn in range(len(turns) + 1):
         queue.later = frozenset().union(*turns[turn:])
         if turn:
@@ -376,6 +378,7 @@ def _grow(
         fill_existing(draft, queue, keeping)
         if not turn:
             place_beside_nominated(draft, queue, nominated)
+        leave_to_others(draft, queue, promised_elsewhere)
         grow_for(draft, queue)
     late = outrun(draft)
     left = queue.waiting()

@@ -13,7 +13,7 @@ from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.decisions.groups.cluster_names import in_cloud
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.ownership.other_policies import claim_words, claims_on
+from reconciler.decisions.ownership.other_policies import claim_words, claims_on, promised_since
 from reconciler.decisions.ownership.owner import policy_mark, rivals_over
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.connection.connections import side_by_side
@@ -204,7 +204,8 @@ class LivePort:
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
         """Judged again by the provider, and never forced."""
-        return self._rival(target) or self._with_provider(
+        grows = replicas > bound.replicas
+        return self._rival(target, grows=grows) or self._with_provider(
             target, lambda provider: provider.resize(target, replicas, bound, self._annotations(target))
         )
 
@@ -257,26 +258,30 @@ class LivePort:
             self._leaving.began(target, node, replicas)
         return result
 
-    def _rival(self, target: TargetRef) -> WriteResult | None:
+    def _rival(self, target: TargetRef, *, grows: bool = False) -> WriteResult | None:
         """The refusal of a write because another autoscaler or policy came (back) since the view was taken; None: none did."""
         rivals = self._rivals_at_write() if self._rivals_at_write is not None else ()
         facts = _facts(self._world, target) if rivals and self._world is not None else None
         over = rivals_over(facts, rivals) if facts is not None else rivals
         if over:
             return WriteResult(code=WriteCode.REFUSED, message=f"{target} is held: {over[0]}")
-        return self._claimed(target) or self._held_elsewhere(target)
+        return self._claimed(target, grows=grows) or self._held_elsewhere(target)
 
-    def _claimed(self, target: TargetRef) -> WriteResult | None:
-        """Stale where other policies say something else of the target than the view has, so that it is judged again."""
+    def _claimed(self, target: TargetRef, *, grows: bool) -> WriteResult | None:
+        """Stale where other policies say something else of the target than the view has, so that it is judged again. Growth also
+        is if one of them has promised nodes to pods since."""
         if self._claims is None:
             return None
         try:
             now = self._claims.before_write()
         except (ApiError, UnreachableError) as error:
             return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{target}: what other policies have cannot be read: {error}")
+        judged = self._world.claims if self._world is not None else ()
         claims = claims_on(now, str(target))
-        if claims == (claims_on(self._world.claims, str(target)) if self._world is not None else ()):
-            return None
+        if claims == claims_on(judged, str(target)):
+            since = promised_since(judged, now) if grows else None
+            message = f"{target}: {claim_words(since)} has promised nodes to pods since then" if since is not None else ""
+            return WriteResult(code=WriteCode.STALE, message=message) if message else None
         named = ", ".join(claim_words(one) for one in claims) or "no other policy"
         return WriteResult(code=WriteCode.STALE, message=f"{target}: {named} has it now, which was judged otherwise")
 

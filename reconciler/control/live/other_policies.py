@@ -60,13 +60,15 @@ class _Memory(msgspec.Struct, rename="camel"):
 
     known_groups: Mapping[str, str] = {}
     claims: Mapping[str, Claim] | None = None
+    promised: Mapping[str, Mapping[str, int]] = {}
 
 
 class _Stored(msgspec.Struct, frozen=True):
-    """The targets of one policy, as they were in its state of that version."""
+    """The targets of one policy and what it promised, as they were in its state of that version."""
 
     version: str = ""
     targets: Mapping[str, Claim] = {}
+    promised: Mapping[str, Mapping[str, int]] = {}
 
 
 class _Renewed(msgspec.Struct, frozen=True):
@@ -151,6 +153,7 @@ class OtherPolicies:
                 PolicyClaim(
                     target=target, policy=policy, namespace=self._namespace, holder=lease.holder, number=claim.number,
                     written=claim.written, live=lease.until > now,
+                    promised=tuple(sorted(stored.promised.get(target, {}).items())),
                 )
                 for policy, stored in self._stored.items()
                 for target, claim in stored.targets.items()
@@ -171,7 +174,7 @@ class OtherPolicies:
         except (StateUnavailableError, msgspec.DecodeError):
             # Its own loop mends it; until then it has what it was last seen to have.
             return known
-        return _Stored(version, {**dict.fromkeys(memory.known_groups, Claim(number=0)), **claims})
+        return _Stored(version, {**dict.fromkeys(memory.known_groups, Claim(number=0)), **claims}, memory.promised)
 
     def _lease(self, policy: str) -> _Renewed:
         """As it is now; as it was where the server does not say."""

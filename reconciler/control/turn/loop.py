@@ -13,7 +13,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.demand.pending import arriving
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
-from reconciler.decisions.ownership.other_policies import claim_words, claims_on
+from reconciler.decisions.ownership.other_policies import claim_words, claims_on, promised_since
 from reconciler.decisions.ownership.second_writer import without_last_writes
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.decisions.reasons.sizes import PendingPods
@@ -69,6 +69,8 @@ def revalidate(action: Action, judged: World, fresh: World) -> Stands | Moved:
         if claims_on(judged.claims, action.target) != (claims := claims_on(fresh.claims, action.target)):
             named = ", ".join(claim_words(one) for one in claims) or "no other policy"
             return Moved(f"{named} has {action.target} now, which was judged otherwise")
+        if action.reason.code == PendingPods.code and (since := promised_since(judged.claims, fresh.claims)) is not None:
+            return Moved(f"{claim_words(since)} has promised nodes to pods since then; the next iteration leaves these out")
         for node in action.nodes:
             moved = _node_moved(node, judged, fresh)
             if moved:

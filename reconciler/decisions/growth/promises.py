@@ -12,9 +12,11 @@ from enum import Enum
 import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.world import PolicyClaim
 from reconciler.decisions.demand.pending import Queue, Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.zones import place
+from reconciler.decisions.reasons.pods import PromisedElsewhere
 from reconciler.plan.plan import PodOutcome
 
 Serve = Callable[[int], Served]
@@ -25,7 +27,7 @@ Promises = Mapping[str, Mapping[str, int]]
 MOST_PROMISES = 2_048
 """Pairs of a target and a shape that are remembered, about 64 KiB of text."""
 _DIGITS = 12
-_MAY_WAIT = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.FITS_UPCOMING, PodOutcome.FITS_EXISTING, PodOutcome.UNPLACEABLE)
+_WAITS = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.FITS_UPCOMING, PodOutcome.FITS_EXISTING)
 
 
 def promised_again(draft: Draft, served: Mapping[int, Served]) -> bool:
@@ -91,6 +93,29 @@ def _full_permille(draft: Draft, node: int) -> int:
     return sum(used.get(name) * 1000 // max(1, offered.get(name)) for name in ("cpu", "memory"))
 
 
+def leave_to_others(draft: Draft, queue: Queue, left: dict[str, list[tuple[PolicyClaim, int]]]) -> None:
+    """Pods for which another policy adds a node are not ours to add one for. `left` are the promises of other policies, less
+    those that are used up here."""
+    for shape, waiting in queue.waiting() if left else ():
+        some = left.get(_digest(draft.world.pod_shapes[shape]), [])
+        wanted = waiting
+        while some and wanted:
+            claim, pods = some.pop()
+            taken = min(pods, wanted)
+            reason = PromisedElsewhere(policy=claim.policy, namespace=claim.namespace, holder=claim.holder).reason()
+            queue.take(shape, taken, Served(outcome=PodOutcome.FITS_UPCOMING, reasons=(reason,)))
+            wanted -= taken
+            if taken < pods:
+                some.append((claim, pods - taken))
+
+
+def _given_up(draft: Draft, entry: Served) -> bool:
+    """Whether our promise to these pods ends because of an equal one. If two policies promise at once, neither has written, or
+    the one that has sees its own node on the way. The policy whose name comes later gives up."""
+    others = (reason.data["policy"] for reason in entry.reasons if reason.code == PromisedElsewhere.code)
+    return any(str(other) < draft.policy.name for other in others)
+
+
 def promises(draft: Draft, outcomes: Sequence[tuple[Served, Sequence[int]]]) -> Promises:
     """What to remember: what is promised now, and what was promised before to pods that still wait. `outcomes` as of
     `in_runs`."""
@@ -109,20 +134,29 @@ def promises(draft: Draft, outcomes: Sequence[tuple[Served, Sequence[int]]]) -> 
     ]
     bought = [(shape, entry, pod_count) for shape, entry, pod_count in counts if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP]
     digests = {shape: _digest(shapes[shape]) for shape in {shape for shape, _, _ in counts}}
-    now, waiting = Counter[tuple[str, str]](), Counter[str]()
+    coming = {str(group.group.target) for group in draft.groups if group.upcoming_nodes}
+    now, waiting, unplaceable = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
     for shape, entry, pod_count in bought:
         now[targets[entry.group or ""], digests[shape]] += pod_count
     for shape, entry, pod_count in counts:
-        if entry.outcome in _MAY_WAIT:
+        if entry.outcome is PodOutcome.UNPLACEABLE:
+            unplaceable[digests[shape]] += pod_count
+        elif entry.outcome in _WAITS and not _given_up(draft, entry):
             waiting[digests[shape]] += pod_count
     for (_, digest), pod_count in now.items():
         waiting[digest] -= pod_count
     for target, of_target in before.items():
         for digest, pod_count in of_target.items():
-            kept = min(pod_count, waiting[digest]) if target in targets.values() else 0
-            if kept > 0:
-                now[target, digest] += kept
-                waiting[digest] -= kept
+            if target not in targets.values():
+                continue
+            # Other policies read this: a pod that no node is coming for must not keep them from adding one.
+            missing = pod_count
+            for left in (waiting, unplaceable) if target in coming else (waiting,):
+                kept = min(missing, left[digest])
+                if kept > 0:
+                    now[target, digest] += kept
+                    left[digest] -= kept
+                    missing -= kept
     return _by_target(sorted(now.items(), key=lambda item: (-item[1], item[0]))[:MOST_PROMISES])
 
 

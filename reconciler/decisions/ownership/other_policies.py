@@ -59,7 +59,29 @@ def _rank(claim: PolicyClaim) -> tuple[int, bool, str]:
 
 def claims_on(claims: tuple[PolicyClaim, ...], target: str) -> tuple[PolicyClaim, ...]:
     """What live policies mean to write of a target: what must be the same when it is written as when it was judged."""
-    return tuple(one for one in claims if one.target == target and one.number and one.live)
+    found = (one for one in claims if one.target == target and one.number and one.live)
+    return tuple(msgspec.structs.replace(one, promised=()) for one in found)
+
+
+def promises_by_shape(claims: Iterable[PolicyClaim]) -> dict[str, list[tuple[PolicyClaim, int]]]:
+    """By digest of the shape: which live policies add nodes for pods of it, and for how many."""
+    promises: dict[str, list[tuple[PolicyClaim, int]]] = {}
+    for one in claims:
+        for shape, pods in one.promised if one.live and one.number else ():
+            promises.setdefault(shape, []).append((one, pods))
+    return promises
+
+
+def promised_since(judged: Iterable[PolicyClaim], fresh: Iterable[PolicyClaim]) -> PolicyClaim | None:
+    """The claim of a policy that promises nodes to more pods than when growth was judged; None: none does."""
+    before = {(one.policy, one.target, shape): pods for shape, some in promises_by_shape(judged).items() for one, pods in some}
+    more = (
+        one
+        for shape, some in promises_by_shape(fresh).items()
+        for one, pods in some
+        if pods > before.get((one.policy, one.target, shape), 0)
+    )
+    return next(more, None)
 
 
 def shared_targets(targets: Iterable[str], claims: tuple[PolicyClaim, ...]) -> dict[str, list[str]]:

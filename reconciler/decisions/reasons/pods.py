@@ -56,6 +56,17 @@ class RoomOnUpcoming(Because, frozen=True, kw_only=True):
     template = "{node} of {group}, already requested, will have room for it"
 
 
+class PromisedElsewhere(Because, frozen=True, kw_only=True):
+    """Another policy of this cluster adds a node for the pod. `namespace` has its Lease, which `holder` holds."""
+
+    code = "PromisedElsewhere"
+    policy: str
+    namespace: str
+    holder: str
+
+    template = "policy {policy} adds a node for it (its Lease is in namespace {namespace}, held by {holder})"
+
+
 class NewNode(Because, frozen=True, kw_only=True):
     """A node that this plan adds will run the pod."""
 
