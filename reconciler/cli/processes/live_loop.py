@@ -199,6 +199,7 @@ def wired(
         )
         if not made[0].source.missing():
             sized.look(made[0].source.current())
+            made[0].tell_gone(gone=fault is not None and fault.code is FaultCode.NO_POLICY)
         if records:
             records[0].save(standing)
 

@@ -30,7 +30,7 @@ from reconciler.kube.connection.outages import Outages
 from reconciler.kube.connection.server_clock import ServerClock, farthest
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
-from reconciler.kube.leading.loop_name import CLUSTER_LABEL, LoopName
+from reconciler.kube.leading.loop_name import CLUSTER_LABEL, ENDED, FLEET_LABEL, LoopName
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
 from reconciler.kube.leading.target_holders import TargetHolders
@@ -416,6 +416,12 @@ class LiveProcess:
                 period_seconds=self.settings.period_seconds, why=seen.unavailable, away=self.workload_reader.outages.away,
             )
         )  # fmt: skip
+
+    def tell_gone(self, *, gone: bool) -> None:
+        """Whether the source has no policy of our name any more, as after it was renamed. When this process then releases the
+        Lease, the Lease says so, and a policy with another name need not wait. The Leases of a fleet belong to the fleet."""
+        if self.settings.cluster_object is None:
+            self.lease.relabel({FLEET_LABEL: ENDED} if gone else {})
 
     def lease_stepped(self) -> None:
         """After an attempt to renew: policy and loop look when we begin to lead or end, and need not wait for their periods."""
