@@ -9,7 +9,8 @@ import pytest
 from reconciler.control.turn.loop import ControlLoop, InMemoryStore
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind
-from reconciler.policy.documents import Backoff, Budget, Pace, PolicySet, ScaleDown, ScaleUp, Tier
+from reconciler.policy.documents import Backoff, Budget, PolicySet, ScaleDown, ScaleUp, Tier
+from reconciler.policy.pace import Pace
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour, Shortage
 from reconciler.simulation.embedded.cluster import SimulatedCluster

@@ -11,7 +11,8 @@ from reconciler.control.turn.loop import ControlLoop, InMemoryStore
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 from reconciler.plan.plan import Action, ActionKind, NodeState, Plan, PodOutcome
-from reconciler.policy.documents import Backoff, Budget, Consolidation, Pace, PolicySet, ScaleDown, ScaleUp, Tier, Toggle
+from reconciler.policy.documents import Backoff, Budget, Consolidation, PolicySet, ScaleDown, ScaleUp, Tier, Toggle
+from reconciler.policy.pace import Pace
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.agenda import MachineBehaviour, Shortage
 from reconciler.simulation.embedded.cluster import SimulatedCluster

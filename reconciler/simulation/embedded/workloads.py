@@ -106,7 +106,7 @@ class Workloads:
         return self.by_key.setdefault(key, workload)
 
     def want(self, workload: Workload, desired: int) -> None:
-        """Set the number of pods, in the controller\'s object too."""
+        """Set the number of pods, in the controller's object too."""
         workload.desired = desired
         controllers = self._objects.controllers
         if workload.key in controllers:

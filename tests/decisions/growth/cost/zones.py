@@ -4,7 +4,8 @@ import random
 
 from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.cluster.world import World
-from reconciler.policy.documents import Pace, PolicySet
+from reconciler.policy.documents import PolicySet
+from reconciler.policy.pace import Pace
 from tests.builders import ClusterBuilder, node_group, policy, selector
 from tests.decisions.growth.cost.worlds import LEAST_COST
 
