@@ -10,8 +10,9 @@ from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Posed,
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.policy.documents import Limit, PolicySet, Selector
+from reconciler.policy.documents import Limit, PolicySet
 from reconciler.policy.pace import Pace
+from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.growth.cost.zones import ZONE
 
